@@ -1,0 +1,897 @@
+/*
+ * Execution of one block: its threads are fibres on one operating-system thread, which switch only where the CUDA model
+ * makes threads wait.
+ *
+ * Between two waits a thread is plain native code. A fibre is a stack that runs threads one after another: a thread
+ * that never waits costs a function call and no switch, so a pointwise kernel runs on a single stack. A thread that
+ * waits keeps its fibre; the next thread gets another one from a pool.
+ *
+ * Sanitizers: AddressSanitizer is told of each switch when it is in the process (weak symbols: this file needs no
+ * sanitizer itself).
+ *
+ * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>block
+ */
+#include "execution.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+
+#include "support.h"
+
+extern "C" {
+void __sanitizer_start_switch_fiber(void **fake_stack_save, const void *bottom, size_t size) __attribute__((weak));
+void __sanitizer_finish_switch_fiber(void *fake_stack_save, const void **bottom_old, size_t *size_old)
+    __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void *address, size_t size) __attribute__((weak));
+}
+
+namespace emulation {
+
+using ind_emulation::index3;
+using ind_emulation::runtime;
+using ind_emulation::thread_state;
+
+namespace {
+
+constexpr size_t STACK_BYTES = 256 * 1024;
+constexpr unsigned long MAX_FRUITLESS_PAUSES = 20000000;
+constexpr unsigned MAX_THREADS = 1024, WARP = 32, MAX_WARPS = MAX_THREADS / WARP;
+
+/* ---- >>fibre ----------------------------------------------------------------------------------------------------- */
+
+struct fibre {
+    char *stack = nullptr; /* lowest address; nullptr for the caller's own stack */
+    const void *bottom = nullptr;
+    size_t size = 0;
+    void *fake_stack = nullptr;
+#if defined(__x86_64__)
+    void *sp = nullptr;
+#else
+    ucontext_t context;
+#endif
+};
+
+fibre caller; /* the stack of whoever called run_launch */
+fibre *running = nullptr, *came_from = nullptr;
+/* Fibres without a thread: fresh, or parked in worker_loop. Never destroyed: a leak check at exit still has to find
+ * them. */
+std::vector<fibre *> &idle = *new std::vector<fibre *>;
+
+void worker_loop();
+
+void finish_switch(void *fake_stack) {
+    const void *bottom = nullptr;
+    size_t size = 0;
+    if (__sanitizer_finish_switch_fiber) {
+        __sanitizer_finish_switch_fiber(fake_stack, &bottom, &size);
+        came_from->bottom = bottom;
+        came_from->size = size;
+    }
+}
+
+void fibre_main() {
+    finish_switch(nullptr);
+    worker_loop();
+}
+
+#if defined(__x86_64__)
+
+/* Saves the callee-saved registers and the stack pointer, loads the other fibre's. */
+asm(".text\n"
+    ".p2align 4\n"
+    ".type ind_emulation_switch, @function\n"
+    "ind_emulation_switch:\n"
+    "    pushq %rbp\n"
+    "    pushq %rbx\n"
+    "    pushq %r12\n"
+    "    pushq %r13\n"
+    "    pushq %r14\n"
+    "    pushq %r15\n"
+    "    movq %rsp, (%rdi)\n"
+    "    movq %rsi, %rsp\n"
+    "    popq %r15\n"
+    "    popq %r14\n"
+    "    popq %r13\n"
+    "    popq %r12\n"
+    "    popq %rbx\n"
+    "    popq %rbp\n"
+    "    retq\n"
+    ".size ind_emulation_switch, .-ind_emulation_switch\n");
+extern "C" void ind_emulation_switch(void **save, void *load) asm("ind_emulation_switch");
+
+void jump(fibre *from, fibre *to) {
+    ind_emulation_switch(&from->sp, to->sp);
+}
+
+/* Lays the stack out as ind_emulation_switch leaves it: six registers, then the address to return to. */
+void prepare(fibre *f) {
+    uintptr_t top = (uintptr_t)(f->stack + STACK_BYTES) & ~(uintptr_t)15;
+    void **sp = (void **)top - 8;
+    memset(sp, 0, 8 * sizeof *sp);
+    sp[6] = (void *)fibre_main;
+    f->sp = sp;
+}
+
+#else
+
+void jump(fibre *from, fibre *to) {
+    swapcontext(&from->context, &to->context);
+}
+
+void prepare(fibre *f) {
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = f->stack;
+    f->context.uc_stack.ss_size = STACK_BYTES;
+    f->context.uc_link = nullptr;
+    makecontext(&f->context, fibre_main, 0);
+}
+
+#endif
+
+/* A page without access below the stack turns an overflow into a fault. */
+fibre *make_fibre() {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *memory =
+        mmap(nullptr, STACK_BYTES + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, page, PROT_NONE) != 0) {
+        fprintf(stderr, "emulation: no memory for the stack of a thread\n");
+        abort();
+    }
+    fibre *f = new fibre;
+    f->stack = (char *)memory + page;
+    f->bottom = f->stack;
+    f->size = STACK_BYTES;
+    prepare(f);
+    return f;
+}
+
+fibre *take_idle() {
+    if (idle.empty()) {
+        return make_fibre();
+    }
+    fibre *f = idle.back();
+    idle.pop_back();
+    return f;
+}
+
+void switch_to(fibre *to) {
+    fibre *from = running;
+    came_from = from;
+    running = to;
+    if (__sanitizer_start_switch_fiber) {
+        __sanitizer_start_switch_fiber(&from->fake_stack, to->bottom, to->size);
+    }
+    jump(from, to);
+    finish_switch(from->fake_stack);
+}
+
+/* Forgets whatever the fibre was doing. */
+void reset_fibre(fibre *f) {
+    if (__asan_unpoison_memory_region) {
+        __asan_unpoison_memory_region(f->stack, STACK_BYTES);
+    }
+    prepare(f);
+    idle.push_back(f);
+}
+
+/* ---- >>scheduler ------------------------------------------------------------------------------------------------- */
+
+enum collective { SYNCWARP, SHUFFLE, VOTE, MATCH, REDUCE, LDMATRIX, MMA };
+
+/* What a thread brings to a collective, and gets back. */
+struct operand {
+    collective what;
+    int kind;
+    unsigned mask;
+    int argument, width;
+    uint64_t value, result;
+    unsigned *r;
+    const unsigned *a, *b;
+    float *c;
+};
+
+struct async_copy {
+    void *shared;
+    const void *global;
+    int bytes;
+};
+
+enum place { UNSTARTED, RUNNING, READY, AT_BARRIER, AT_WARP, EXITED };
+
+struct thread {
+    thread_state state;
+    unsigned id;
+    fibre *on;
+    place where;
+    int line;
+    int predicate, barrier_result;
+    operand *op;
+    std::vector<async_copy> copies; /* oldest first */
+    std::vector<size_t> groups;     /* number of copies in each committed group, oldest first */
+    size_t open_copies;             /* copies after the last commit */
+};
+
+struct warp {
+    unsigned waiting, exited;
+};
+
+thread threads[MAX_THREADS];
+warp warps[MAX_WARPS];
+const launch *now_running;
+thread *current;
+unsigned thread_count, started, exited, at_barrier;
+int barrier_line;
+unsigned long fruitless_pauses;
+index3 block_index;
+unsigned char *dynamic_memory;
+std::vector<unsigned> order; /* the order in which threads start and are released */
+std::vector<thread *> ready;
+size_t ready_head;
+std::string failure;
+
+void make_current(thread *t) {
+    current = t;
+    *now_running->module->now = &t->state;
+}
+
+void make_ready(thread *t) {
+    t->where = READY;
+    ready.push_back(t);
+}
+
+thread *take_ready() {
+    if (ready_head == ready.size()) {
+        ready.clear();
+        ready_head = 0;
+        return nullptr;
+    }
+    if (ready_head == 4 * MAX_THREADS) { /* threads that spin never let the queue run empty */
+        ready.erase(ready.begin(), ready.begin() + (std::ptrdiff_t)ready_head);
+        ready_head = 0;
+    }
+    return ready[ready_head++];
+}
+
+/* Leaves the running fibre for whatever can go on: a ready thread, else a thread not yet started, else the caller. */
+void yield_fibre() {
+    if (thread *t = take_ready()) {
+        switch_to(t->on);
+    } else {
+        switch_to(started < thread_count ? take_idle() : &caller);
+    }
+}
+
+/* Waits until something makes the current thread ready. */
+void wait_as(place where, int line) {
+    thread *self = current;
+    self->where = where;
+    self->line = line;
+    yield_fibre();
+    self->where = RUNNING;
+    make_current(self);
+}
+
+/*
+ * Ends the launch. The fibre is never resumed (run_block resets it), so nothing on its stack may own memory: hence no
+ * std::string here or in a caller.
+ */
+[[noreturn]] __attribute__((format(printf, 2, 3))) void fail(int line, const char *format, ...) {
+    char text[300], all[500];
+    const index3 &t = current->state.thread_idx, &b = block_index;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(all, sizeof all, "%s: line %d, thread (%u,%u,%u) of block (%u,%u,%u)", text, line, t.x, t.y, t.z, b.x, b.y,
+             b.z);
+    failure = all;
+    switch_to(&caller);
+    abort();
+}
+
+void settle_warp(unsigned index);
+
+void run_thread(thread *t) {
+    const index3 &b = now_running->block;
+    t->on = running;
+    t->where = RUNNING;
+    t->state = thread_state{
+        {t->id % b.x, t->id / b.x % b.y, t->id / b.x / b.y}, block_index, b, now_running->grid, dynamic_memory};
+    t->copies.clear();
+    t->groups.clear();
+    t->open_copies = 0;
+    make_current(t);
+    now_running->kernel->call(now_running->arguments);
+    t->where = EXITED;
+    exited++;
+    fruitless_pauses = 0;
+    warps[t->id / WARP].exited |= 1u << t->id % WARP;
+    if (warps[t->id / WARP].waiting) {
+        settle_warp(t->id / WARP);
+    }
+}
+
+void worker_loop() {
+    for (;;) {
+        if (ready_head == ready.size() && started < thread_count) {
+            run_thread(&threads[order[started++]]);
+            continue;
+        }
+        idle.push_back(running);
+        if (thread *t = take_ready()) {
+            switch_to(t->on);
+        } else {
+            switch_to(&caller);
+        }
+    }
+}
+
+/* Gives way to the other threads of the block. Spinning while no thread of the block exits or passes a barrier waits
+ * for what cannot come. */
+void rt_pause() {
+    thread *self = current;
+    if (++fruitless_pauses > MAX_FRUITLESS_PAUSES) {
+        fail(0, "a thread spins and no other thread of its block makes progress");
+    }
+    if (ready_head == ready.size() && started == thread_count) {
+        return;
+    }
+    make_ready(self);
+    if (started < thread_count) {
+        switch_to(take_idle());
+    } else {
+        yield_fibre();
+    }
+    self->where = RUNNING;
+    make_current(self);
+}
+
+void rt_fault(const char *message, int line) {
+    fail(line, "%s", message);
+}
+
+unsigned rt_lane() {
+    return current->id % WARP;
+}
+
+int rt_is_shared(const void *address, unsigned bytes) {
+    const unsigned char *p = static_cast<const unsigned char *>(address);
+    const ind_emulation::module *m = now_running->module;
+    bool fixed = m->shared_begin && p >= m->shared_begin && p + bytes <= m->shared_end;
+    return fixed || (p >= dynamic_memory && p + bytes <= dynamic_memory + now_running->dynamic_shared);
+}
+
+/* ---- >>barrier --------------------------------------------------------------------------------------------------- */
+
+int reduce_predicates(int kind) {
+    int count = 0;
+    for (unsigned i = 0; i < thread_count; i++) {
+        count += threads[i].predicate != 0;
+    }
+    switch (kind) {
+    case ind_emulation::BARRIER_COUNT: return count;
+    case ind_emulation::BARRIER_AND: return count == (int)thread_count;
+    case ind_emulation::BARRIER_OR: return count != 0;
+    default: return 0;
+    }
+}
+
+void release_barrier(int kind) {
+    int result = reduce_predicates(kind);
+    at_barrier = 0;
+    fruitless_pauses = 0;
+    for (unsigned i = 0; i < thread_count; i++) {
+        thread *t = &threads[order[i]];
+        t->barrier_result = result;
+        if (t != current) {
+            make_ready(t);
+        }
+    }
+}
+
+/* Every thread of the block must come to the same barrier of the source; an exited thread never does. */
+int rt_barrier(int kind, int predicate, int line) {
+    thread *self = current;
+    self->predicate = predicate;
+    if (at_barrier && barrier_line != line) {
+        fail(line, "barrier divergence: other threads of the block wait at line %d", barrier_line);
+    }
+    barrier_line = line;
+    if (++at_barrier == thread_count) {
+        release_barrier(kind);
+    } else {
+        wait_as(AT_BARRIER, line);
+    }
+    return self->barrier_result;
+}
+
+/* ---- >>warp ------------------------------------------------------------------------------------------------------ */
+
+/* The operand of a lane of this warp, or nullptr where it takes no part. */
+operand *lane_operand(unsigned index, unsigned part, int lane) {
+    return lane >= 0 && lane < 32 && part >> lane & 1u ? threads[index * WARP + (unsigned)lane].op : nullptr;
+}
+
+/* The lane a shuffle reads, as the PTX ISA defines shfl; out of the segment means the own lane. */
+int shuffle_source(const operand *op, int lane) {
+    int base = lane & ~(op->width - 1), end = base + op->width;
+    int from = lane;
+    switch (op->kind) {
+    case ind_emulation::SHUFFLE_IDX: return base + (op->argument & (op->width - 1));
+    case ind_emulation::SHUFFLE_UP:
+        from = (unsigned)op->argument < 32 ? lane - op->argument : -1;
+        return from < base ? lane : from;
+    case ind_emulation::SHUFFLE_DOWN:
+        from = (unsigned)op->argument < 32 ? lane + op->argument : 64;
+        return from >= end ? lane : from;
+    default: from = lane ^ op->argument; return from < 0 || from >= end ? lane : from;
+    }
+}
+
+/* A lane that takes no part has no value: what is read from it is garbage. */
+void resolve_shuffle(unsigned index, unsigned part) {
+    for (int lane = 0; lane < 32; lane++) {
+        if (operand *op = lane_operand(index, part, lane)) {
+            const operand *source = lane_operand(index, part, shuffle_source(op, lane));
+            op->result = source ? source->value : 0xffcbcbcbffcbcbcbull;
+        }
+    }
+}
+
+unsigned equal_lanes(unsigned index, unsigned part, uint64_t value) {
+    unsigned equal = 0;
+    for (int lane = 0; lane < 32; lane++) {
+        const operand *op = lane_operand(index, part, lane);
+        equal |= op && op->value == value ? 1u << lane : 0;
+    }
+    return equal;
+}
+
+void resolve_vote(unsigned index, unsigned part, operand *op) {
+    unsigned yes = part & ~equal_lanes(index, part, 0);
+    switch (op->kind) {
+    case ind_emulation::VOTE_ALL: op->result = yes == part; break;
+    case ind_emulation::VOTE_ANY: op->result = yes != 0; break;
+    default: op->result = yes; break;
+    }
+}
+
+void resolve_match(unsigned index, unsigned part, operand *op) {
+    unsigned equal = equal_lanes(index, part, op->value);
+    op->result = op->kind == ind_emulation::MATCH_ANY || equal == part ? equal : 0;
+}
+
+unsigned reduce_two(int kind, unsigned a, unsigned b) {
+    switch (kind) {
+    case ind_emulation::REDUCE_ADD: return a + b;
+    case ind_emulation::REDUCE_MIN: return (unsigned)std::min((int)a, (int)b);
+    case ind_emulation::REDUCE_MAX: return (unsigned)std::max((int)a, (int)b);
+    case ind_emulation::REDUCE_UMIN: return std::min(a, b);
+    case ind_emulation::REDUCE_UMAX: return std::max(a, b);
+    case ind_emulation::REDUCE_AND: return a & b;
+    case ind_emulation::REDUCE_OR: return a | b;
+    default: return a ^ b;
+    }
+}
+
+void resolve_reduce(unsigned index, unsigned part, operand *op) {
+    bool first = true;
+    unsigned result = 0;
+    for (int lane = 0; lane < 32; lane++) {
+        if (const operand *other = lane_operand(index, part, lane)) {
+            result = first ? (unsigned)other->value : reduce_two(op->kind, result, (unsigned)other->value);
+            first = false;
+        }
+    }
+    op->result = result;
+}
+
+/* ---- >>matrix ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * Fragment layouts from the PTX ISA (ldmatrix; mma.m16n8k16), with g = lane / 4 and t = lane % 4:
+ *   ldmatrix  register i holds elements (g, 2t) and (g, 2t + 1) of the i-th 8 x 8 matrix, whose rows are at the
+ * addresses of lanes 8i .. 8i + 7; with .trans, elements (2t, g) and (2t + 1, g) A 16 x 16 a0 = (g, 2t..2t+1)  a1 = (g
+ * + 8, 2t..)  a2 = (g, 2t + 8..)  a3 = (g + 8, 2t + 8..) B 16 x 8  b0 = (2t..2t+1, g)  b1 = (2t + 8.., g) C 16 x 8  c0,
+ * c1 = (g, 2t..2t+1)  c2, c3 = (g + 8, 2t..) The element with the smaller index is in the lower half of its register.
+ */
+unsigned half_of(const unsigned *words, int column) {
+    return words[column / 2] >> (column % 2 * 16) & 0xffffu;
+}
+
+void resolve_ldmatrix(unsigned index) {
+    const thread *lanes = &threads[index * WARP];
+    for (int lane = 0; lane < 32; lane++) {
+        const operand *op = lanes[lane].op;
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < 4; i++) {
+            if (op->kind) {
+                op->r[i] = half_of(lanes[8 * i + 2 * t].op->a, g) | half_of(lanes[8 * i + 2 * t + 1].op->a, g) << 16;
+            } else {
+                op->r[i] = lanes[8 * i + g].op->a[t];
+            }
+        }
+    }
+}
+
+float float_of_bits(unsigned bits) {
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+float float_of_half(unsigned x) {
+    unsigned sign = (x & 0x8000u) << 16, exponent = x >> 10 & 31u, mantissa = x & 0x3ffu;
+    if (exponent == 0) {
+        float value = (float)mantissa * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    return float_of_bits(sign | (exponent == 31 ? 0x7f800000u : (exponent + 112u) << 23) | mantissa << 13);
+}
+
+float element(unsigned word, int upper, int is_bf16) {
+    unsigned bits = upper ? word >> 16 : word & 0xffffu;
+    return is_bf16 ? float_of_bits(bits << 16) : float_of_half(bits);
+}
+
+/* The 16 products and the sum are exact or nearly so (double), rounded once: the device is a little less exact. */
+void resolve_mma(unsigned index) {
+    const thread *lanes = &threads[index * WARP];
+    float a[16][16], b[16][8];
+    for (int lane = 0; lane < 32; lane++) {
+        const operand *op = lanes[lane].op;
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < 8; i++) {
+            a[g + (i / 2 % 2) * 8][2 * t + i % 2 + (i / 4) * 8] = element(op->a[i / 2], i % 2, op->kind);
+        }
+        for (int i = 0; i < 4; i++) {
+            b[2 * t + i % 2 + (i / 2) * 8][g] = element(op->b[i / 2], i % 2, op->kind);
+        }
+    }
+    double d[16][8] = {};
+    for (int k = 0; k < 16; k++) {
+        for (int m = 0; m < 16; m++) {
+            for (int n = 0; n < 8; n++) {
+                d[m][n] += (double)a[m][k] * b[k][n];
+            }
+        }
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        float *c = lanes[lane].op->c;
+        for (int i = 0; i < 4; i++) {
+            c[i] = (float)(c[i] + d[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2]);
+        }
+    }
+}
+
+void resolve(unsigned index, unsigned part, const operand *first) {
+    if (first->what == SHUFFLE) {
+        resolve_shuffle(index, part);
+    } else if (first->what == LDMATRIX) {
+        resolve_ldmatrix(index);
+    } else if (first->what == MMA) {
+        resolve_mma(index);
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        if (operand *op = lane_operand(index, part, lane)) {
+            switch (op->what) {
+            case VOTE: resolve_vote(index, part, op); break;
+            case MATCH: resolve_match(index, part, op); break;
+            case REDUCE: resolve_reduce(index, part, op); break;
+            default: break;
+            }
+        }
+    }
+}
+
+/* The collective of `first` is complete when all lanes of its mask that still run have come to the same one with the
+ * same mask. */
+bool settle_group(unsigned index, const operand *first) {
+    warp *w = &warps[index];
+    unsigned part = first->mask & ~w->exited;
+    if ((w->waiting & part) != part) {
+        return false;
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        const operand *op = lane_operand(index, part, lane);
+        if (op && (op->what != first->what || op->kind != first->kind || op->mask != first->mask)) {
+            return false;
+        }
+    }
+    resolve(index, part, first);
+    fruitless_pauses = 0;
+    w->waiting &= ~part;
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        thread *t = &threads[index * WARP + lane];
+        if (part >> lane & 1u && t != current) {
+            make_ready(t);
+        }
+    }
+    return true;
+}
+
+/* A lane has exited: what the others wait for may be complete without it. */
+void settle_warp(unsigned index) {
+    for (unsigned lane = 0; lane < WARP; lane++) {
+        if (warps[index].waiting >> lane & 1u) {
+            settle_group(index, threads[index * WARP + lane].op);
+        }
+    }
+}
+
+void arrive(operand *op, int line) {
+    thread *self = current;
+    unsigned lane = self->id % WARP;
+    if (!(op->mask >> lane & 1u)) {
+        fail(line, "warp collective: the calling lane %u is not in its mask", lane);
+    }
+    bool whole = op->what == LDMATRIX || op->what == MMA;
+    if (whole && warps[self->id / WARP].exited) {
+        fail(line, "ldmatrix or mma in a warp of which some lanes do not exist or have exited");
+    }
+    self->op = op;
+    warps[self->id / WARP].waiting |= 1u << lane;
+    if (!settle_group(self->id / WARP, op)) {
+        wait_as(AT_WARP, line);
+    }
+}
+
+operand make_operand(collective what, int kind, unsigned mask, uint64_t value) {
+    operand op = {};
+    op.what = what;
+    op.kind = kind;
+    op.mask = mask;
+    op.value = value;
+    return op;
+}
+
+void rt_syncwarp(unsigned mask, int line) {
+    operand op = make_operand(SYNCWARP, 0, mask, 0);
+    arrive(&op, line);
+}
+
+unsigned long long rt_shuffle(int kind, unsigned mask, unsigned long long value, int argument, int width, int line) {
+    operand op = make_operand(SHUFFLE, kind, mask, value);
+    if (width < 1 || width > 32 || (width & (width - 1)) != 0) {
+        fail(line, "shuffle: the width %d is not a power of two up to 32", width);
+    }
+    op.argument = argument;
+    op.width = width;
+    arrive(&op, line);
+    return op.result;
+}
+
+unsigned rt_vote(int kind, unsigned mask, int predicate, int line) {
+    operand op = make_operand(VOTE, kind, mask, predicate != 0);
+    arrive(&op, line);
+    return (unsigned)op.result;
+}
+
+unsigned rt_match(int kind, unsigned mask, unsigned long long value, int line) {
+    operand op = make_operand(MATCH, kind, mask, value);
+    arrive(&op, line);
+    return (unsigned)op.result;
+}
+
+unsigned rt_reduce(int kind, unsigned mask, unsigned value, int line) {
+    operand op = make_operand(REDUCE, kind, mask, value);
+    arrive(&op, line);
+    return (unsigned)op.result;
+}
+
+void rt_ldmatrix(unsigned *result, const unsigned *row, int transposed, int line) {
+    operand op = make_operand(LDMATRIX, transposed, 0xffffffffu, 0);
+    op.r = result;
+    op.a = row;
+    arrive(&op, line);
+}
+
+void rt_mma(float *c, const unsigned *a, const unsigned *b, int is_bf16, int line) {
+    operand op = make_operand(MMA, is_bf16, 0xffffffffu, 0);
+    op.a = a;
+    op.b = b;
+    op.c = c;
+    arrive(&op, line);
+}
+
+/* ---- >>copy ------------------------------------------------------------------------------------------------------ */
+
+void rt_cp_async(void *shared, const void *global, int bytes) {
+    current->copies.push_back(async_copy{shared, global, bytes});
+    current->open_copies++;
+}
+
+void rt_cp_async_commit() {
+    current->groups.push_back(current->open_copies);
+    current->open_copies = 0;
+}
+
+/* Only now do the bytes of the oldest groups arrive. */
+void rt_cp_async_wait(int groups_left) {
+    thread *self = current;
+    size_t keep = std::min(self->groups.size(), (size_t)std::max(groups_left, 0)), done = self->groups.size() - keep,
+           copies = 0;
+    for (size_t i = 0; i < done; i++) {
+        copies += self->groups[i];
+    }
+    for (size_t i = 0; i < copies; i++) {
+        const async_copy &c = self->copies[i];
+        memset(c.shared, 0, 16);
+        if (c.bytes) {
+            memcpy(c.shared, c.global, (size_t)c.bytes);
+        }
+    }
+    self->copies.erase(self->copies.begin(), self->copies.begin() + (std::ptrdiff_t)copies);
+    self->groups.erase(self->groups.begin(), self->groups.begin() + (std::ptrdiff_t)done);
+}
+
+/* ---- >>block ----------------------------------------------------------------------------------------------------- */
+
+/* Byte by byte and past the sanitizer: the range holds red zones between the variables. */
+void fill_garbage(unsigned char *begin, unsigned char *end, unsigned char value) {
+#if defined(__x86_64__)
+    size_t count = (size_t)(end - begin);
+    asm volatile("rep stosb" : "+D"(begin), "+c"(count) : "a"(value) : "memory");
+#else
+    for (volatile unsigned char *p = begin; p < end; p++) {
+        *p = value;
+    }
+#endif
+}
+
+unsigned char garbage_byte() {
+    static const unsigned char value =
+        (unsigned char)strtoul(environment("IND_EMULATION_POISON", "0xcb").c_str(), nullptr, 0);
+    return value;
+}
+
+/* IND_EMULATION_ORDER: threads that do not wait for each other as they should give different results in different
+ * orders. */
+enum launch_order { FORWARD, REVERSE, RANDOM };
+
+launch_order wanted_order() {
+    std::string text = environment("IND_EMULATION_ORDER", "forward");
+    return text == "reverse" ? REVERSE : text == "random" ? RANDOM : FORWARD;
+}
+
+void choose_order(launch_order wanted) {
+    static uint64_t seed = 88172645463325252ull;
+    order.resize(thread_count);
+    for (unsigned i = 0; i < thread_count; i++) {
+        order[i] = wanted == REVERSE ? thread_count - 1 - i : i;
+    }
+    for (unsigned i = thread_count; wanted == RANDOM && i > 1; i--) {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        std::swap(order[i - 1], order[seed % i]);
+    }
+}
+
+void begin_block() {
+    const ind_emulation::module *m = now_running->module;
+    started = exited = at_barrier = 0;
+    fruitless_pauses = 0;
+    ready.clear();
+    ready_head = 0;
+    for (unsigned i = 0; i < thread_count; i++) {
+        threads[i].id = i;
+        threads[i].where = UNSTARTED;
+    }
+    for (unsigned i = 0; i < (thread_count + WARP - 1) / WARP; i++) {
+        unsigned lanes = std::min(WARP, thread_count - i * WARP);
+        warps[i] = warp{0, lanes == WARP ? 0 : ~0u << lanes};
+    }
+    if (m->shared_begin) {
+        fill_garbage(m->shared_begin, m->shared_end, garbage_byte());
+    }
+    fill_garbage(dynamic_memory, dynamic_memory + now_running->dynamic_shared, garbage_byte());
+}
+
+/* Nothing can run and some threads have not exited: says who waits where. */
+void describe_stuck() {
+    unsigned barrier = 0, collective = 0;
+    const thread *at_collective = nullptr;
+    for (unsigned i = 0; i < thread_count; i++) {
+        barrier += threads[i].where == AT_BARRIER;
+        collective += threads[i].where == AT_WARP;
+        at_collective = threads[i].where == AT_WARP && !at_collective ? &threads[i] : at_collective;
+    }
+    char text[400];
+    if (at_collective) {
+        const index3 &t = at_collective->state.thread_idx;
+        snprintf(text, sizeof text,
+                 "warp divergence: %u threads wait in a warp collective, the first is (%u,%u,%u) of block (%u,%u,%u) "
+                 "at line %d with mask 0x%08x; "
+                 "%u wait at a barrier, %u of %u have exited",
+                 collective, t.x, t.y, t.z, block_index.x, block_index.y, block_index.z, at_collective->line,
+                 at_collective->op->mask, barrier, exited, thread_count);
+    } else {
+        snprintf(text, sizeof text,
+                 "barrier divergence: %u of %u threads of block (%u,%u,%u) wait at line %d while %u have exited",
+                 barrier, thread_count, block_index.x, block_index.y, block_index.z, barrier_line, exited);
+    }
+    failure = text;
+}
+
+void abandon_block() {
+    for (unsigned i = 0; i < thread_count; i++) {
+        if (threads[i].where != UNSTARTED && threads[i].where != EXITED) {
+            reset_fibre(threads[i].on);
+        }
+    }
+}
+
+bool run_block() {
+    begin_block();
+    running = &caller;
+    switch_to(take_idle());
+    if (failure.empty() && exited != thread_count) {
+        describe_stuck();
+    }
+    if (!failure.empty()) {
+        abandon_block();
+    }
+    return failure.empty();
+}
+
+bool run_blocks(launch_order wanted) {
+    const index3 &g = now_running->grid;
+    uint64_t total = (uint64_t)g.x * g.y * g.z;
+    for (uint64_t i = 0; i < total; i++) {
+        uint64_t block = wanted == FORWARD ? i : total - 1 - i;
+        block_index = index3{(unsigned)(block % g.x), (unsigned)(block / g.x % g.y), (unsigned)(block / g.x / g.y)};
+        if (wanted == RANDOM) {
+            choose_order(wanted);
+        }
+        if (!run_block()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+bool sanitized() {
+    return __sanitizer_start_switch_fiber != nullptr;
+}
+
+bool run_launch(const launch &what, std::string &error) {
+    void *memory = nullptr;
+    launch_order wanted = wanted_order();
+    now_running = &what;
+    thread_count = what.block.x * what.block.y * what.block.z;
+    failure.clear();
+    choose_order(wanted);
+    /* Of exactly the requested size, so that the sanitizer sees an overrun by one byte. */
+    if (posix_memalign(&memory, 128, what.dynamic_shared ? what.dynamic_shared : 1) != 0) {
+        error = "no memory for dynamic shared memory";
+        return false;
+    }
+    dynamic_memory = static_cast<unsigned char *>(memory);
+    bool ok = run_blocks(wanted);
+    free(memory);
+    if (!ok) {
+        error = std::string("kernel ") + what.name + ": " + failure;
+    }
+    return ok;
+}
+
+const runtime runtime_table = {rt_barrier,         rt_syncwarp,      rt_shuffle,   rt_vote,  rt_match,
+                               rt_reduce,          rt_lane,          rt_ldmatrix,  rt_mma,   rt_cp_async,
+                               rt_cp_async_commit, rt_cp_async_wait, rt_is_shared, rt_pause, rt_fault};
+
+} // namespace emulation

@@ -1,0 +1,84 @@
+/*
+ * What a kernel compiled for the host and the fake driver that runs it agree on.
+ *
+ * The kernel library knows nothing of fibres: it reads its indices through one pointer and asks the driver, through the
+ * table below, for everything that involves another thread. The table is handed over when the module is loaded, so the
+ * kernel library needs no symbol of the driver and works when the driver was opened with RTLD_LOCAL. Change
+ * IND_EMULATION_ABI when anything here changes.
+ */
+#ifndef IND_EMULATION_ABI_H
+#define IND_EMULATION_ABI_H
+
+#define IND_EMULATION_ABI 1
+
+namespace ind_emulation {
+
+struct index3 {
+    unsigned x, y, z;
+};
+
+/* Indices of the thread that runs now. The driver points the kernel library's `now` at another one at each switch. */
+struct thread_state {
+    index3 thread_idx, block_idx, block_dim, grid_dim;
+    unsigned char *dynamic_shared;
+};
+
+enum shuffle_kind { SHUFFLE_IDX, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR };
+enum vote_kind { VOTE_ALL, VOTE_ANY, VOTE_BALLOT };
+enum match_kind { MATCH_ANY, MATCH_ALL };
+enum reduce_kind { REDUCE_ADD, REDUCE_MIN, REDUCE_MAX, REDUCE_UMIN, REDUCE_UMAX, REDUCE_AND, REDUCE_OR, REDUCE_XOR };
+enum barrier_kind { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
+
+/* `line` is the source line of the caller; it identifies the barrier and appears in error reports. */
+struct runtime {
+    int (*barrier)(int kind, int predicate, int line);
+    void (*syncwarp)(unsigned mask, int line);
+    unsigned long long (*shuffle)(int kind, unsigned mask, unsigned long long value, int argument, int width, int line);
+    unsigned (*vote)(int kind, unsigned mask, int predicate, int line);
+    unsigned (*match)(int kind, unsigned mask, unsigned long long value, int line);
+    unsigned (*reduce)(int kind, unsigned mask, unsigned value, int line);
+    unsigned (*lane)(void);
+    void (*ldmatrix)(unsigned *result, const unsigned *row, int transposed,
+                     int line); /* 4 matrices; row: this lane's 16 bytes */
+    void (*mma)(float *c, const unsigned *a, const unsigned *b, int is_bf16, int line); /* m16n8k16, row.col */
+    void (*cp_async)(void *shared, const void *global, int bytes);                      /* deferred until waited for */
+    void (*cp_async_commit)(void);
+    void (*cp_async_wait)(int groups_left);
+    int (*is_shared)(const void *address, unsigned bytes);
+    void (*pause)(void);                          /* lets other threads of the block run: spin loops */
+    void (*fault)(const char *message, int line); /* ends the launch with an error; does not return */
+};
+
+struct parameter {
+    unsigned size, alignment;
+};
+
+/* One per `extern "C" __global__` function, exported as NAME__kernel. */
+struct kernel {
+    void (*call)(void **arguments);
+    const parameter *parameters;
+    unsigned parameter_count;
+    unsigned max_threads; /* __launch_bounds__, or 1024 */
+};
+
+/* Exported as ind_emulation_module. [shared_begin, shared_end) holds the static __shared__ variables. */
+struct module {
+    int abi;
+    const runtime **table;
+    const thread_state **now;
+    unsigned char *shared_begin, *shared_end;
+};
+
+} // namespace ind_emulation
+
+/* The fake cubin: this header, then `bytes` bytes of a shared library. `path` is where the compiler left the same bytes
+ * ("" if nowhere). */
+struct ind_emulation_image {
+    char magic[8];
+    unsigned long long bytes, hash;
+    char path[1000];
+};
+
+#define IND_EMULATION_MAGIC "INDEMU1"
+
+#endif
