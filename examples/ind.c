@@ -1,0 +1,549 @@
+/* ind: runs, prints and times graphs in the text form (inductor.h, >>text). A thin user of the public API.
+ *
+ *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--random SEED] [--device host|cuda|auto] [--output DIR]
+ *     ind emit  FILE.ind --stage graph|loops|schedule|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
+ *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *
+ * Sizes not given are at their hints. Inputs and constants not given are random, the same for the same seed and name:
+ * floats uniform in [-1, 1), bool 0 or 1, integers in [0, n), where n is 8 or, if smaller, the smallest dimension above
+ * 1 of any floating-point input or constant; so they are valid indices into every such table. Results are written as
+ * NAME.npy; bf16 travels as uint16. Exit status 0, or 1 with one line on stderr.
+ */
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"
+
+#include "npy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_GIVEN 256 /* --size and --input options */
+
+typedef struct options {
+    const char *command, *file, *stage, *arch, *output;
+    const char *input[MAX_GIVEN]; /* NAME=FILE */
+    int num_inputs;
+    const char *size[MAX_GIVEN]; /* NAME=VALUE */
+    int num_sizes;
+    uint64_t seed;
+    int repeat;
+    ind_device device;
+    bool json;
+} options;
+
+static int fail(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("ind: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return 1;
+}
+
+/* ---- command line */
+
+static const char *const device_names[] = {
+#define X(name, text) text,
+    IND_DEVICES(X)
+#undef X
+};
+
+static const char *const stage_names[] = {
+#define X(name, text) text,
+    IND_STAGES(X)
+#undef X
+};
+
+static int find_word(const char *const *words, int count, const char *word) {
+    for (int i = 0; i < count; i++) {
+        if (!strcmp(words[i], word)) return i;
+    }
+    return -1;
+}
+
+static int usage(void) {
+    return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--random SEED] [--device "
+                "host|cuda|auto] [--output DIR] [--stage graph|loops|schedule|plan|cuda|ptx|cubin] [--arch sm_90a] "
+                "[--repeat N] [--json]");
+}
+
+static int number_option(const char *option, const char *value, uint64_t most, uint64_t *out) {
+    char *end;
+    errno = 0;
+    *out = strtoull(value, &end, 10);
+    if (*end || end == value || *value == '-' || errno || *out > most) {
+        return fail("%s %s: a whole number up to %llu is needed", option, value, (unsigned long long)most);
+    }
+    return 0;
+}
+
+static int pair_option(const char *option, const char *value, const char **list, int *count) {
+    if (!strchr(value, '=') || *value == '=') return fail("%s %s: NAME=VALUE is needed", option, value);
+    if (*count == MAX_GIVEN) return fail("%s: given more than %d times", option, MAX_GIVEN);
+    list[(*count)++] = value;
+    return 0;
+}
+
+static int device_option(const char *value, options *o) {
+    int device = find_word(device_names, sizeof device_names / sizeof *device_names, value);
+    if (device < 0) return fail("--device %s: allowed are auto, host, cuda", value);
+    o->device = (ind_device)device;
+    return 0;
+}
+
+static int read_option(const char *option, const char *value, options *o) {
+    uint64_t number;
+    if (!strcmp(option, "--size")) return pair_option(option, value, o->size, &o->num_sizes);
+    if (!strcmp(option, "--input")) return pair_option(option, value, o->input, &o->num_inputs);
+    if (!strcmp(option, "--random")) return number_option(option, value, UINT64_MAX, &o->seed);
+    if (!strcmp(option, "--device")) return device_option(value, o);
+    if (!strcmp(option, "--repeat")) {
+        if (number_option(option, value, 1000000, &number)) return 1;
+        o->repeat = number ? (int)number : 1;
+        return 0;
+    }
+    if (!strcmp(option, "--output")) return o->output = value, 0;
+    if (!strcmp(option, "--stage")) return o->stage = value, 0;
+    if (!strcmp(option, "--arch")) return o->arch = value, 0;
+    return fail("unknown option %s; allowed: --size --input --random --device --output --stage --arch --repeat --json",
+                option);
+}
+
+static int read_options(int argc, char **argv, options *o) {
+    static const char *const commands[] = {"run", "emit", "bench"};
+    if (argc < 3 || find_word(commands, 3, argv[1]) < 0) return usage();
+    o->command = argv[1];
+    o->file = argv[2];
+    o->repeat = 20;
+    for (int i = 3; i < argc; i++) {
+        if (!strcmp(argv[i], "--json")) {
+            o->json = true;
+        } else if (i + 1 == argc) {
+            return fail("%s: a value must follow, or the option is unknown", argv[i]);
+        } else if (read_option(argv[i], argv[i + 1], o)) {
+            return 1;
+        } else {
+            i++;
+        }
+    }
+    if (!strcmp(o->command, "emit") && !o->stage) return fail("emit: --stage is needed");
+    return 0;
+}
+
+/* ---- the graph */
+
+static int check_text(const char *file, const char *text, size_t size) {
+    const char *nul = memchr(text, 0, size);
+    if (!nul) return 0;
+    int line = 1, column = 1;
+    for (const char *s = text; s < nul; s++) {
+        column = *s == '\n' ? 1 : column + 1;
+        line += *s == '\n';
+    }
+    return fail("%s:%d:%d: a zero byte; text is expected", file, line, column);
+}
+
+static char *read_text(const char *file) {
+    FILE *f = fopen(file, "rb");
+    if (!f) return fail("%s: %s", file, strerror(errno)), NULL;
+    size_t size = 0, capacity = 1 << 16;
+    char *text = malloc(capacity);
+    while (text) {
+        size += fread(text + size, 1, capacity - 1 - size, f);
+        if (size < capacity - 1) break;
+        char *grown = capacity < SIZE_MAX / 2 ? realloc(text, capacity *= 2) : NULL;
+        if (!grown) free(text);
+        text = grown;
+    }
+    bool bad = ferror(f) != 0;
+    fclose(f);
+    if (!text) return fail("%s: no memory for it", file), NULL;
+    text[size] = 0;
+    if (bad) fail("%s: cannot be read", file);
+    if (!bad && !check_text(file, text, size)) return text;
+    free(text);
+    return NULL;
+}
+
+static int load_graph(ind_context *ctx, const options *o, ind_graph **g) {
+    char *text = read_text(o->file);
+    if (!text) return 1;
+    *g = ind_graph_parse(ctx, text, o->file);
+    free(text);
+    return *g ? 0 : fail("%s", ind_error(ctx));
+}
+
+/* ---- emit */
+
+static int write_file(const char *path, const void *data, size_t bytes) {
+    FILE *f = fopen(path, "wb");
+    if (!f) return fail("%s: %s", path, strerror(errno));
+    bool ok = fwrite(data, 1, bytes, f) == bytes;
+    ok = fclose(f) == 0 && ok;
+    return ok ? 0 : fail("%s: cannot be written", path);
+}
+
+/* One file per compiled kernel: NAME.cubin; a number goes before the name, since two variants may share it. */
+static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
+    ind_cubin cubin;
+    ind_status status;
+    char path[4096];
+    for (int i = 0; !(status = ind_module_cubin(m, i, &cubin)); i++) {
+        snprintf(path, sizeof path, "%s/%02d_%s.cubin", dir, i, cubin.name);
+        int failed = write_file(path, cubin.data, cubin.bytes);
+        if (!failed) printf("%s\n", path);
+        ind_cubin_free(m, &cubin);
+        if (failed) return 1;
+    }
+    return status == IND_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
+}
+
+static int emit(ind_context *ctx, ind_graph *g, const options *o) {
+    ind_compile_desc desc = {.emit_only = true};
+    ind_module *m;
+    int stage = find_word(stage_names, IND_NUM_STAGES, o->stage);
+    if (stage < 0) return fail("--stage %s: allowed are graph, loops, schedule, plan, cuda, ptx, cubin", o->stage);
+    if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("--arch: %s", ind_error(ctx));
+    if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
+    if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
+    const char *text = o->json ? ind_module_json(m, (ind_stage)stage) : ind_module_text(m, (ind_stage)stage);
+    if (!text) return fail("%s: %s", o->file, ind_error(ctx));
+    fputs(text, stdout);
+    return fflush(stdout) ? fail("stdout: cannot be written") : 0;
+}
+
+/* ---- element types in files */
+
+static const struct element {
+    ind_dtype dtype;
+    const char *descr;
+} elements[] = {{IND_BOOL, "b1"}, {IND_U8, "u1"},  {IND_I8, "i1"},   {IND_I16, "i2"}, {IND_I32, "i4"},
+                {IND_I64, "i8"},  {IND_F16, "f2"}, {IND_BF16, "u2"}, {IND_F32, "f4"}, {IND_F64, "f8"}};
+
+static const char *descr_of(ind_dtype dtype) {
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+        if (elements[i].dtype == dtype) return elements[i].descr;
+    }
+    return "";
+}
+
+/* Both only for values that the type holds exactly, which the random ones are. */
+static uint16_t to_half(float v, bool bf16) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    if (bf16) return (uint16_t)(bits >> 16);
+    if (v == 0) return 0;
+    return (uint16_t)((bits >> 16 & 0x8000) | (((bits >> 23 & 255) - 112) << 10) | (bits >> 13 & 0x3ff));
+}
+
+static double from_half(uint16_t h, bool bf16) {
+    int exponent = bf16 ? h >> 7 & 255 : h >> 10 & 31, mantissa = bf16 ? h & 127 : h & 1023;
+    int bias = bf16 ? 127 : 15, digits = bf16 ? 7 : 10, most = bf16 ? 255 : 31;
+    double v = exponent == most
+                   ? (mantissa ? NAN : INFINITY)
+                   : ldexp(mantissa + (exponent ? 1 << digits : 0), (exponent ? exponent : 1) - bias - digits);
+    return h & 0x8000 ? -v : v;
+}
+
+static double element_at(const void *data, ind_dtype dtype, int64_t i) {
+    switch (dtype) {
+    case IND_BOOL:
+    case IND_U8: return ((const uint8_t *)data)[i];
+    case IND_I8: return ((const int8_t *)data)[i];
+    case IND_I16: return ((const int16_t *)data)[i];
+    case IND_I32: return ((const int32_t *)data)[i];
+    case IND_I64: return (double)((const int64_t *)data)[i];
+    case IND_F32: return (double)((const float *)data)[i];
+    case IND_F64: return ((const double *)data)[i];
+    default: return from_half(((const uint16_t *)data)[i], dtype == IND_BF16);
+    }
+}
+
+/* ---- random data */
+
+/* splitmix64 (Steele, Lea, Flood 2014): one step per element, so that values depend on seed, name and position alone.
+ */
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static void fill_random(void *data, ind_dtype dtype, int64_t count, uint64_t state, int64_t below) {
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t r = next_random(&state);
+        int64_t small = (int64_t)(r % (uint64_t)below);
+        switch (dtype) {
+        case IND_BOOL: ((uint8_t *)data)[i] = r & 1; break;
+        case IND_U8:
+        case IND_I8: ((int8_t *)data)[i] = (int8_t)small; break;
+        case IND_I16: ((int16_t *)data)[i] = (int16_t)small; break;
+        case IND_I32: ((int32_t *)data)[i] = (int32_t)small; break;
+        case IND_I64: ((int64_t *)data)[i] = small; break;
+        case IND_F32: ((float *)data)[i] = (float)(r >> 40) / (1 << 23) - 1; break;
+        case IND_F64: ((double *)data)[i] = (double)(r >> 11) / ((int64_t)1 << 52) - 1; break;
+        case IND_F16: ((uint16_t *)data)[i] = to_half((float)(r >> 53) / 1024 - 1, false); break;
+        default: ((uint16_t *)data)[i] = to_half((float)(r >> 56) / 128 - 1, true); break;
+        }
+    }
+}
+
+/* ---- what a run binds */
+
+typedef struct tensor {
+    const ind_binding_info *info;
+    int64_t shape[IND_MAX_RANK], count;
+    void *data;   /* host */
+    void *device; /* bench: memory of the device */
+} tensor;
+
+typedef struct session {
+    ind_context *ctx;
+    const options *o;
+    ind_module *m;
+    char sizes[8192]; /* "B=4,S=7": what was given, and hints for the rest */
+    tensor *t;
+    ind_binding *binding;
+    int n;
+} session;
+
+static bool given_size(const options *o, const char *name) {
+    size_t length = strlen(name);
+    for (int i = 0; i < o->num_sizes; i++) {
+        if (!strncmp(o->size[i], name, length) && o->size[i][length] == '=') return true;
+    }
+    return false;
+}
+
+static int make_sizes(session *s) {
+    size_t used = 0;
+    for (int i = 0; i < s->o->num_sizes && used < sizeof s->sizes; i++) {
+        used += (size_t)snprintf(s->sizes + used, sizeof s->sizes - used, "%s%s", used ? "," : "", s->o->size[i]);
+    }
+    for (int i = 0; i < ind_module_num_sizes(s->m) && used < sizeof s->sizes; i++) {
+        const ind_symbol *size = ind_module_query_size(s->m, i);
+        if (given_size(s->o, size->name)) continue;
+        used += (size_t)snprintf(s->sizes + used, sizeof s->sizes - used, "%s%s=%lld", used ? "," : "", size->name,
+                                 (long long)size->hint);
+    }
+    return used < sizeof s->sizes ? 0 : fail("--size: too long in all");
+}
+
+static int make_shape(session *s, tensor *t) {
+    t->count = 1;
+    for (int d = 0; d < t->info->rank; d++) {
+        if (ind_formula_eval(s->m, t->info->size[d], s->sizes, &t->shape[d])) return fail("%s", ind_error(s->ctx));
+        t->count *= t->shape[d]; /* fits: the graph's check of overflow covers the whole range of the sizes */
+    }
+    t->data = calloc((size_t)t->count + 1, (size_t)ind_dtype_bytes(t->info->dtype));
+    return t->data ? 0 : fail("%s: no memory for %lld elements", t->info->name, (long long)t->count);
+}
+
+static void print_shape(char *out, size_t bytes, const int64_t *shape, int rank) {
+    size_t used = (size_t)snprintf(out, bytes, "[");
+    for (int d = 0; d < rank && used < bytes; d++) {
+        used += (size_t)snprintf(out + used, bytes - used, "%s%lld", d ? ", " : "", (long long)shape[d]);
+    }
+    if (used < bytes) snprintf(out + used, bytes - used, "]");
+}
+
+static int load_input(tensor *t, const char *path) {
+    npy_array a;
+    char why[512], have[256], want[256];
+    if (npy_read(path, &a, why, sizeof why)) return fail("%s", why);
+    bool fits = a.rank == t->info->rank;
+    for (int d = 0; fits && d < a.rank; d++) fits = a.shape[d] == t->shape[d];
+    bool typed = !strcmp(a.descr, descr_of(t->info->dtype));
+    if (fits && typed) memcpy(t->data, a.data, (size_t)a.count * (size_t)a.item_size);
+    print_shape(have, sizeof have, a.shape, a.rank);
+    print_shape(want, sizeof want, t->shape, t->info->rank);
+    npy_free(&a);
+    if (fits && typed) return 0;
+    return fail("%s: holds %s%s, %s needs %s%s (%s)", path, a.descr, have, t->info->name, descr_of(t->info->dtype),
+                want, ind_dtype_name(t->info->dtype));
+}
+
+/* Integers below this are valid indices into every table given from outside. */
+static int64_t index_range(const session *s) {
+    int64_t below = 8;
+    for (int i = 0; i < s->n; i++) {
+        const tensor *t = &s->t[i];
+        if (t->info->kind == IND_BINDING_OUTPUT || !ind_dtype_is_float(t->info->dtype)) continue;
+        for (int d = 0; d < t->info->rank; d++) {
+            if (t->shape[d] > 1 && t->shape[d] < below) below = t->shape[d];
+        }
+    }
+    return below;
+}
+
+static const char *input_file(const options *o, const char *name) {
+    size_t length = strlen(name);
+    for (int i = 0; i < o->num_inputs; i++) {
+        if (!strncmp(o->input[i], name, length) && o->input[i][length] == '=') return o->input[i] + length + 1;
+    }
+    return NULL;
+}
+
+static int fill_tensor(session *s, tensor *t, int64_t below) {
+    if (t->info->kind == IND_BINDING_OUTPUT) return 0;
+    const char *path = input_file(s->o, t->info->name);
+    if (path) return load_input(t, path);
+    uint64_t state = s->o->seed;
+    for (const char *c = t->info->name; *c; c++) state = (state ^ (unsigned char)*c) * 0x100000001b3u;
+    fill_random(t->data, t->info->dtype, t->count, state, below);
+    return 0;
+}
+
+static int check_inputs(const session *s) {
+    for (int k = 0; k < s->o->num_inputs; k++) {
+        size_t length = strcspn(s->o->input[k], "=");
+        bool known = false;
+        for (int i = 0; i < s->n; i++) {
+            const ind_binding_info *info = s->t[i].info;
+            known |= info->kind != IND_BINDING_OUTPUT && strlen(info->name) == length &&
+                     !strncmp(info->name, s->o->input[k], length);
+        }
+        if (!known) return fail("--input %s: the graph has no such input or constant", s->o->input[k]);
+    }
+    return 0;
+}
+
+static int open_session(session *s, ind_graph *g) {
+    ind_compile_desc desc = {.device = s->o->device};
+    if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
+    s->n = ind_module_num_bindings(s->m);
+    s->t = calloc((size_t)s->n + 1, sizeof *s->t);
+    s->binding = calloc((size_t)s->n + 1, sizeof *s->binding);
+    if (!s->t || !s->binding) return fail("no memory");
+    for (int i = 0; i < s->n; i++) s->t[i].info = ind_module_query_binding(s->m, i);
+    if (check_inputs(s) || make_sizes(s)) return 1;
+    for (int i = 0; i < s->n; i++) {
+        if (make_shape(s, &s->t[i])) return 1;
+    }
+    int64_t below = index_range(s);
+    for (int i = 0; i < s->n; i++) {
+        if (fill_tensor(s, &s->t[i], below)) return 1;
+        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].data};
+    }
+    return 0;
+}
+
+static void close_session(session *s) {
+    for (int i = 0; s->t && i < s->n; i++) {
+        free(s->t[i].data);
+        ind_module_free(s->m, s->t[i].device);
+    }
+    free(s->t);
+    free(s->binding);
+}
+
+/* ---- run */
+
+static void print_tensor(const tensor *t) {
+    char shape[256];
+    print_shape(shape, sizeof shape, t->shape, t->info->rank);
+    printf("%s %s%s", t->info->name, ind_dtype_name(t->info->dtype), shape);
+    for (int64_t i = 0; i < t->count && i < 6; i++) printf(" %.6g", element_at(t->data, t->info->dtype, i));
+    printf(t->count > 6 ? " ..\n" : "\n");
+}
+
+static int write_tensor(const tensor *t, const char *dir) {
+    char path[4096], why[512];
+    snprintf(path, sizeof path, "%s/%s.npy", dir, t->info->name);
+    if (npy_write(path, descr_of(t->info->dtype), t->info->rank, t->shape, t->data, why, sizeof why))
+        return fail("%s", why);
+    return 0;
+}
+
+static int run(session *s) {
+    ind_run_desc desc = {.bindings = s->binding, .num_bindings = s->n, .sizes = s->sizes, .memory = IND_MEMORY_HOST};
+    if (ind_run(s->m, &desc)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
+    for (int i = 0; i < s->n; i++) {
+        if (s->t[i].info->kind != IND_BINDING_OUTPUT) continue;
+        if (s->o->output && write_tensor(&s->t[i], s->o->output)) return 1;
+        if (!s->o->output) print_tensor(&s->t[i]);
+    }
+    return 0;
+}
+
+/* ---- bench */
+
+static int upload(session *s) {
+    for (int i = 0; i < s->n; i++) {
+        tensor *t = &s->t[i];
+        size_t bytes = (size_t)t->count * (size_t)ind_dtype_bytes(t->info->dtype);
+        if (ind_module_alloc(s->m, bytes, &t->device)) return fail("%s", ind_error(s->ctx));
+        if (ind_module_upload(s->m, t->device, t->data, bytes)) return fail("%s", ind_error(s->ctx));
+        s->binding[i].data = t->device;
+    }
+    return 0;
+}
+
+static void print_time(const char *name, double ms, double bytes, double flops, bool json) {
+    double rate = ms > 0 ? 1e-6 / ms : 0; /* per ms to G per s */
+    if (json) {
+        printf("{\"name\": \"%s\", \"ms\": %.6f, \"gb_per_s\": %.3f, \"tflop_per_s\": %.4f}", name, ms, bytes * rate,
+               flops * rate / 1000);
+    } else {
+        printf("%-40s %10.4f ms %10.1f GB/s %9.3f TFLOP/s\n", name, ms, bytes * rate, flops * rate / 1000);
+    }
+}
+
+static int print_times(session *s, const ind_kernel_time *times, int n, double total_ms) {
+    double bytes = 0, flops = 0;
+    if (s->o->json) printf("{\"sizes\": \"%s\", \"kernels\": [", s->sizes);
+    for (int i = 0; i < n; i++) {
+        double moved = (double)times[i].bytes_read + (double)times[i].bytes_written;
+        if (s->o->json && i) printf(", ");
+        print_time(times[i].name, times[i].ms, moved, times[i].flops, s->o->json);
+        bytes += moved;
+        flops += times[i].flops;
+    }
+    if (s->o->json) printf("], \"total\": ");
+    print_time("total", total_ms, bytes, flops, s->o->json);
+    if (s->o->json) printf("}\n");
+    return 0;
+}
+
+static int bench(session *s) {
+    ind_instance *instance;
+    int n = ind_module_query_stats(s->m).num_kernels, count = 0;
+    double total_ms = 0;
+    ind_kernel_time *times = calloc((size_t)n + 1, sizeof *times);
+    ind_launch_desc desc = {.bindings = s->binding, .num_bindings = s->n, .sizes = s->sizes};
+    int failed = !times || upload(s);
+    if (!failed && ind_instance_create(s->m, NULL, &instance)) failed = fail("%s", ind_error(s->ctx));
+    if (!failed) {
+        ind_status status = ind_profile(instance, &desc, s->o->repeat, times, n, &count, &total_ms);
+        if (!status) status = ind_instance_check(instance);
+        failed = status ? fail("%s", ind_instance_error(instance)) : print_times(s, times, count, total_ms);
+        ind_instance_destroy(instance);
+    }
+    free(times);
+    return failed;
+}
+
+int main(int argc, char **argv) {
+    options o = {0};
+    ind_context *ctx;
+    ind_graph *g;
+    if (read_options(argc, argv, &o)) return 1;
+    if (ind_context_create(NULL, &ctx)) return fail("no memory");
+    session s = {.ctx = ctx, .o = &o};
+    int failed = load_graph(ctx, &o, &g);
+    if (!failed && !strcmp(o.command, "emit")) {
+        failed = emit(ctx, g, &o);
+    } else if (!failed) {
+        failed = open_session(&s, g);
+        if (!failed) failed = !strcmp(o.command, "run") ? run(&s) : bench(&s);
+        close_session(&s);
+    }
+    ind_context_destroy(ctx);
+    return failed;
+}

@@ -1,0 +1,3594 @@
+#ifdef INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
+#endif
+/* inductor_codegen_cuda.h - turns a kernel of the schedule into a plan (plain data) and the plan into CUDA C.
+
+   In: an ind_kernel (inductor_sched.h) and a target. Out: an ind_kernel_plan, which holds every decision and can be
+   printed, and one self-contained source text per variant that includes nothing.
+
+   Do this in *one* .c file (C11) to create the implementation:
+
+       #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
+       #include "inductor_codegen_cuda.h"
+
+   Contents: >>config >>target >>plan >>source >>internal
+   implementation: >>arch >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise
+   >>transpose >>reduction >>matmul >>choose >>assemble >>verify >>print
+*/
+#include "inductor_sched.h"
+#ifndef INDUCTOR_CODEGEN_CUDA_H
+#define INDUCTOR_CODEGEN_CUDA_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------ >>target */
+
+/* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
+typedef struct ind_target {
+    int sm;                  /* compute capability times 10: 80, 90, 100 */
+    bool specific;           /* architecture-specific features (sm_90a) may be used */
+    int num_sms;             /* multiprocessors */
+    int shared_per_block;    /* bytes that one block may have (opt-in limit) */
+    int shared_per_sm;
+    int registers_per_thread; /* 255 */
+} ind_target;
+void ind__target_defaults(ind_target *t);
+/* "sm_90a" -> target. Error: IND_INVALID_ARGUMENT names what is allowed (sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, ...). */
+ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
+void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
+
+/* -------------------------------------------------------------------------------------------------- >>plan */
+
+#define IND_STRATEGIES(X)                                                                                              \
+    X(POINTWISE, "pointwise")             /* one element or vector per thread, grid over P */                          \
+    X(TRANSPOSE, "tiled transpose")       /* 2-D tiles through shared memory where accesses disagree */                \
+    X(ROW_WARP, "row per warp")           /* a row in the registers of a warp, several rows a block */                 \
+    X(ROW_BLOCK, "row per block")         /* a row in the registers of a block */                                      \
+    X(ROW_LOOPED, "looped rows")          /* a block walks the row, once per stage */                                  \
+    X(COLUMN, "column reduction")         /* threads along the contiguous P dimension, loop over R */                  \
+    X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
+    X(MATMUL_MMA, "matmul, mma.sync tiles")
+
+typedef enum ind_strategy {
+#define X(name, text) IND_STRATEGY_##name,
+    IND_STRATEGIES(X)
+#undef X
+} ind_strategy;
+
+/* An argument of a kernel, in the order of its parameters. */
+typedef enum ind__arg_kind { IND__ARG_BUFFER, IND__ARG_SIZE, IND__ARG_ERROR } ind__arg_kind;
+typedef struct ind__kernel_arg {
+    ind__arg_kind kind;
+    uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
+    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
+} ind__kernel_arg;
+
+#define IND__MAX_VARIANTS 2
+
+/* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one has
+   no guards. A variant's text is deterministic and has no user names in it except in comments. */
+typedef struct ind__variant {
+    ind_strategy strategy;
+    int index_bits;     /* 32 where every offset is proven to fit, else 64 */
+    int vector;         /* elements per memory access, 1: scalar */
+    int threads;        /* per block */
+    int blocks_per_sm;  /* that the registers must allow on a multiprocessor; 0: one */
+    int rows;           /* ROW_*: rows per block */
+    int per_thread;     /* elements of a row (or of P) that a thread holds */
+    int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
+    ind_expr grid[3];   /* blocks, each proven or guarded to be within the limits; 0 blocks: nothing to launch */
+    ind_expr shared_bytes; /* dynamic shared memory */
+    ind_expr guard;     /* condition on sizes, valid and not 1: this variant may only run if it holds */
+    bool guard_aligned; /* all pointers must be multiples of 16 bytes */
+    ind__kernel_arg *arg; /* in the plan's arena */
+    uint32_t num_args;
+    const char *why;      /* one sentence: why this strategy */
+    char *source;         /* CUDA C; entry() is its only kernel */
+    size_t source_bytes;
+    char entry[72];       /* name of the kernel in the source */
+} ind__variant;
+
+typedef struct ind_kernel_plan {
+    const ind_kernel *kernel;
+    ind__variant variant[IND__MAX_VARIANTS];
+    int num_variants;
+} ind_kernel_plan;
+
+/* Plans of a whole schedule, in its order, with their sources. */
+typedef struct ind_plan {
+    ind_context *context;
+    const ind_schedule *schedule;
+    ind_target target;
+    ind__arena arena;
+    ind_kernel_plan *kernel;
+    uint32_t num_kernels;
+} ind_plan;
+
+/* Error IND_NOT_SUPPORTED names the kernel and the reason. */
+ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
+void ind__plan_free(ind_plan *p);
+ind_status ind__plan_verify(const ind_plan *p);
+void ind__plan_print(ind__text *t, const ind_plan *p);
+void ind__plan_print_json(ind__text *t, const ind_plan *p);
+const char *ind__strategy_text(ind_strategy s);
+
+/* ------------------------------------------------------------------------------------------------ >>source */
+
+/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
+void ind__plan_print_source(ind__text *t, const ind_plan *p);
+
+/* ---------------------------------------------------------------------------------------------- >>internal */
+
+/* The points a kernel runs over, as the emitters see them: the body's variables, neighbours merged into one where no
+   access can tell the difference, the variable that lies contiguous in memory moved last. */
+typedef struct ind__domain {
+    int rank, rrank;                     /* P variables, then R variables */
+    ind_expr var[2 * IND_MAX_RANK];      /* index symbols */
+    ind_expr extent[2 * IND_MAX_RANK];
+    ind_expr *index;                     /* body->index in these variables, same numbering */
+} ind__domain;
+
+/* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
+   - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
+   - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
+     emitted); `memory[i]` overrides the memory element that a LOAD reads or a STORE writes ("x3.at[j]").
+   - w_need marks what a point needs, w_emit writes the marked instructions that are not yet known as
+     `const float v12 = ...;`. What was written inside w_begin .. w_end is forgotten at w_end, as its C scope ends there. */
+typedef struct ind__writer {
+    ind_context *context;
+    const ind_target *target;
+    const ind_schedule *schedule;
+    const ind_kernel *kernel;
+    const ind_body *body; /* kernel->body */
+    ind__variant *variant;
+    ind__arena *arena;    /* the plan's */
+    ind__arena scratch;   /* freed with the writer */
+    ind__domain domain;
+    const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
+    const char **value;   /* per instruction, NULL: v<number> */
+    const char **memory;  /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;       /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;      /* per instruction */
+    uint32_t *varies;     /* per instruction: bit d set if it depends on domain.var[d] */
+    uint8_t *stage;       /* per instruction: how many reductions must be finished before it can be computed */
+    int scope;            /* depth of w_begin, 1 outermost */
+    int tile_y;           /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    uint8_t *vector;      /* per LOAD and STORE: elements that it moves at once, 1: scalar */
+    uint8_t *kept;        /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
+    struct mm_problem *matmul; /* MATMUL: what choose_matmul found out */
+    bool optimistic;      /* variant 0: likely conditions may become guards */
+    bool wide, force_wide; /* 64-bit indices; because 32 were tried and do not do */
+    ind__text code;       /* body of the kernel function */
+    uint32_t prelude;     /* pieces used: bits of the prelude table */
+    ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
+    uint32_t num_args, cap_args;
+    bool needs_error;
+    bool failed;          /* the context has the reason */
+} ind__writer;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* INDUCTOR_CODEGEN_CUDA_H */
+
+#ifdef INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
+#ifndef INDUCTOR_CODEGEN_CUDA_IMPLEMENTED
+#define INDUCTOR_CODEGEN_CUDA_IMPLEMENTED
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CG_MAX_GRID_X 2147483647
+#define CG_INT32_MAX  2147483647
+
+/* ------------------------------------------------------------------------------------------------ >>prelude */
+
+/* Functions that a source may use: name, pieces it needs (bits), text. Only the pieces used are written, in this order.
+   What needs inline PTX is left to the including file under IND_EMULATION. */
+#define CG_PRELUDE(X)                                                                                                  \
+    X(F16, 0,                                                                                                          \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ float ind_f16_to_f32(unsigned short h) {\n"                                   \
+      "    float f;\n"                                                                                                 \
+      "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n"                                                     \
+      "    return f;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "static __device__ __forceinline__ unsigned short ind_f32_to_f16(float f) {\n"                                   \
+      "    unsigned short h;\n"                                                                                        \
+      "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"                                                  \
+      "    return h;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(BF16, 0,                                                                                                         \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ float ind_bf16_to_f32(unsigned short h) {\n"                                  \
+      "    return __uint_as_float((unsigned)h << 16);\n"                                                               \
+      "}\n"                                                                                                            \
+      "static __device__ __forceinline__ unsigned short ind_f32_to_bf16(float f) {\n"                                  \
+      "    unsigned short h;\n"                                                                                        \
+      "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"                                                 \
+      "    return h;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(VEC, 0,                                                                                                          \
+      "// N neighbours in memory, read and written by one access.\n"                                                   \
+      "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n"             \
+      "    T at[N];\n"                                                                                                 \
+      "};\n"                                                                                                           \
+      "template <int N, typename T> static __device__ __forceinline__ ind_vec<T, N> ind_load(const T *p) {\n"          \
+      "    return *reinterpret_cast<const ind_vec<T, N> *>(p);\n"                                                      \
+      "}\n"                                                                                                            \
+      "template <typename T, int N> static __device__ __forceinline__ void ind_store(T *p, const ind_vec<T, N> &v) {\n" \
+      "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
+      "}\n")                                                                                                           \
+    X(MAXMIN, 0,                                                                                                       \
+      "// NaN if either is NaN.\n"                                                                                     \
+      "template <typename T> static __device__ __forceinline__ T ind_max(T a, T b) {\n"                                \
+      "    return a != a || a > b ? a : b;\n"                                                                          \
+      "}\n"                                                                                                            \
+      "template <typename T> static __device__ __forceinline__ T ind_min(T a, T b) {\n"                                \
+      "    return a != a || a < b ? a : b;\n"                                                                          \
+      "}\n"                                                                                                            \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ float ind_max(float a, float b) {\n"                                          \
+      "    float m;\n"                                                                                                 \
+      "    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(m) : \"f\"(a), \"f\"(b));\n"                                            \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "static __device__ __forceinline__ float ind_min(float a, float b) {\n"                                          \
+      "    float m;\n"                                                                                                 \
+      "    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(m) : \"f\"(a), \"f\"(b));\n"                                            \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(DIV, 0,                                                                                                          \
+      "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n"                                    \
+      "template <typename T> static __device__ __forceinline__ T ind_div(T a, T b) {\n"                                \
+      "    if (b == 0) return 0;\n"                                                                                    \
+      "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n"                                \
+      "    return (T)(a / b);\n"                                                                                       \
+      "}\n")                                                                                                           \
+    X(POW, 0,                                                                                                          \
+      "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
+      "template <typename T> static __device__ __forceinline__ T ind_pow(T base, T exponent) {\n"                      \
+      "    if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 != 0 ? T(-1) : T(1)) : T(0);\n"      \
+      "    unsigned long long result = 1, square = (unsigned long long)base;\n"                                        \
+      "    for (unsigned long long e = (unsigned long long)exponent; e != 0; e >>= 1) {\n"                             \
+      "        if (e & 1) result *= square;\n"                                                                         \
+      "        square *= square;\n"                                                                                    \
+      "    }\n"                                                                                                        \
+      "    return (T)result;\n"                                                                                        \
+      "}\n")                                                                                                           \
+    X(FLOORDIV, 0,                                                                                                     \
+      "// Division that rounds down, and its remainder.\n"                                                             \
+      "template <typename T> static __device__ __forceinline__ T ind_floordiv(T a, T b) {\n"                           \
+      "    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));\n"                                                   \
+      "}\n"                                                                                                            \
+      "template <typename T> static __device__ __forceinline__ T ind_floormod(T a, T b) {\n"                           \
+      "    return a - ind_floordiv(a, b) * b;\n"                                                                       \
+      "}\n")                                                                                                           \
+    X(INDEX, 0,                                                                                                        \
+      "// An index read from memory: one outside [0, size) is reported, once, and replaced by 0.\n"                    \
+      "static __device__ __forceinline__ long long ind_index(long long i, long long size, unsigned long long id,\n"    \
+      "                                                      unsigned long long *error) {\n"                           \
+      "    if (i >= 0 && i < size) return i;\n"                                                                        \
+      "    if (atomicCAS(error, 0ull, id) == 0ull) {\n"                                                                \
+      "        error[1] = (unsigned long long)i;\n"                                                                    \
+      "        error[2] = (unsigned long long)size;\n"                                                                 \
+      "    }\n"                                                                                                        \
+      "    return 0;\n"                                                                                                \
+      "}\n")                                                                                                           \
+    X(SUM, 0,                                                                                                          \
+      "// States of reductions: `join` combines two, `lane` is the state of the lane whose number differs in the bits d.\n" \
+      "template <typename T> struct ind_sum {\n"                                                                       \
+      "    T value;\n"                                                                                                 \
+      "    __device__ __forceinline__ void join(const ind_sum &o) { value = value + o.value; }\n"                      \
+      "    __device__ __forceinline__ ind_sum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n" \
+      "};\n")                                                                                                          \
+    X(PROD, 0,                                                                                                         \
+      "template <typename T> struct ind_prod {\n"                                                                      \
+      "    T value;\n"                                                                                                 \
+      "    __device__ __forceinline__ void join(const ind_prod &o) { value = value * o.value; }\n"                     \
+      "    __device__ __forceinline__ ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n" \
+      "};\n")                                                                                                          \
+    X(MAX, 1u << CG_MAXMIN,                                                                                            \
+      "template <typename T> struct ind_maximum {\n"                                                                   \
+      "    T value;\n"                                                                                                 \
+      "    __device__ __forceinline__ void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"          \
+      "    __device__ __forceinline__ ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n" \
+      "};\n")                                                                                                          \
+    X(MIN, 1u << CG_MAXMIN,                                                                                            \
+      "template <typename T> struct ind_minimum {\n"                                                                   \
+      "    T value;\n"                                                                                                 \
+      "    __device__ __forceinline__ void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"          \
+      "    __device__ __forceinline__ ind_minimum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n" \
+      "};\n")                                                                                                          \
+    X(ANY, 0,                                                                                                          \
+      "template <typename T> struct ind_any {\n"                                                                       \
+      "    T value;\n"                                                                                                 \
+      "    __device__ __forceinline__ void join(const ind_any &o) { value = value | o.value; }\n"                      \
+      "    __device__ __forceinline__ ind_any lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n" \
+      "};\n")                                                                                                          \
+    X(ARGMAX, 0,                                                                                                       \
+      "// The largest value and the first place where it stands; NaN is largest. at < 0: none yet.\n"                  \
+      "template <typename T> struct ind_argmax {\n"                                                                    \
+      "    T value;\n"                                                                                                 \
+      "    long long at;\n"                                                                                            \
+      "    __device__ __forceinline__ void join(const ind_argmax &o) {\n"                                              \
+      "        const bool nan = value != value, other_nan = o.value != o.value;\n"                                     \
+      "        const bool more = other_nan ? !nan : o.value > value;\n"                                                \
+      "        const bool same = other_nan ? nan : o.value == value;\n"                                                \
+      "        if (o.at >= 0 && (at < 0 || more || (same && o.at < at))) *this = o;\n"                                 \
+      "    }\n"                                                                                                        \
+      "    __device__ __forceinline__ ind_argmax lane(int d) const {\n"                                                \
+      "        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};\n"                \
+      "    }\n"                                                                                                        \
+      "};\n")                                                                                                          \
+    X(WELFORD, 0,                                                                                                      \
+      "// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.\n"                  \
+      "template <typename T> struct ind_welford {\n"                                                                   \
+      "    T count, mean, m2;\n"                                                                                       \
+      "    __device__ __forceinline__ void add(T x) {\n"                                                               \
+      "        const T delta = x - mean;\n"                                                                            \
+      "        count += 1;\n"                                                                                          \
+      "        mean += delta / count;\n"                                                                               \
+      "        m2 += delta * (x - mean);\n"                                                                            \
+      "    }\n"                                                                                                        \
+      "    __device__ __forceinline__ void join(const ind_welford &o) {\n"                                             \
+      "        const T total = count + o.count;\n"                                                                     \
+      "        if (total == 0) return;\n"                                                                              \
+      "        const T delta = o.mean - mean, part = o.count / total;\n"                                               \
+      "        mean += delta * part;\n"                                                                                \
+      "        m2 += o.m2 + delta * delta * count * part;\n"                                                           \
+      "        count = total;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "    __device__ __forceinline__ ind_welford lane(int d) const {\n"                                               \
+      "        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),\n"               \
+      "                __shfl_xor_sync(0xffffffffu, m2, d)};\n"                                                        \
+      "    }\n"                                                                                                        \
+      "};\n")                                                                                                          \
+    X(EXP_BELOW, 0,                                                                                                    \
+      "// exp(x - m), and 1 where both are the same infinity.\n"                                                       \
+      "static __device__ __forceinline__ float ind_exp_below(float x, float m) { return x == m ? 1.0f : expf(x - m); }\n" \
+      "static __device__ __forceinline__ double ind_exp_below(double x, double m) { return x == m ? 1.0 : exp(x - m); }\n") \
+    X(SOFTMAX, 1u << CG_MAXMIN | 1u << CG_EXP_BELOW,                                                                   \
+      "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
+      "template <typename T> struct ind_softmax {\n"                                                                   \
+      "    T max, sum;\n"                                                                                              \
+      "    __device__ __forceinline__ void add(T x) {\n"                                                               \
+      "        const T e = x == max ? T(1) : T(ind_exp_below(-(x > max ? x - max : max - x), T(0)));\n"                \
+      "        sum = x > max ? sum * e + 1 : sum + e;\n"                                                               \
+      "        max = ind_max(max, x);\n"                                                                               \
+      "    }\n"                                                                                                        \
+      "    __device__ __forceinline__ void join(const ind_softmax &o) {\n"                                             \
+      "        const T m = ind_max(max, o.max);\n"                                                                     \
+      "        sum = sum * ind_exp_below(max, m) + o.sum * ind_exp_below(o.max, m);\n"                                 \
+      "        max = m;\n"                                                                                             \
+      "    }\n"                                                                                                        \
+      "    __device__ __forceinline__ ind_softmax lane(int d) const {\n"                                               \
+      "        return {__shfl_xor_sync(0xffffffffu, max, d), __shfl_xor_sync(0xffffffffu, sum, d)};\n"                 \
+      "    }\n"                                                                                                        \
+      "};\n")                                                                                                          \
+    X(JOIN_LANES, 0,                                                                                                   \
+      "// Joins the states of LANES neighbouring lanes; every one of them gets the result.\n"                          \
+      "template <int LANES, class S> static __device__ __forceinline__ void ind_join_lanes(S &s) {\n"                  \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n"                                                \
+      "}\n")                                                                                                           \
+    X(JOIN_SHARED, 0,                                                                                                  \
+      "// Joins N states in shared memory, STEP apart, always in the same order.\n"                                    \
+      "template <int N, int STEP, class S> static __device__ __forceinline__ S ind_join_shared(const S *shared) {\n"   \
+      "    S s = shared[0];\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
+      "    return s;\n"                                                                                                \
+      "}\n")                                                                                                           \
+    X(CP_ASYNC, 0,                                                                                                     \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n"         \
+      "static __device__ __forceinline__ void ind_cp_async16(void *smem, const void *global, int bytes) {\n"           \
+      "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n"                                           \
+      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes) : \"memory\");\n" \
+      "}\n"                                                                                                            \
+      "static __device__ __forceinline__ void ind_cp_async_commit(void) {\n"                                           \
+      "    asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"                                                 \
+      "}\n"                                                                                                            \
+      "template <int N> static __device__ __forceinline__ void ind_cp_async_wait(void) {\n"                            \
+      "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(LDMATRIX, 0,                                                                                                     \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ void ind_ldmatrix_x4(unsigned (&r)[4], const void *smem) {\n"                 \
+      "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"                        \
+      "                 : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"                                    \
+      "                 : \"r\"((unsigned)__cvta_generic_to_shared(smem)) : \"memory\");\n"                            \
+      "}\n"                                                                                                            \
+      "static __device__ __forceinline__ void ind_ldmatrix_x4_trans(unsigned (&r)[4], const void *smem) {\n"           \
+      "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"                  \
+      "                 : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"                                    \
+      "                 : \"r\"((unsigned)__cvta_generic_to_shared(smem)) : \"memory\");\n"                            \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(MMA_F16, 0,                                                                                                      \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ void ind_mma_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n" \
+      "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n"  \
+      "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n"                                                             \
+      "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n"                                    \
+      "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"            \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(MMA_BF16, 0,                                                                                                     \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n" \
+      "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n" \
+      "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n"                                                             \
+      "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n"                                    \
+      "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"            \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(HALF_TILE, 0,                                                                                                    \
+      "// Place of 8 neighbouring 16-bit elements in a shared tile whose rows are COLS elements long. Chunks of a row are\n" \
+      "// permuted so that the 8 rows which one phase of ldmatrix reads lie in 8 different groups of 4 banks.\n"       \
+      "template <int COLS> static __device__ __forceinline__ int ind_tile_at(int row, int chunk) {\n"                  \
+      "    return row * COLS + ((chunk ^ (COLS >= 64 ? row & 7 : COLS == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"  \
+      "}\n")                                                                                                           \
+    X(TILE_COPY, 1u << CG_CP_ASYNC | 1u << CG_HALF_TILE,                                                               \
+      "// Starts the copy of a tile whose row r begins at global[offset(r)]; what lies outside rows x cols becomes zero.\n" \
+      "template <int ROWS, int COLS, int THREADS, typename Offset>\n"                                                  \
+      "static __device__ __forceinline__ void ind_tile_copy(unsigned short *tile, const unsigned short *global, Offset offset,\n" \
+      "                                                     long long rows, long long cols) {\n"                       \
+      "    const int num_rows = rows < ROWS ? (int)rows : ROWS, num_cols = cols < COLS ? (int)cols : COLS;\n"          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < (ROWS * COLS / 8 + THREADS - 1) / THREADS; i++) {\n"                                    \
+      "        const int at = i * THREADS + (int)threadIdx.x, row = at / (COLS / 8), chunk = at % (COLS / 8);\n"       \
+      "        const int left = row < num_rows ? num_cols - chunk * 8 : 0, bytes = left >= 8 ? 16 : left > 0 ? left * 2 : 0;\n" \
+      "        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {\n"                                                  \
+      "            ind_cp_async16(tile + ind_tile_at<COLS>(row, chunk), bytes ? global + offset(row) + chunk * 8 : global, bytes);\n" \
+      "        }\n"                                                                                                    \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(MMA_TILE, 1u << CG_HALF_TILE | 1u << CG_LDMATRIX | 1u << CG_MMA_F16 | 1u << CG_MMA_BF16,                         \
+      "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
+      "template <int COLS, bool K_MAJOR>\n"                                                                            \
+      "static __device__ __forceinline__ void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n" \
+      "    const int lane = threadIdx.x & 31;\n"                                                                       \
+      "    if (K_MAJOR) {\n"                                                                                           \
+      "        ind_ldmatrix_x4(r, tile + ind_tile_at<COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n"               \
+      "    } else {\n"                                                                                                 \
+      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n" \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n"                \
+      "template <int COLS, bool K_MAJOR>\n"                                                                            \
+      "static __device__ __forceinline__ void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n" \
+      "    const int lane = threadIdx.x & 31;\n"                                                                       \
+      "    if (K_MAJOR) {\n"                                                                                           \
+      "        ind_ldmatrix_x4(r, tile + ind_tile_at<COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n" \
+      "    } else {\n"                                                                                                 \
+      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n"         \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps\n" \
+      "// of k are loaded into registers while the present ones are multiplied.\n"                                     \
+      "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>\n"                 \
+      "static __device__ __forceinline__ void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,\n"   \
+      "                                                    const unsigned short *tile_b, int m, int n) {\n"            \
+      "    unsigned a[2][MI][4], b[2][NI / 2][4];\n"                                                                   \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k <= TK; k += 16) {\n"                                                                      \
+      "        const int load = k / 16 & 1, use = load ^ 1;\n"                                                         \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n" \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n" \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int ij = 0; ij < MI * NI && k > 0; ij++) {\n"                                                      \
+      "            const int i = ij / NI, j = ij % NI;\n"                                                              \
+      "            const unsigned pair[2] = {b[use][j / 2][j % 2 * 2], b[use][j / 2][j % 2 * 2 + 1]};\n"               \
+      "            if (BF16) {\n"                                                                                      \
+      "                ind_mma_bf16(acc[i][j], a[use][i], pair);\n"                                                    \
+      "            } else {\n"                                                                                         \
+      "                ind_mma_f16(acc[i][j], a[use][i], pair);\n"                                                     \
+      "            }\n"                                                                                                \
+      "        }\n"                                                                                                    \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(SUM_TILE, 1u << CG_VEC,                                                                                          \
+      "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n" \
+      "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n" \
+      "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
+      "template <int TN> static __device__ __forceinline__ int ind_sum_at(int row, int col) {\n"                       \
+      "    return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);\n"                                                     \
+      "}\n"                                                                                                            \
+      "// V neighbouring sums.\n"                                                                                      \
+      "template <int TN, int V, typename T> static __device__ __forceinline__ void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {\n" \
+      "    constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));\n"                                 \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int g = 0; g < V; g += G) {\n"                                                                         \
+      "        const ind_vec<T, G> v = ind_load<G>(sum + ind_sum_at<TN>(row, col + g));\n"                             \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(MMA_SUMS, 1u << CG_VEC | 1u << CG_SUM_TILE,                                                                      \
+      "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
+      "template <int TN, int MI, int NI>\n"                                                                            \
+      "static __device__ __forceinline__ void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n" \
+      "    const int lane = threadIdx.x & 31;\n"                                                                       \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int ij = 0; ij < MI * NI; ij++) {\n"                                                                   \
+      "        const int i = ij / NI, j = ij % NI;\n"                                                                  \
+      "        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n"        \
+      "        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});\n"                                      \
+      "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(FMA_TILE, 1u << CG_VEC | 1u << CG_SUM_TILE,                                                                      \
+      "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n" \
+      "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
+      "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
+      "static __device__ __forceinline__ void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {\n"    \
+      "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n"                                      \
+      "    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;\n"                                    \
+      "    _Pragma(\"unroll 4\")\n"                                                                                    \
+      "    for (int k = 0; k < TK; k++) {\n"                                                                           \
+      "        ind_vec<T, G> a[RM / G], b[RN / G];\n"                                                                  \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < RM / G; i++) a[i] = ind_load<G>(tile_a + k * (TM + 4) + y + i * DOWN * G);\n"       \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < RN / G; j++) b[j] = ind_load<G>(tile_b + k * (TN + 4) + x + j * ACROSS * G);\n"     \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int ij = 0; ij < RM * RN; ij++) {\n"                                                               \
+      "            const int i = ij / RN, j = ij % RN;\n"                                                              \
+      "            acc[i][j] += a[i / G].at[i % G] * b[j / G].at[j % G];\n"                                            \
+      "        }\n"                                                                                                    \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// Writes the thread's accumulators into the tile of sums.\n"                                                   \
+      "template <int TM, int TN, typename T, int RM, int RN>\n"                                                        \
+      "static __device__ __forceinline__ void ind_fma_sums(T *sum, const T (&acc)[RM][RN]) {\n"                        \
+      "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n"                                      \
+      "    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;\n"                                    \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int ij = 0; ij < RM * RN; ij++) {\n"                                                                   \
+      "        const int i = ij / RN, j = ij % RN;\n"                                                                  \
+      "        sum[ind_sum_at<TN>(y + i / G * DOWN * G + i % G, x + j / G * ACROSS * G + j % G)] = acc[i][j];\n"       \
+      "    }\n"                                                                                                        \
+      "}\n")
+
+enum {
+#define X(name, needs, text) CG_##name,
+    CG_PRELUDE(X)
+#undef X
+    CG_NUM_PIECES
+};
+_Static_assert(CG_NUM_PIECES <= 32, "pieces are bits of ind__writer.prelude");
+
+static const struct {
+    uint32_t needs;
+    const char *text;
+} cg_prelude[] = {
+#define X(name, needs, text) {needs, text},
+    CG_PRELUDE(X)
+#undef X
+};
+
+/* The source will need this piece, and those it is built on. */
+static void w_use(ind__writer *w, int piece) {
+    w->prelude |= 1u << piece | cg_prelude[piece].needs;
+}
+
+/* ---------------------------------------------------------------------------------------------- >>spellings */
+
+/* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
+   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise).
+   NULL: the op does not exist for the type, or (ops of class s) it is written by code. Order: IND_LOOP_OPS. */
+typedef struct cg_spelling {
+    ind_loop_op op;
+    const char *f32, *f64, *integer, *boolean;
+} cg_spelling;
+
+static const cg_spelling cg_spellings[] = {
+    {IND_LOOP_NONE, NULL, NULL, NULL, NULL},
+    {IND_LOOP_CONSTANT, NULL, NULL, NULL, NULL},
+    {IND_LOOP_INDEX, NULL, NULL, NULL, NULL},
+    {IND_LOOP_LOAD, NULL, NULL, NULL, NULL},
+    {IND_LOOP_STORE, NULL, NULL, NULL, NULL},
+    {IND_LOOP_INDIRECT, NULL, NULL, NULL, NULL},
+    {IND_LOOP_REDUCE, NULL, NULL, NULL, NULL},
+    {IND_LOOP_PART, NULL, NULL, NULL, NULL},
+    {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
+    {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(ind_f32_to_bf16($0))", "ind_bf16_to_f32(ind_f32_to_bf16((float)$0))", NULL,
+     NULL},
+    {IND_LOOP_NEG, "-$0", "-$0", "($t)(($u)0 - ($u)$0)", NULL},
+    {IND_LOOP_ABS, "fabsf($0)", "fabs($0)", "($t)($0 < 0 ? ($u)0 - ($u)$0 : ($u)$0)", NULL},
+    {IND_LOOP_EXP, "expf($0)", "exp($0)", NULL, NULL},
+    {IND_LOOP_LOG, "logf($0)", "log($0)", NULL, NULL},
+    {IND_LOOP_SQRT, "sqrtf($0)", "sqrt($0)", NULL, NULL},
+    {IND_LOOP_RSQRT, "rsqrtf($0)", "rsqrt($0)", NULL, NULL},
+    {IND_LOOP_RECIPROCAL, "1.0f / $0", "1.0 / $0", NULL, NULL},
+    {IND_LOOP_TANH, "tanhf($0)", "tanh($0)", NULL, NULL},
+    {IND_LOOP_ERF, "erff($0)", "erf($0)", NULL, NULL},
+    {IND_LOOP_SIGMOID, "1.0f / (1.0f + expf(-$0))", "1.0 / (1.0 + exp(-$0))", NULL, NULL},
+    {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
+    {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
+    {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
+    {IND_LOOP_MUL, "$0 * $1", "$0 * $1", "($t)(($u)$0 * ($u)$1)", NULL},
+    {IND_LOOP_DIV, "$0 / $1", "$0 / $1", "ind_div<$t>($0, $1)", NULL},
+    {IND_LOOP_POW, "powf($0, $1)", "pow($0, $1)", "ind_pow<$t>($0, $1)", NULL},
+    {IND_LOOP_MAXIMUM, "ind_max($0, $1)", "ind_max($0, $1)", "ind_max<$t>($0, $1)", NULL},
+    {IND_LOOP_MINIMUM, "ind_min($0, $1)", "ind_min($0, $1)", "ind_min<$t>($0, $1)", NULL},
+    {IND_LOOP_EQ, "$0 == $1", "$0 == $1", "$0 == $1", "$0 == $1"},
+    {IND_LOOP_NE, "$0 != $1", "$0 != $1", "$0 != $1", "$0 != $1"},
+    {IND_LOOP_LT, "$0 < $1", "$0 < $1", "$0 < $1", "$0 < $1"},
+    {IND_LOOP_LE, "$0 <= $1", "$0 <= $1", "$0 <= $1", "$0 <= $1"},
+    {IND_LOOP_GT, "$0 > $1", "$0 > $1", "$0 > $1", "$0 > $1"},
+    {IND_LOOP_GE, "$0 >= $1", "$0 >= $1", "$0 >= $1", "$0 >= $1"},
+    {IND_LOOP_AND, NULL, NULL, NULL, "$0 && $1"},
+    {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
+    {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
+};
+_Static_assert(sizeof(cg_spellings) / sizeof(cg_spellings[0]) == IND_NUM_LOOP_OPS, "one row of cg_spellings per loop op");
+
+/* C types: of elements in memory, of values in registers, and the unsigned partner of the latter. */
+static const struct {
+    const char *memory, *value, *wrapping;
+} cg_types[IND_NUM_DTYPES] = {
+    [IND_DTYPE_NONE] = {"void", "void", "void"},
+    [IND_BOOL] = {"unsigned char", "bool", "unsigned"},
+    [IND_U8] = {"unsigned char", "unsigned char", "unsigned"},
+    [IND_I8] = {"signed char", "signed char", "unsigned"},
+    [IND_I16] = {"short", "short", "unsigned"},
+    [IND_I32] = {"int", "int", "unsigned"},
+    [IND_I64] = {"long long", "long long", "unsigned long long"},
+    [IND_F16] = {"unsigned short", "float", "unsigned"},
+    [IND_BF16] = {"unsigned short", "float", "unsigned"},
+    [IND_F32] = {"float", "float", "unsigned"},
+    [IND_F64] = {"double", "double", "unsigned long long"},
+};
+
+static const char *cg_spell(ind_loop_op op, ind_dtype operand) {
+    const cg_spelling *s = &cg_spellings[op];
+    if (operand == IND_BOOL) return s->boolean;
+    if (operand == IND_F64) return s->f64;
+    return ind_dtype_is_float(operand) ? s->f32 : s->integer;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>writer */
+
+/* Records that the kernel cannot be written: something before this failed and left its message. */
+static void w_fail(ind__writer *w) {
+    w->failed = true;
+}
+
+/* A formatted string that lives as long as the writer: for spellings. "" on failure. */
+IND__PRINTF(2, 3) static const char *w_string(ind__writer *w, const char *format, ...) {
+    char small[128];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(small, sizeof small, format, list);
+    va_end(list);
+    char *s = n >= 0 && (size_t)n < sizeof small ? ind__arena_string(&w->scratch, small, (size_t)n) : NULL;
+    if (!s) w_fail(w);
+    return s ? s : "";
+}
+
+/* The sentence of a plan that says why; lives as long as the plan. */
+IND__PRINTF(2, 3) static void w_why(ind__writer *w, const char *format, ...) {
+    char text[256];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    size_t length = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    w->variant->why = ind__arena_string(w->arena, text, length);
+    if (!w->variant->why) w_fail(w);
+}
+
+/* Opens a scope: "text {". Values written inside are forgotten by w_end. */
+IND__PRINTF(2, 3) static void w_begin(ind__writer *w, const char *format, ...) {
+    char line[512];
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    if (n < 0 || (size_t)n >= sizeof line) w_fail(w);
+    ind__textf(&w->code, "%s {\n", line);
+    w->code.indent++;
+    w->scope++;
+}
+
+static void w_forget(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->known[i] >= w->scope) w->known[i] = 0;
+}
+
+static void w_end(ind__writer *w) {
+    w_forget(w);
+    w->scope--;
+    w->code.indent--;
+    ind__textf(&w->code, "}\n");
+}
+
+/* "} else {" of the scope that is open. */
+static void w_else(ind__writer *w, const char *line) {
+    w_forget(w);
+    w->code.indent--;
+    ind__textf(&w->code, "} %s {\n", line);
+    w->code.indent++;
+}
+
+static const char *w_int(const ind__writer *w) {
+    return w->wide ? "long long" : "int";
+}
+
+static bool cg_same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
+    return a == b || (s->storage && s->storage[a] == s->storage[b]);
+}
+
+/* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
+static uint32_t cg_arg_of(const ind_kernel *k, uint32_t buffer) {
+    for (uint32_t i = 0; i < k->num_args; i++)
+        if (k->arg[i] == buffer) return i;
+    return UINT32_MAX;
+}
+
+/* "in0" or "out0": how the text calls a buffer. */
+static const char *w_buffer(ind__writer *w, uint32_t buffer) {
+    const ind_kernel *k = w->kernel;
+    uint32_t i = cg_arg_of(k, buffer);
+    if (i == UINT32_MAX) {
+        ind__fail(w->context, IND_VERIFY, "kernel %s uses buffer %u, which is not among its arguments", k->name, buffer);
+        w_fail(w);
+        return "";
+    }
+    return i < k->num_reads ? w_string(w, "in%u", i) : w_string(w, "out%u", i - k->num_reads);
+}
+
+/* -------------------------------------------------------------------------------------------------- >>index */
+
+/* Number of the size argument that is passed as this formula; equal formulas share one. */
+static uint32_t w_size_arg(ind__writer *w, ind_expr size) {
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < w->num_args; i++) {
+        if (w->arg[i].kind != IND__ARG_SIZE) continue;
+        if (ind_expr_same(w->arg[i].size, size)) return number;
+        number++;
+    }
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    if (!a) {
+        w_fail(w);
+        return 0;
+    }
+    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = size};
+    return number;
+}
+
+/* A symbol that stands for a size argument while an index is printed. It keeps the range, by which the printer knows
+   where a plain C division will do. */
+static ind_expr w_size_symbol(ind__writer *w, ind_expr size) {
+    if (ind_expr_is_int(size, NULL)) return size;
+    int64_t lo, hi;
+    ind_expr_bounds(size, &lo, &hi);
+    int64_t hint = ind_hint(size);
+    ind_symbol s = {.kind = IND_SYMBOL_SIZE, .slot = -1, .name = w_string(w, "n%u", w_size_arg(w, size)), .lo = lo,
+                    .hi = hi, .multiple_of = 1, .hint = hint < lo ? lo : hint > hi ? hi : hint};
+    return ind_symbol_expr(w->context, &s);
+}
+
+static ind_expr cg_combine(ind_expr_kind kind, const ind_expr *a) {
+    switch (kind) {
+    case IND_EXPR_ADD: return ind_expr_add(a[0], a[1]);
+    case IND_EXPR_MUL: return ind_expr_mul(a[0], a[1]);
+    case IND_EXPR_FLOORDIV: return ind_expr_floordiv(a[0], a[1]);
+    case IND_EXPR_MOD: return ind_expr_mod(a[0], a[1]);
+    case IND_EXPR_MIN: return ind_expr_min(a[0], a[1]);
+    case IND_EXPR_MAX: return ind_expr_max(a[0], a[1]);
+    case IND_EXPR_EQ: return ind_expr_eq(a[0], a[1]);
+    case IND_EXPR_NE: return ind_expr_ne(a[0], a[1]);
+    case IND_EXPR_LT: return ind_expr_lt(a[0], a[1]);
+    case IND_EXPR_LE: return ind_expr_le(a[0], a[1]);
+    case IND_EXPR_AND: return ind_expr_and(a[0], a[1]);
+    case IND_EXPR_OR: return ind_expr_or(a[0], a[1]);
+    case IND_EXPR_NOT: return ind_expr_not(a[0]);
+    case IND_EXPR_WHERE: return ind_expr_where(a[0], a[1], a[2]);
+    default: return a[0];
+    }
+}
+
+#define CG_MAX_DEPTH 64 /* of an index expression; deeper ones are refused, as walking them would need a deep stack */
+
+static ind_expr w_sizes_to_args(ind__writer *w, ind_expr e, int depth);
+
+/* Sums and products: the arguments made of sizes alone become one argument together. */
+static ind_expr w_split_nary(ind__writer *w, ind_expr e, int depth) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    ind_expr sizes = {0}, rest = {0};
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        ind_expr a = ind_expr_arg(e, i);
+        ind_expr *into = ind__expr_is_size(a) ? &sizes : &rest;
+        if (into == &rest) a = w_sizes_to_args(w, a, depth + 1);
+        *into = into->id ? cg_combine(kind, (ind_expr[]){*into, a}) : a;
+    }
+    if (!sizes.id) return rest;
+    return cg_combine(kind, (ind_expr[]){w_size_symbol(w, sizes), rest});
+}
+
+/* e with every maximal part that is made of sizes replaced by the symbol of a size argument. */
+static ind_expr w_sizes_to_args(ind__writer *w, ind_expr e, int depth) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if (kind == IND_EXPR_NONE) return e;
+    if (depth > CG_MAX_DEPTH) {
+        ind__fail(w->context, IND_LIMIT, "kernel %s: an index expression is nested more than %d deep", w->kernel->name,
+                  CG_MAX_DEPTH);
+        return (ind_expr){0};
+    }
+    if (ind__expr_is_size(e)) return w_size_symbol(w, e);
+    if (kind == IND_EXPR_SYM) return e;
+    if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return w_split_nary(w, e, depth);
+    ind_expr a[3] = {{0}};
+    int n = ind_expr_num_args(e);
+    ind_expr joined = {0};
+    for (int i = 0; i < n; i++) {
+        ind_expr x = w_sizes_to_args(w, ind_expr_arg(e, i), depth + 1);
+        if (kind == IND_EXPR_MIN || kind == IND_EXPR_MAX) joined = i ? cg_combine(kind, (ind_expr[]){joined, x}) : x;
+        else if (i < 3) a[i] = x;
+    }
+    return joined.id ? joined : cg_combine(kind, a);
+}
+
+static void w_symbol_name(ind__text *t, ind_expr symbol, void *user) {
+    ind__writer *w = (ind__writer *)user;
+    for (int d = 0; d < w->domain.rank + w->domain.rrank; d++) {
+        if (!ind_expr_same(symbol, w->domain.var[d])) continue;
+        ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
+        if (!w->var[d]) {
+            ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value", w->kernel->name,
+                      d);
+            w_fail(w);
+        }
+        return;
+    }
+    const ind_symbol *s = ind_expr_symbol(symbol);
+    if (s && s->kind == IND_SYMBOL_INDIRECT) ind__textf(t, "t%d", s->slot);
+    else ind__textf(t, "%s", s ? s->name : "");
+}
+
+/* Writes an index expression: loop variables by their spelling, parts made of sizes as arguments n0, n1, .. */
+static void w_expr(ind__writer *w, ind_expr e) {
+    ind_expr split = w_sizes_to_args(w, e, 0);
+    if (!split.id) {
+        w_fail(w);
+        return;
+    }
+    size_t from = w->code.size;
+    ind__text_expr_c(&w->code, split, w->wide, w_symbol_name, w);
+    const char *text = w->code.data ? w->code.data + from : "";
+    if (strstr(text, "ind_floor")) w_use(w, CG_FLOORDIV);
+    if (strstr(text, "ind_m")) w_use(w, CG_MAXMIN);
+}
+
+/* The same as a string that lives as long as the writer: for scope headers and spellings. */
+static const char *w_expr_string(ind__writer *w, ind_expr e) {
+    ind__text keep = w->code;
+    w->code = (ind__text){.context = w->context, .mid_line = true};
+    w_expr(w, e);
+    const char *s = w->code.data ? ind__arena_string(&w->scratch, w->code.data, w->code.size) : NULL;
+    if (!s) w_fail(w);
+    ind__text_free(&w->code);
+    w->code = keep;
+    return s ? s : "";
+}
+
+/* ------------------------------------------------------------------------------------------------- >>values */
+
+static const ind__inst *w_inst(const ind__writer *w, uint32_t i) {
+    return &w->body->inst[i];
+}
+
+/* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
+static ind_expr w_index_of(const ind__writer *w, uint32_t i) {
+    return w->domain.index[w_inst(w, i)->index];
+}
+
+static ind_dtype w_memory_dtype(const ind__writer *w, uint32_t i) {
+    return w->schedule->program->buffer[w_inst(w, i)->source].dtype;
+}
+
+/* Does the f32 that text, with the double v in it, is read as differ from (float)v? Decimal to double to float rounds
+   twice, which matters next to the middle between two floats. */
+static bool cg_double_rounding(double v) {
+    float f = (float)v;
+    float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
+    double middle = ((double)f + (double)next) / 2;
+    return v != (double)f && fabs(v - middle) <= fabs(v) * 1e-15;
+}
+
+static void w_float_literal(ind__writer *w, double v, bool single) {
+    if (single && !isnan(v)) v = cg_double_rounding(v) || isinf((float)v) ? (double)(float)v : v;
+    if (isnan(v) || isinf(v)) {
+        const char *bits = isnan(v) ? "7fc00000" : v > 0 ? "7f800000" : "ff800000";
+        ind__textf(&w->code, "%s__uint_as_float(0x%su)", single ? "" : "(double)", bits);
+        return;
+    }
+    ind__text t = {.context = w->context, .mid_line = true};
+    ind__text_double(&t, v);
+    bool plain = t.data && !strpbrk(t.data, ".eE");
+    if (!t.data) w_fail(w);
+    else ind__textf(&w->code, v < 0 || signbit(v) ? "(%s%s%s)" : "%s%s%s", t.data, plain ? ".0" : "", single ? "f" : "");
+    ind__text_free(&t);
+}
+
+static void w_literal(ind__writer *w, const ind__inst *inst) {
+    int64_t i = inst->imm.i;
+    if (ind_dtype_is_float((ind_dtype)inst->dtype)) w_float_literal(w, inst->imm.f, inst->dtype != IND_F64);
+    else if (inst->dtype == IND_BOOL) ind__textf(&w->code, i ? "true" : "false");
+    else if (i == INT64_MIN) ind__textf(&w->code, "(-9223372036854775807LL - 1)");
+    else if (inst->dtype == IND_I32 && i == INT32_MIN) ind__textf(&w->code, "(-2147483647 - 1)");
+    else ind__textf(&w->code, i < 0 ? "(%lld%s)" : "%lld%s", (long long)i, inst->dtype == IND_I64 ? "LL" : "");
+}
+
+/* The value of instruction i as an operand. */
+static void w_value(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    if (w->value[i]) ind__textf(&w->code, "%s", w->value[i]);
+    else if (inst->op == IND_LOOP_CONSTANT) w_literal(w, inst);
+    else ind__textf(&w->code, "v%u", i);
+}
+
+/* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
+static void w_from_memory(ind__writer *w, ind_dtype memory, const char *element) {
+    if (memory == IND_F16) w_use(w, CG_F16);
+    if (memory == IND_BF16) w_use(w, CG_BF16);
+    const char *before = memory == IND_F16    ? "ind_f16_to_f32("
+                         : memory == IND_BF16 ? "ind_bf16_to_f32("
+                         : memory == IND_BOOL ? "(0 != "
+                                              : "";
+    ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
+}
+
+/* buffer[index] of a LOAD or STORE, or what `memory` says instead. */
+static const char *w_element(ind__writer *w, uint32_t i) {
+    if (w->memory[i]) return w->memory[i];
+    const char *index = w_expr_string(w, w_index_of(w, i));
+    size_t n = strlen(index) + 24;
+    char *s = (char *)ind__arena_alloc(&w->scratch, n);
+    if (!s) {
+        w_fail(w);
+        return "";
+    }
+    snprintf(s, n, "%s[%s]", w_buffer(w, w_inst(w, i)->source), index);
+    return s;
+}
+
+/* "const float v12 = in0[i0]": the instruction's result is named and typed; the caller ends the line. */
+static void w_declare(ind__writer *w, uint32_t i) {
+    ind__textf(&w->code, "const %s v%u = ", cg_types[w_inst(w, i)->dtype].value, i);
+}
+
+static void w_load(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    w_declare(w, i);
+    if (inst->arg[0]) {
+        w_value(w, inst->arg[0]);
+        ind__textf(&w->code, " ? ");
+    }
+    w_from_memory(w, w_memory_dtype(w, i), w_element(w, i));
+    ind__textf(&w->code, inst->arg[0] ? " : (%s)0;\n" : ";\n", cg_types[inst->dtype].value);
+}
+
+/* "element = value;", rounded to the type in memory. */
+static void w_store(ind__writer *w, uint32_t i) {
+    uint32_t x = w_inst(w, i)->arg[0];
+    ind_dtype memory = w_memory_dtype(w, i);
+    uint8_t rounding = memory == IND_F16 ? IND_LOOP_ROUND_F16 : IND_LOOP_ROUND_BF16;
+    bool narrow = memory == IND_F16 || memory == IND_BF16;
+    if (memory == IND_F16) w_use(w, CG_F16);
+    if (memory == IND_BF16) w_use(w, CG_BF16);
+    /* Rounding twice to one type is rounding once. */
+    if (narrow && w_inst(w, x)->op == rounding && !w->value[x]) x = w_inst(w, x)->arg[0];
+    ind__textf(&w->code, "%s = %s", w_element(w, i),
+               memory == IND_F16 ? "ind_f32_to_f16(" : memory == IND_BF16 ? "ind_f32_to_bf16(" : "");
+    w_value(w, x);
+    ind__textf(&w->code, narrow ? ");\n" : ";\n");
+}
+
+/* "const int t12 = ...": an index read from memory, checked unless it is proven to be in range. */
+static void w_indirect(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    bool checked = !(inst->flags & IND__INST_CHECKED), wrap = inst->flags & IND__INST_WRAP;
+    const char *extent = w_expr_string(w, w->domain.index[inst->index]);
+    ind__textf(&w->code, "const %s t%u = (%s)", w_int(w), i, w_int(w));
+    if (checked) ind__textf(&w->code, "ind_index(");
+    else if (wrap) ind__textf(&w->code, "(");
+    w_value(w, inst->arg[0]);
+    if (wrap) {
+        ind__textf(&w->code, " < 0 ? ");
+        w_value(w, inst->arg[0]);
+        ind__textf(&w->code, " + (%s) : ", extent);
+        w_value(w, inst->arg[0]);
+    }
+    if (checked) ind__textf(&w->code, ", %s, %uull, error)", extent, i + 1);
+    else if (wrap) ind__textf(&w->code, ")");
+    ind__textf(&w->code, ";\n");
+    if (checked) w_use(w, CG_INDEX);
+    w->needs_error |= checked;
+}
+
+static void w_index_value(ind__writer *w, uint32_t i) {
+    ind_dtype dtype = (ind_dtype)w_inst(w, i)->dtype;
+    const char *index = w_expr_string(w, w_index_of(w, i));
+    w_declare(w, i);
+    if (dtype == IND_BOOL) ind__textf(&w->code, "(%s) != 0;\n", index);
+    else ind__textf(&w->code, "(%s)(%s);\n", cg_types[dtype].value, index);
+}
+
+/* Floats go to the narrow integers by way of int, as the host does; to bool by comparison with 0. */
+static void w_cast(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    ind_dtype to = (ind_dtype)inst->dtype, from = (ind_dtype)w_inst(w, inst->arg[0])->dtype;
+    bool narrow = ind_dtype_is_float(from) && ind_dtype_is_integer(to) && ind_dtype_bytes(to) < 4;
+    w_declare(w, i);
+    if (to != IND_BOOL) ind__textf(&w->code, narrow ? "(%s)(int)" : "(%s)", cg_types[to].value);
+    w_value(w, inst->arg[0]);
+    ind__textf(&w->code, to == IND_BOOL ? " != 0;\n" : ";\n");
+}
+
+/* Ops of the spelling table. */
+static void w_compute(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
+    ind_dtype type = (ind_dtype)w_inst(w, typed)->dtype;
+    const char *s = cg_spell((ind_loop_op)inst->op, type);
+    if (!s) {
+        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
+                  ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
+        w_fail(w);
+        return;
+    }
+    static const struct {
+        const char *in_text;
+        int piece;
+    } pieces[] = {{"f16(", CG_F16}, {"_bf16(", CG_BF16}, {"ind_max", CG_MAXMIN}, {"ind_min", CG_MAXMIN},
+                  {"ind_div", CG_DIV}, {"ind_pow", CG_POW}};
+    for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
+        if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) w_use(w, pieces[k].piece);
+    w_declare(w, i);
+    for (; *s; s++) {
+        if (*s != '$') ind__text_raw(&w->code, s, 1);
+        else if (*++s == 't') ind__textf(&w->code, "%s", cg_types[type].value);
+        else if (*s == 'u') ind__textf(&w->code, "%s", cg_types[type].wrapping);
+        else w_value(w, inst->arg[*s - '0']);
+    }
+    ind__textf(&w->code, ";\n");
+}
+
+/* The sum of an online softmax is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no
+   overflow, one more rounding, a tenth of the instructions. */
+static bool w_divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i), *part = w_inst(w, inst->arg[1]);
+    return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && part->op == IND_LOOP_PART && part->imm.i == 1 &&
+           w_inst(w, part->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX && w->varies[i] != w->varies[inst->arg[1]];
+}
+
+static void w_divide_by_softmax_sum(ind__writer *w, uint32_t i) {
+    w_declare(w, i);
+    w_value(w, w_inst(w, i)->arg[0]);
+    ind__textf(&w->code, " * (1.0f / ");
+    w_value(w, w_inst(w, i)->arg[1]);
+    ind__textf(&w->code, ");\n");
+}
+
+/* Writes one instruction as a line of its own. What it needs must have been written before. */
+static void w_instruction(ind__writer *w, uint32_t i) {
+    switch (w_inst(w, i)->op) {
+    case IND_LOOP_NONE:
+    case IND_LOOP_CONSTANT: break; /* stands where it is used */
+    case IND_LOOP_LOAD: w_load(w, i); break;
+    case IND_LOOP_STORE: w_store(w, i); break;
+    case IND_LOOP_INDIRECT: w_indirect(w, i); break;
+    case IND_LOOP_INDEX: w_index_value(w, i); break;
+    case IND_LOOP_CAST: w_cast(w, i); break;
+    case IND_LOOP_REDUCE:
+    case IND_LOOP_PART:
+        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction is used before it is known", w->kernel->name,
+                  i);
+        w_fail(w);
+        break;
+    default:
+        if (w_divides_by_softmax_sum(w, i)) w_divide_by_softmax_sum(w, i);
+        else w_compute(w, i);
+    }
+}
+
+/* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
+static void w_each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
+    const ind__inst *inst = w_inst(w, i);
+    for (int k = 0; k < 3; k++)
+        if (inst->arg[k]) f(w, i, inst->arg[k]);
+    uint32_t num = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
+    for (uint32_t k = 0; k < num; k++) {
+        ind_expr e = w->domain.index[inst->index + k];
+        if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) continue;
+        ind_expr symbol[64];
+        int n = ind__expr_symbols(e, symbol, 64);
+        for (int s = 0; s < n && s < 64; s++) {
+            const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(w, i, (uint32_t)sym->slot);
+        }
+    }
+}
+
+static void w_mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->needed[used] = 1;
+}
+
+/* Marks instruction `root`; w_close_needed then adds all that the marked ones are computed from. */
+static void w_need(ind__writer *w, uint32_t root) {
+    w->needed[root] = 1;
+}
+
+static void w_need_none(ind__writer *w) {
+    memset(w->needed, 0, w->body->num_inst);
+}
+
+static void w_close_needed(ind__writer *w) {
+    for (uint32_t i = w->body->num_inst; i-- > 1;)
+        if (w->needed[i] && !w->known[i] && !w->value[i]) w_each_use(w, i, w_mark_needed);
+}
+
+/* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
+   and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
+static void w_emit(ind__writer *w, uint32_t allowed, int stage) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || w->known[i] || w->value[i] || (w->varies[i] & ~allowed) || w->stage[i] > stage) continue;
+        w_instruction(w, i);
+        w->known[i] = (uint8_t)w->scope;
+    }
+}
+
+#define CG_ALL_VARS   0xffffffffu
+#define CG_ALL_STAGES 255
+
+/* Writes everything up to and with all STOREs of the body: an epilogue. Values of reductions must have a spelling. */
+static void w_emit_stores(ind__writer *w) {
+    w_need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_inst(w, i)->op == IND_LOOP_STORE) w_need(w, i);
+    w_close_needed(w);
+    w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>domain */
+
+static int w_num_vars(const ind__writer *w) {
+    return w->domain.rank + w->domain.rrank;
+}
+
+static uint32_t w_p_mask(const ind__writer *w) {
+    return (1u << w->domain.rank) - 1;
+}
+
+static uint32_t w_r_mask(const ind__writer *w) {
+    return ((1u << w_num_vars(w)) - 1) & ~w_p_mask(w);
+}
+
+/* Index expressions that an instruction is computed with. */
+static uint32_t cg_num_index(const ind__inst *inst) {
+    if (inst->op == IND_LOOP_INDIRECT) return 1;
+    return inst->op == IND_LOOP_LOAD || inst->op == IND_LOOP_STORE || inst->op == IND_LOOP_INDEX ? inst->num_index : 0;
+}
+
+/* The domain as it stands in the body. */
+static void w_domain_init(ind__writer *w) {
+    const ind_body *b = w->body;
+    ind__domain *d = &w->domain;
+    d->rank = b->rank;
+    d->rrank = b->rrank;
+    for (int i = 0; i < b->rank + b->rrank; i++) {
+        const ind_symbol *s = ind_expr_symbol(b->var[i]);
+        d->var[i] = b->var[i];
+        d->extent[i] = s ? s->extent : (ind_expr){0};
+        if (!ind__ok(d->extent[i])) w_fail(w);
+    }
+    d->index = (ind_expr *)ind__arena_copy(&w->scratch, b->index, b->num_index * sizeof *b->index);
+    if (!d->index) w_fail(w);
+}
+
+static void w_remove_var(ind__writer *w, int at) {
+    ind__domain *d = &w->domain;
+    int n = w_num_vars(w);
+    for (int i = at; i + 1 < n; i++) {
+        d->var[i] = d->var[i + 1];
+        d->extent[i] = d->extent[i + 1];
+    }
+    if (at < d->rank) d->rank--;
+    else d->rrank--;
+}
+
+/* Variables that can only be 0 go. */
+static void w_drop_unit_vars(ind__writer *w) {
+    for (int v = w_num_vars(w) - 1; v >= 0; v--) {
+        if (!ind_known_eq(w->domain.extent[v], ind_int(w->context, 1))) continue;
+        ind_expr zero = ind_int(w->context, 0);
+        for (uint32_t k = 0; k < w->body->num_index; k++)
+            w->domain.index[k] = ind__substitute(w->domain.index[k], &w->domain.var[v], &zero, 1);
+        w_remove_var(w, v);
+    }
+}
+
+/* e over the merged variable m = outer * extent + inner; invalid if it tells the two apart. */
+static ind_expr w_merged(const ind__writer *w, ind_expr e, int outer, ind_expr m) {
+    const ind__domain *d = &w->domain;
+    ind_expr a, b, rest, rest2;
+    if (!ind__expr_depends(e, d->var[outer]) && !ind__expr_depends(e, d->var[outer + 1])) return e;
+    if (!ind__affine(e, d->var[outer], &a, &rest) || !ind__affine(rest, d->var[outer + 1], &b, &rest2)) return (ind_expr){0};
+    if (ind__expr_depends(a, d->var[outer + 1]) || !ind_expr_same(a, ind_expr_mul(b, d->extent[outer + 1])))
+        return (ind_expr){0};
+    return ind_expr_add(ind_expr_mul(b, m), rest2);
+}
+
+/* Merges variables v and v + 1 if every access depends on them only through v * extent + (v + 1). */
+static bool w_merge_pair(ind__writer *w, int v) {
+    ind__domain *d = &w->domain;
+    uint32_t n = w->body->num_index;
+    ind_expr extent = ind_expr_mul(d->extent[v], d->extent[v + 1]);
+    ind_expr m = ind__index_symbol(w->context, v < d->rank ? 'i' : 'r', v, extent);
+    ind_expr *index = (ind_expr *)ind__arena_copy(&w->scratch, d->index, n * sizeof *index);
+    if (!index || !ind__ok(m)) {
+        w_fail(w);
+        return false;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        for (uint32_t k = inst->index; k < inst->index + cg_num_index(inst); k++) {
+            index[k] = w_merged(w, d->index[k], v, m);
+            if (!ind__ok(index[k])) return false;
+        }
+    }
+    d->index = index;
+    w_remove_var(w, v);
+    d->var[v] = m;
+    d->extent[v] = extent;
+    return true;
+}
+
+static void w_merge_vars(ind__writer *w) {
+    for (int v = w->domain.rank + w->domain.rrank - 2; v >= 0 && !w->failed; v--)
+        if (v + 1 != w->domain.rank) w_merge_pair(w, v);
+}
+
+/* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
+static void w_move_last(ind__writer *w, int v) {
+    ind__domain *d = &w->domain;
+    ind_expr var = d->var[v], extent = d->extent[v];
+    for (int i = v; i + 1 < d->rank; i++) {
+        d->var[i] = d->var[i + 1];
+        d->extent[i] = d->extent[i + 1];
+    }
+    d->var[d->rank - 1] = var;
+    d->extent[d->rank - 1] = extent;
+}
+
+static void w_join_use(ind__writer *w, uint32_t user, uint32_t used) {
+    w->varies[user] |= w->varies[used];
+    if (w->stage[used] > w->stage[user]) w->stage[user] = w->stage[used];
+}
+
+/* Fills `varies` and `stage`, once the domain is final. */
+static void w_analyse(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        w->varies[i] = 0;
+        w->stage[i] = 0;
+        for (uint32_t k = inst->index; k < inst->index + cg_num_index(inst); k++)
+            for (int v = 0; v < w_num_vars(w); v++)
+                if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
+        w_each_use(w, i, w_join_use);
+        if (inst->op != IND_LOOP_REDUCE) continue;
+        w->varies[i] &= w_p_mask(w);
+        if (w->stage[i] < 254) w->stage[i]++;
+    }
+}
+
+static bool w_is_access(const ind__writer *w, uint32_t i) {
+    return w_inst(w, i)->op == IND_LOOP_LOAD || w_inst(w, i)->op == IND_LOOP_STORE;
+}
+
+/* Does access i move by exactly one element when variable v moves by one? */
+static bool w_contiguous(const ind__writer *w, uint32_t i, int v) {
+    ind_expr stride, rest;
+    int64_t one;
+    return w_is_access(w, i) && ind__affine(w_index_of(w, i), w->domain.var[v], &stride, &rest) &&
+           ind_expr_is_int(stride, &one) && one == 1;
+}
+
+/* Bytes per point that lie contiguous along variable v; what is written counts twice, as scattered writes cost more. */
+static int w_contiguous_bytes(const ind__writer *w, int v, uint32_t among) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w_is_access(w, i) || (among && !(w->varies[i] & among)) || !w_contiguous(w, i, v)) continue;
+        int bytes = ind_dtype_bytes(w_memory_dtype(w, i));
+        sum += w_inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
+    }
+    return sum;
+}
+
+/* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
+static int w_best_p(const ind__writer *w, uint32_t among, int *bytes) {
+    int best = -1;
+    *bytes = 0;
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        int b = w_contiguous_bytes(w, v, among);
+        if (b > *bytes) {
+            *bytes = b;
+            best = v;
+        }
+    }
+    return best;
+}
+
+/* ------------------------------------------------------------------------------------------------ >>vectors */
+
+/* Adds a condition to a variant's guard; false if the condition can never hold. */
+static bool cg_guard(ind__variant *v, ind_expr condition) {
+    int64_t value;
+    if (!ind__ok(condition)) return false;
+    if (ind_expr_is_int(condition, &value)) return value != 0;
+    v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
+    return true;
+}
+
+/* `e` is a multiple of n: proven, or (in an optimistic variant) likely, then the condition goes to *guard. */
+static bool w_multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
+    if (ind_known_multiple(e, n)) return true;
+    if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
+    int64_t value;
+    if (!ind__ok(condition) || (ind_expr_is_int(condition, &value) && !value)) return false;
+    if (!ind_expr_is_int(condition, NULL)) *guard = ind__ok(*guard) ? ind_expr_and(*guard, condition) : condition;
+    return true;
+}
+
+/* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be. */
+static bool w_multiple_index(const ind__writer *w, ind_expr rest, int n, ind_expr *guard) {
+    if (ind_known_multiple(rest, n)) return true;
+    ind_expr symbol[32];
+    int num = ind__expr_symbols(rest, symbol, 32);
+    if (num > 32) return false;
+    for (int s = 0; s < num; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (sym->kind != IND_SYMBOL_INDEX && sym->kind != IND_SYMBOL_INDIRECT) continue;
+        ind_expr stride, others;
+        if (!ind__affine(rest, symbol[s], &stride, &others) || !w_multiple(w, stride, n, guard)) return false;
+        rest = others;
+    }
+    return w_multiple(w, rest, n, guard);
+}
+
+/* Do the values in this index that were read from memory change along variable v? */
+static bool w_indirect_varies(const ind__writer *w, ind_expr index, int v) {
+    ind_expr symbol[32];
+    if (!ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
+    int num = ind__expr_symbols(index, symbol, 32);
+    for (int s = 0; s < num && s < 32; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (sym->kind == IND_SYMBOL_INDIRECT && w->varies[sym->slot] >> v & 1) return true;
+    }
+    return num > 32;
+}
+
+/* Buffers in the arena start at multiples of 256 bytes; what the caller owns is only likely to be aligned. */
+static bool w_in_arena(const ind__writer *w, uint32_t buffer) {
+    return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
+}
+
+/* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. */
+static bool w_vector_access(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
+    const ind__inst *inst = w_inst(w, i);
+    ind_expr stride, rest, keep = *guard;
+    if (!w_contiguous(w, i, v) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
+    if (!w_in_arena(w, inst->source) && !w->optimistic) return false;
+    if (!ind__affine(w_index_of(w, i), w->domain.var[v], &stride, &rest) || w_indirect_varies(w, rest, v)) return false;
+    if (!w_multiple_index(w, rest, n, guard)) {
+        *guard = keep;
+        return false;
+    }
+    if (!w_in_arena(w, inst->source)) *aligned = true;
+    return true;
+}
+
+/* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
+   once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
+static bool w_try_vector(ind__writer *w, int v, int n, bool tail) {
+    ind_expr guard = {0};
+    bool aligned = false, any = false;
+    int narrowest = 16, widest = 0;
+    if (!tail && !w_multiple(w, w->domain.extent[v], n, &guard)) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->vector[i] = 1;
+        if (!w_is_access(w, i) || !w_vector_access(w, i, v, n, &guard, &aligned)) continue;
+        int bytes = ind_dtype_bytes(w_memory_dtype(w, i));
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+        w->vector[i] = (uint8_t)n;
+        any = true;
+    }
+    if (!any || narrowest * n > 16 || widest * n > 32) return false;
+    if (ind__ok(guard)) cg_guard(w->variant, guard);
+    w->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
+static int w_choose_vector(ind__writer *w, int v, bool tail) {
+    for (int n = 8; n >= 2; n /= 2)
+        if (w_try_vector(w, v, n, tail)) return n;
+    memset(w->vector, 1, w->body->num_inst);
+    return 1;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>launch */
+
+/* Largest value of e, which must grow with every variable in it and be a sum of products of what is not negative. */
+static ind_expr w_upper(const ind__writer *w, ind_expr e) {
+    ind_expr symbol[32], top[32];
+    int num = ind__expr_symbols(e, symbol, 32), n = 0;
+    if (num > 32) return (ind_expr){0};
+    for (int s = 0; s < num; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (!ind__ok(sym->extent)) continue;
+        symbol[n] = symbol[s];
+        top[n++] = ind_expr_sub(sym->extent, ind_int(w->context, 1));
+    }
+    return ind__substitute(e, symbol, top, n);
+}
+
+static bool cg_fits(ind_expr e, int64_t limit) {
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    return lo >= -limit - 1 && hi <= limit;
+}
+
+/* e grows with every symbol in it: sums and products of what is never negative, and their quotients by sizes. */
+static bool cg_monotone(ind_expr e, int depth) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    if (lo < 0 || depth > CG_MAX_DEPTH) return false;
+    if (kind == IND_EXPR_INT || kind == IND_EXPR_SYM || ind__expr_is_size(e)) return true;
+    if (kind != IND_EXPR_ADD && kind != IND_EXPR_MUL && kind != IND_EXPR_FLOORDIV) return false;
+    if (kind == IND_EXPR_FLOORDIV && !ind__expr_is_size(ind_expr_arg(e, 1))) return false;
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!cg_monotone(ind_expr_arg(e, i), depth + 1)) return false;
+    return true;
+}
+
+/* e and all it is made of fit into 32 bits: proven, or, in an optimistic variant, under a condition on the sizes. */
+static bool w_expr_fits(ind__writer *w, ind_expr e, int depth) {
+    if (!ind__ok(e) || depth > CG_MAX_DEPTH) return false;
+    if (!cg_fits(e, CG_INT32_MAX)) {
+        if (!w->optimistic || !cg_monotone(e, 0)) return false;
+        ind_expr upper = w_upper(w, e), limit = ind_int(w->context, CG_INT32_MAX);
+        return ind_hint(upper) <= CG_INT32_MAX && cg_guard(w->variant, ind_expr_le(upper, limit));
+    }
+    if (ind__expr_is_size(e)) return true; /* passed as one argument */
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!w_expr_fits(w, ind_expr_arg(e, i), depth + 1)) return false;
+    return true;
+}
+
+#define CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
+
+static bool w_extent_fits(ind__writer *w, int from, int n) {
+    ind_expr points = ind__product(w->context, w->domain.extent + from, n);
+    return w_expr_fits(w, ind_expr_add(points, ind_int(w->context, CG_SLACK)), 0);
+}
+
+/* 32-bit indices where every offset and extent is proven, or in an optimistic variant guarded, to fit. */
+static void w_choose_index_bits(ind__writer *w) {
+    ind_expr keep = w->variant->guard;
+    bool fits = !w->force_wide && w_extent_fits(w, 0, w->domain.rank) && w_extent_fits(w, w->domain.rank, w->domain.rrank);
+    for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        for (uint32_t k = inst->index; k < inst->index + cg_num_index(inst) && fits; k++)
+            fits = w_expr_fits(w, w->domain.index[k], 0);
+    }
+    if (!fits) w->variant->guard = keep;
+    w->wide = !fits;
+    w->variant->index_bits = fits ? 32 : 64;
+}
+
+static ind_expr w_p_numel(const ind__writer *w) {
+    return ind__product(w->context, w->domain.extent, w->domain.rank);
+}
+
+static ind_expr w_r_numel(const ind__writer *w) {
+    return ind__product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
+}
+
+static void w_grid(ind__writer *w, ind_expr points, int64_t per_block) {
+    w->variant->grid[0] = ind_expr_ceildiv(points, ind_int(w->context, per_block));
+    w->variant->grid[1] = w->variant->grid[2] = ind_int(w->context, 1);
+    w->variant->shared_bytes = ind_int(w->context, 0);
+}
+
+static int64_t cg_upper_bound(ind_expr e) {
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    return hi;
+}
+
+static int cg_pow2_at_least(int64_t n, int lo, int hi) {
+    int p = lo;
+    while (p < hi && p < n) p *= 2;
+    return p;
+}
+
+/* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
+static const char *w_unsigned(const ind__writer *w) {
+    return w->wide ? "unsigned long long" : "unsigned";
+}
+
+/* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
+static const char *w_divisor(ind__writer *w, ind_expr size) {
+    int64_t value;
+    if (ind_expr_is_int(size, &value)) return w_string(w, w->wide ? "%lldull" : "%lldu", (long long)value);
+    return w_string(w, "(%s)%s", w_unsigned(w), w_expr_string(w, size));
+}
+
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`. */
+static void w_split_linear(ind__writer *w, const char *linear, int from, int n) {
+    const char *quotient = linear;
+    uint32_t used = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) used |= w->varies[i];
+    for (int v = from + n - 1; v >= from; v--) {
+        bool outermost = v == from;
+        const char *extent = w_divisor(w, w->domain.extent[v]);
+        w->var[v] = w_string(w, v < w->domain.rank ? "i%d" : "r%d", v < w->domain.rank ? v : v - w->domain.rank);
+        if (used >> v & 1) {
+            ind__textf(&w->code, "const %s %s = %s", w_int(w), w->var[v], quotient);
+            if (!outermost) ind__textf(&w->code, " %% %s", extent);
+            ind__textf(&w->code, ";\n");
+        }
+        if (!outermost) quotient = w_string(w, "%s / %s", quotient, extent);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------- >>pointwise */
+
+/* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
+   change along v, vector loads, a loop over the neighbours, vector stores. */
+static void w_vector_loads(ind__writer *w, int v) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w_inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2) continue;
+        if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
+        const char *element = w_element(w, i);
+        ind__textf(&w->code, "const ind_vec<%s, %d> x%u = ind_load<%d>(&%s);\n", cg_types[w_memory_dtype(w, i)].memory,
+                   w->vector[i], i, w->vector[i], element);
+        w->memory[i] = w_string(w, "x%u.at[j]", i);
+        w_use(w, CG_VEC);
+    }
+}
+
+/* Declares what the neighbours' stores are gathered in. */
+static void w_vector_sinks(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w_inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg_types[w_memory_dtype(w, i)].memory, w->vector[i], i);
+        w->memory[i] = w_string(w, "y%u.at[j]", i);
+        w_use(w, CG_VEC);
+    }
+}
+
+static void w_vector_stores(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w_inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "ind_store(&%s, y%u);\n", w_element(w, i), i);
+    }
+}
+
+static void w_forget_vectors(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->vector[i] > 1) w->memory[i] = NULL;
+}
+
+static void w_unroll(ind__writer *w) {
+    ind__textf(&w->code, "#pragma unroll\n");
+}
+
+static void emit_vector_body(ind__writer *w, int v, const char *base) {
+    w->var[v] = base;
+    w_emit(w, ~(1u << v), CG_ALL_STAGES);
+    w_vector_loads(w, v);
+    w_vector_sinks(w);
+    w_unroll(w);
+    w_begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    w->var[v] = w_string(w, "(%s + j)", base);
+    w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+    w_end(w);
+    w->var[v] = base;
+    w_vector_stores(w);
+    w_forget_vectors(w);
+}
+
+static void w_need_stores(ind__writer *w) {
+    w_need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_inst(w, i)->op == IND_LOOP_STORE) w_need(w, i);
+    w_close_needed(w);
+}
+
+/* "(blockIdx.x * 256 + threadIdx.x) * 4" */
+static const char *w_thread_position(ind__writer *w, int threads, int vector) {
+    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (vector == 1) return w_string(w, "%s * %d + threadIdx.x", block, threads);
+    return w_string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
+}
+
+/* A long row of vectors: full ones, and at its end single elements. */
+static void emit_pointwise_line(ind__writer *w) {
+    int n = w->variant->vector, t = w->variant->threads;
+    const char *extent = w_expr_string(w, w->domain.extent[0]);
+    ind__textf(&w->code, "const %s i0 = %s;\n", w_int(w), w_thread_position(w, t, n));
+    w->var[0] = "i0";
+    if (n == 1) {
+        w_begin(w, "if (i0 < %s)", extent);
+        w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+        w_end(w);
+        return;
+    }
+    bool full = ind_known_multiple(w->domain.extent[0], n);
+    w_begin(w, "if (i0 + %d <= %s)", n, extent);
+    emit_vector_body(w, 0, "i0");
+    if (!full) {
+        w_else(w, "else");
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        w_begin(w, "for (%s i = i0; i < %s; i++)", w_int(w), extent);
+        w->var[0] = "i";
+        w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+        w_end(w);
+    }
+    w_end(w);
+}
+
+/* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
+static void emit_pointwise_grid(ind__writer *w) {
+    int n = w->variant->vector, last = w->domain.rank - 1;
+    const char *points = w_expr_string(w, w_p_numel(w));
+    ind__textf(&w->code, "const %s p = %s;\n", w_unsigned(w), w_thread_position(w, w->variant->threads, n));
+    ind__textf(&w->code, "if (p >= %s) return;\n", points);
+    w_split_linear(w, "p", 0, w->domain.rank);
+    if (n > 1) emit_vector_body(w, last, w->var[last]);
+    else w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+}
+
+static ind_status emit_pointwise(ind__writer *w) {
+    w_need_stores(w);
+    if (w->domain.rank == 0) {
+        ind__textf(&w->code, "if (threadIdx.x != 0) return;\n");
+        w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+    } else if (w->domain.rank == 1) {
+        emit_pointwise_line(w);
+    } else {
+        emit_pointwise_grid(w);
+    }
+    return IND_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------- >>transpose */
+
+#define CG_TILE 32
+
+/* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
+static bool w_through_tile(const ind__writer *w, uint32_t i, int x, int y) {
+    const ind__inst *inst = w_inst(w, i);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] >> x & 1 && !w_contiguous(w, i, x) &&
+           w_contiguous(w, i, y) && !ind__expr_has_kind(w_index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
+static int w_transposed_var(const ind__writer *w) {
+    int x = w->domain.rank - 1, best = -1, most = 0;
+    for (int y = 0; y < x; y++) {
+        int bytes = 0;
+        for (uint32_t i = 1; i < w->body->num_inst; i++)
+            if (w_through_tile(w, i, x, y)) bytes += ind_dtype_bytes(w_memory_dtype(w, i));
+        bool long_enough = ind_hint(w->domain.extent[y]) >= 8 && ind_hint(w->domain.extent[x]) >= 8;
+        if (bytes > most && long_enough) {
+            most = bytes;
+            best = y;
+        }
+    }
+    return best;
+}
+
+/* Blocks are tiles of x (fastest) and y (next) and the other variables. */
+static void emit_tile_position(ind__writer *w, int x, int y) {
+    const char *tiles_x = w_expr_string(w, ind_expr_ceildiv(w->domain.extent[x], ind_int(w->context, CG_TILE)));
+    const char *tiles_y = w_expr_string(w, ind_expr_ceildiv(w->domain.extent[y], ind_int(w->context, CG_TILE)));
+    ind__textf(&w->code, "const int tx = threadIdx.x %% %d, ty = threadIdx.x / %d;\n", CG_TILE, CG_TILE);
+    ind__textf(&w->code, "const unsigned tiles_x = %s, tiles_y = %s;\n", tiles_x, tiles_y);
+    ind__textf(&w->code, "const %s x0 = (%s)(blockIdx.x %% tiles_x) * %d;\n", w_int(w), w_int(w), CG_TILE);
+    ind__textf(&w->code, "const %s y0 = (%s)(blockIdx.x / tiles_x %% tiles_y) * %d;\n", w_int(w), w_int(w), CG_TILE);
+    const char *quotient = "blockIdx.x / tiles_x / tiles_y";
+    int left = w->domain.rank - 2;
+    for (int v = x - 1; v >= 0; v--) {
+        if (v == y) continue;
+        const char *extent = w_divisor(w, w->domain.extent[v]);
+        left--;
+        w->var[v] = w_string(w, "i%d", v);
+        ind__textf(&w->code, "const %s i%d = %s", w_int(w), v, quotient);
+        if (left) ind__textf(&w->code, " %% %s", extent);
+        ind__textf(&w->code, ";\n");
+        quotient = w_string(w, "%s / %s", quotient, extent);
+    }
+}
+
+static void emit_tile_loop(ind__writer *w, int x, int y, bool reading) {
+    w_unroll(w);
+    w_begin(w, "for (int k = 0; k < %d; k += %d)", CG_TILE, w->variant->threads / CG_TILE);
+    ind__textf(&w->code, reading ? "const %s x = x0 + ty + k, y = y0 + tx;\n" : "const %s x = x0 + tx, y = y0 + ty + k;\n",
+               w_int(w));
+    w->var[x] = "x";
+    w->var[y] = "y";
+    w_begin(w, "if (x < %s && y < %s)", w_expr_string(w, w->domain.extent[x]), w_expr_string(w, w->domain.extent[y]));
+}
+
+static ind_status emit_transpose(ind__writer *w, int y) {
+    int x = w->domain.rank - 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->kept[i] = w_through_tile(w, i, x, y);
+        if (w->kept[i])
+            ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg_types[w_memory_dtype(w, i)].memory, i, CG_TILE,
+                       CG_TILE + 1);
+    }
+    emit_tile_position(w, x, y);
+    emit_tile_loop(w, x, y, true);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->kept[i]) ind__textf(&w->code, "tile%u[ty + k][tx] = %s;\n", i, w_element(w, i));
+    w_end(w);
+    w_end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->kept[i]) w->memory[i] = w_string(w, "tile%u[tx][ty + k]", i);
+    emit_tile_loop(w, x, y, false);
+    w_need_stores(w);
+    w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+    w_end(w);
+    w_end(w);
+    return IND_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------- >>reduction */
+
+/* A reduction kernel runs over its row in sweeps. Sweep A of stage s computes every reduction whose operand needs s
+   finished ones; where the row stays in registers, welford and online softmax take two exact steps, mean (or maximum) in
+   A and the sum around it in B. The last sweep also writes what is stored per element. */
+typedef struct cg_sweep {
+    int stage;
+    bool second; /* B */
+    bool stores;
+} cg_sweep;
+
+#define CG_MAX_SWEEPS 64
+
+/* Marks of w_choose_kept in ind__writer.kept while it works. */
+enum { CG_MADE = 1, CG_FRONT = 2, CG_KEPT = 4, CG_READ = 8, CG_KEPT_LOAD = 16 };
+
+static bool w_in_registers(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_WARP || w->variant->strategy == IND_STRATEGY_ROW_BLOCK;
+}
+
+static bool cg_two_step(const ind__inst *inst) {
+    return inst->reduction == IND_REDUCE_WELFORD || inst->reduction == IND_REDUCE_ONLINE_SOFTMAX;
+}
+
+/* The REDUCE at i belongs to this sweep. */
+static bool w_reduces_in(const ind__writer *w, uint32_t i, const cg_sweep *s) {
+    const ind__inst *inst = w_inst(w, i);
+    if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
+    return !s->second || (w_in_registers(w) && cg_two_step(inst));
+}
+
+static bool w_stores_per_element(const ind__writer *w, uint32_t i) {
+    return w_inst(w, i)->op == IND_LOOP_STORE && (w->varies[i] & w_r_mask(w));
+}
+
+static int w_last_stage(const ind__writer *w) {
+    int last = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int s = w_stores_per_element(w, i) ? w->stage[i] : w_inst(w, i)->op == IND_LOOP_REDUCE ? w->stage[i] - 1 : 0;
+        last = s > last ? s : last;
+    }
+    return last;
+}
+
+static int w_sweeps(const ind__writer *w, cg_sweep *sweep) {
+    int n = 0, last = w_last_stage(w);
+    for (int s = 0; s <= last && n + 2 <= CG_MAX_SWEEPS; s++) {
+        bool second = false;
+        sweep[n++] = (cg_sweep){.stage = s, .stores = s == last};
+        for (uint32_t i = 1; i < w->body->num_inst; i++) second |= w_reduces_in(w, i, &(cg_sweep){.stage = s, .second = true});
+        if (second) sweep[n++] = (cg_sweep){.stage = s, .second = true};
+    }
+    return n;
+}
+
+static void w_need_sweep(ind__writer *w, const cg_sweep *s) {
+    w_need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (s->stores && w_stores_per_element(w, i)) w_need(w, i);
+        if (!w_reduces_in(w, i, s)) continue;
+        w_need(w, w_inst(w, i)->arg[0]);
+        if (w_inst(w, i)->arg[1]) w_need(w, w_inst(w, i)->arg[1]);
+    }
+    w_close_needed(w);
+    /* Finished reductions are at hand: what they were made of is not. */
+}
+
+static bool cg_expensive(const ind__inst *inst) {
+    if (inst->op == IND_LOOP_DIV || inst->op == IND_LOOP_POW) return true;
+    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && inst->op != IND_LOOP_ROUND_F16 &&
+           inst->op != IND_LOOP_ROUND_BF16;
+}
+
+static void w_mark_front(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    if (w->kept[used] & CG_MADE) w->kept[used] |= CG_FRONT;
+}
+
+/* What this sweep uses directly of what earlier ones made (CG_MADE) is its front. The front's values are kept if that
+   saves registers against the loads behind them, or expensive work. */
+static void w_keep_front(ind__writer *w, const cg_sweep *s) {
+    int values = 0, loads = 0;
+    bool expensive = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        if (w_reduces_in(w, i, s)) w_each_use(w, i, w_mark_front);
+        if (!w->needed[i] || !(w->varies[i] & w_r_mask(w))) continue;
+        if (!(w->kept[i] & CG_MADE)) w_each_use(w, i, w_mark_front);
+        else expensive |= cg_expensive(inst);
+        loads += inst->op == IND_LOOP_LOAD;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        values += w->kept[i] & CG_FRONT && w_inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool able = w->kept[i] & CG_FRONT && w_inst(w, i)->op != IND_LOOP_LOAD && w_inst(w, i)->op != IND_LOOP_INDIRECT;
+        w->kept[i] &= (uint8_t)~CG_FRONT;
+        if (!able || w->value[i] || !(expensive || values < loads)) continue;
+        w->kept[i] |= CG_KEPT;
+        w->value[i] = ""; /* later sweeps look no further */
+    }
+}
+
+/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
+   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
+static void w_choose_kept(ind__writer *w) {
+    cg_sweep sweep[CG_MAX_SWEEPS];
+    int n = w_sweeps(w, sweep);
+    uint32_t innermost = w->domain.rrank ? 1u << (w_num_vars(w) - 1) : 0, num = w->body->num_inst;
+    memset(w->kept, 0, num);
+    for (uint32_t i = 1; i < num; i++)
+        if (w_inst(w, i)->op == IND_LOOP_REDUCE) w->value[i] = "";
+    for (int s = 0; s < n; s++) {
+        w_need_sweep(w, &sweep[s]);
+        w_keep_front(w, &sweep[s]);
+        for (uint32_t i = 1; i < num; i++)
+            if (w->needed[i] && w->varies[i] & innermost && w_inst(w, i)->op != IND_LOOP_STORE) w->kept[i] |= CG_MADE;
+    }
+    for (int s = 0; s < n; s++) {
+        for (uint32_t i = 1; i < num; i++)
+            if (w->kept[i] & CG_KEPT) w->value[i] = w->kept[i] & CG_READ ? "" : NULL;
+        w_need_sweep(w, &sweep[s]);
+        for (uint32_t i = 1; i < num; i++) {
+            if (!w->needed[i]) continue;
+            bool load = w_inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
+            if (load && w->kept[i] & CG_READ) w->kept[i] |= CG_KEPT_LOAD;
+            w->kept[i] |= CG_READ;
+        }
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        if (w_inst(w, i)->op == IND_LOOP_REDUCE || w->kept[i] & CG_KEPT) w->value[i] = NULL;
+        w->kept[i] = (w->kept[i] & (CG_KEPT | CG_KEPT_LOAD)) != 0;
+    }
+}
+
+/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
+   lie in memory, other kept ones as values. */
+static double w_kept_words(const ind__writer *w) {
+    double words = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool load = w_inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & w_r_mask(w);
+        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector;
+        if (!w->kept[i] && !vector) continue;
+        int bytes = ind_dtype_bytes(vector ? w_memory_dtype(w, i) : (ind_dtype)w_inst(w, i)->dtype);
+        words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+    }
+    return words;
+}
+
+/* ---- states */
+
+/* How each reduction is spelled in the text: its state's type, and the results as %u = number of the REDUCE. */
+static const struct {
+    int piece;
+    const char *state, *result[2];
+} cg_states[IND_NUM_REDUCTIONS] = {
+    [IND_REDUCE_SUM] = {CG_SUM, "ind_sum", {"s%u.value", NULL}},
+    [IND_REDUCE_PROD] = {CG_PROD, "ind_prod", {"s%u.value", NULL}},
+    [IND_REDUCE_MAX] = {CG_MAX, "ind_maximum", {"s%u.value", NULL}},
+    [IND_REDUCE_MIN] = {CG_MIN, "ind_minimum", {"s%u.value", NULL}},
+    [IND_REDUCE_ANY] = {CG_ANY, "ind_any", {"s%u.value", NULL}},
+    [IND_REDUCE_ARGMAX] = {CG_ARGMAX, "ind_argmax", {"s%u.at", NULL}},
+    [IND_REDUCE_WELFORD] = {CG_WELFORD, "ind_welford", {"s%u.mean", "s%u.m2"}},
+    [IND_REDUCE_ONLINE_SOFTMAX] = {CG_SOFTMAX, "ind_softmax", {"s%u.max", "s%u.sum"}},
+    [IND_REDUCE_DOT] = {CG_SUM, "ind_sum", {"s%u.value", NULL}},
+};
+
+/* The reduction that sweep s really computes for REDUCE i, and the letter of its state's name. */
+static ind_reduction w_step(const ind__writer *w, uint32_t i, const cg_sweep *s, char *letter) {
+    ind_reduction r = (ind_reduction)w_inst(w, i)->reduction;
+    *letter = s->second ? 'd' : 's';
+    if (!w_in_registers(w)) return r;
+    if (r == IND_REDUCE_WELFORD) return IND_REDUCE_SUM;
+    if (r == IND_REDUCE_ONLINE_SOFTMAX) return s->second ? IND_REDUCE_SUM : IND_REDUCE_MAX;
+    return r;
+}
+
+/* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
+static const char *w_state_type(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
+    ind_dtype t = (ind_dtype)(operand ? w_inst(w, inst->arg[0])->dtype : inst->dtype);
+    if (inst->reduction == IND_REDUCE_ANY || (!ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4)) return "int";
+    return cg_types[t].value;
+}
+
+/* The value that changes nothing, of MAX and MIN: the far end of the type. */
+static const char *w_far_end(const ind__writer *w, uint32_t i, bool lowest) {
+    switch (w_inst(w, i)->dtype) {
+    case IND_BOOL: return lowest ? "0" : "1";
+    case IND_U8: return lowest ? "0" : "255";
+    case IND_I8: return lowest ? "-128" : "127";
+    case IND_I16: return lowest ? "-32768" : "32767";
+    case IND_I32: return lowest ? "-2147483647 - 1" : "2147483647";
+    case IND_I64: return lowest ? "-9223372036854775807LL - 1" : "9223372036854775807LL";
+    default: return lowest ? "__uint_as_float(0xff800000u)" : "__uint_as_float(0x7f800000u)";
+    }
+}
+
+static const char *w_neutral(ind__writer *w, uint32_t i, ind_reduction r) {
+    switch (r) {
+    case IND_REDUCE_PROD: return "1";
+    case IND_REDUCE_MAX: return w_far_end(w, i, true);
+    case IND_REDUCE_MIN: return w_far_end(w, i, false);
+    case IND_REDUCE_ARGMAX: return "0, -1";
+    case IND_REDUCE_WELFORD: return "0, 0, 0";
+    case IND_REDUCE_ONLINE_SOFTMAX: return "__uint_as_float(0xff800000u), 0";
+    default: return "0";
+    }
+}
+
+static void emit_states(ind__writer *w, const cg_sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!w_reduces_in(w, i, s)) continue;
+        ind_reduction r = w_step(w, i, s, &letter);
+        w_use(w, cg_states[r].piece);
+        ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg_states[r].state, w_state_type(w, i), letter, i, w_neutral(w, i, r));
+    }
+}
+
+/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+static void emit_accumulate(ind__writer *w, const cg_sweep *s, const char *position) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        char letter;
+        if (!w_reduces_in(w, i, s)) continue;
+        ind_reduction r = w_step(w, i, s, &letter);
+        bool adds = r == IND_REDUCE_WELFORD || r == IND_REDUCE_ONLINE_SOFTMAX;
+        ind__textf(&w->code, adds ? "%c%u.add(" : "%c%u.join({", letter, i);
+        if (s->second && inst->reduction == IND_REDUCE_WELFORD) {
+            ind__textf(&w->code, "(");
+            w_value(w, inst->arg[0]);
+            ind__textf(&w->code, " - mean%u) * (", i);
+            w_value(w, inst->arg[0]);
+            ind__textf(&w->code, " - mean%u)", i);
+        } else if (s->second) {
+            w_use(w, CG_EXP_BELOW);
+            ind__textf(&w->code, "ind_exp_below(");
+            w_value(w, inst->arg[0]);
+            ind__textf(&w->code, ", s%u.value)", i);
+        } else {
+            w_value(w, inst->arg[0]);
+            if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
+            if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
+            if (r == IND_REDUCE_DOT) {
+                ind__textf(&w->code, " * ");
+                w_value(w, inst->arg[1]);
+            }
+        }
+        ind__textf(&w->code, adds ? ");\n" : "});\n");
+    }
+}
+
+/* ---- from the states of the threads to that of the row */
+
+static int w_row_threads(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    return v->strategy == IND_STRATEGY_ROW_WARP ? v->threads / v->rows : v->threads;
+}
+
+static bool w_shares_states(const ind__writer *w) {
+    if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
+    return w_row_threads(w) > 32;
+}
+
+static void emit_shared_states(ind__writer *w, const cg_sweep *s) {
+    if (!w_shares_states(w)) return;
+    const ind__variant *v = w->variant;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!w_reduces_in(w, i, s)) continue;
+        ind_reduction r = w_step(w, i, s, &letter);
+        ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg_states[r].state, w_state_type(w, i), letter, i);
+        if (v->strategy == IND_STRATEGY_COLUMN) ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
+        else ind__textf(&w->code, "[%d];\n", v->threads / 32);
+        w_use(w, cg_states[r].piece);
+    }
+}
+
+/* Calls f for every state of the sweep. */
+static void w_each_state(ind__writer *w, const cg_sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!w_reduces_in(w, i, s)) continue;
+        w_step(w, i, s, &letter);
+        f(w, i, letter);
+    }
+}
+
+static void w_join_lanes_line(ind__writer *w, uint32_t i, char letter) {
+    int lanes = w_row_threads(w) < 32 ? w_row_threads(w) : 32;
+    if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
+    if (lanes > 1) w_use(w, CG_JOIN_LANES);
+}
+
+static void w_warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, "shared_%c%u[lane / 32] = %c%u;\n", letter, i, letter, i);
+}
+
+static void w_column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, "shared_%c%u[y][x] = %c%u;\n", letter, i, letter, i);
+}
+
+static void w_from_shared_line(ind__writer *w, uint32_t i, char letter) {
+    const ind__variant *v = w->variant;
+    w_use(w, CG_JOIN_SHARED);
+    if (v->strategy == IND_STRATEGY_COLUMN)
+        ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
+                   v->rows, letter, i);
+    else ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u);\n", letter, i, v->threads / 32, letter, i);
+}
+
+static void emit_join(ind__writer *w, const cg_sweep *s) {
+    bool column = w->variant->strategy == IND_STRATEGY_COLUMN, any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w_reduces_in(w, i, s);
+    if (!any) return;
+    if (!column) w_each_state(w, s, w_join_lanes_line);
+    if (!w_shares_states(w)) return;
+    if (!column) w_begin(w, "if (lane %% 32 == 0)");
+    w_each_state(w, s, column ? w_column_to_shared_line : w_warp_to_shared_line);
+    if (!column) w_end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    w_each_state(w, s, w_from_shared_line);
+}
+
+static void w_set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
+    w->value[reduce] = first;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_inst(w, i)->op == IND_LOOP_PART && w_inst(w, i)->arg[0] == reduce)
+            w->value[i] = w_inst(w, i)->imm.i ? second : first;
+}
+
+/* The results of the sweep get their spelling. */
+static void emit_results(ind__writer *w, const cg_sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        if (!w_reduces_in(w, i, s)) continue;
+        const char *const *result = cg_states[inst->reduction].result;
+        if (w_in_registers(w) && cg_two_step(inst)) {
+            bool welford = inst->reduction == IND_REDUCE_WELFORD;
+            if (welford && !s->second)
+                ind__textf(&w->code, "const %s mean%u = s%u.value / (%s)(%s);\n", w_state_type(w, i), i, i,
+                           w_state_type(w, i), w_expr_string(w, w_r_numel(w)));
+            if (s->second) w_set_parts(w, i, w_string(w, welford ? "mean%u" : "s%u.value", i), w_string(w, "d%u.value", i));
+            continue;
+        }
+        const char *type = cg_types[inst->dtype].value;
+        bool cut = strcmp(type, w_state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
+        const char *first = w_string(w, "s%u%s", i, strchr(result[0], '.'));
+        if (cut) first = w_string(w, "((%s)%s)", type, first);
+        w_set_parts(w, i, first, result[1] ? w_string(w, "s%u%s", i, strchr(result[1], '.')) : "");
+    }
+}
+
+/* ---- one sweep */
+
+/* Opens the loops over the row; returns how many scopes that are. */
+static int emit_sweep_loops(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int threads = w_row_threads(w), n = v->vector;
+    bool one_r = w->domain.rrank == 1;
+    const char *r = one_r ? "r0" : "r", *type = one_r ? w_int(w) : w_unsigned(w);
+    const char *extent = w_expr_string(w, w_r_numel(w)), *times = n > 1 ? w_string(w, " * %d", n) : "";
+    int scopes = 1;
+    if (v->strategy == IND_STRATEGY_COLUMN) {
+        int step = v->threads / v->rows;
+        const char *start = step > 1 ? w_string(w, "live ? y : (%s)(%s)", type, extent) : "0";
+        ind__textf(&w->code, "#pragma unroll 4\n");
+        w_begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
+    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED) {
+        ind__textf(&w->code, "#pragma unroll 2\n");
+        w_begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
+    } else {
+        int64_t row = 0;
+        bool exact = ind_expr_is_int(w_r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
+        w_unroll(w);
+        w_begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
+        ind__textf(&w->code, n > 1 ? "const %s %s = (k * %d + lane)%s;\n" : "const %s %s = k * %d + lane%s;\n", type, r,
+                   threads, times);
+        if (!exact) w_begin(w, "if (%s < %s)", r, extent);
+        scopes += !exact;
+    }
+    if (one_r) w->var[w->domain.rank] = "r0";
+    else w_split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    return scopes;
+}
+
+/* A load of the row that depends on nothing found in the row: all of a thread's are started together, ahead of their
+   sweep, and stay in registers as they lie in memory. */
+static bool w_loads_ahead(const ind__writer *w, uint32_t i) {
+    uint32_t r = w_r_mask(w);
+    if (!w_in_registers(w) || w_inst(w, i)->op != IND_LOOP_LOAD || w_inst(w, i)->arg[0] || !(w->varies[i] & r)) return false;
+    if (w->domain.rrank > 1 && !(w->varies[i] >> (w_num_vars(w) - 1) & 1)) return false;
+    for (int v = w->domain.rank; v < w_num_vars(w); v++)
+        if (w_indirect_varies(w, w_index_of(w, i), v)) return false;
+    return w->vector[i] == w->variant->vector;
+}
+
+/* The loop that starts the loads which this sweep is the first to need. */
+static void emit_loads_ahead(ind__writer *w) {
+    int n = w->variant->vector, vectors = w->variant->per_thread / n, scopes = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || w->value[i] || w->memory[i] || !w_loads_ahead(w, i)) continue;
+        const char *type = cg_types[w_memory_dtype(w, i)].memory;
+        if (n > 1) ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors);
+        else ind__textf(&w->code, "%s x%u[%d];\n", type, i, vectors);
+        scopes++;
+    }
+    if (!scopes) return;
+    scopes = emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || w->value[i] || w->memory[i] || !w_loads_ahead(w, i)) continue;
+        const char *element = w_element(w, i);
+        if (n > 1) ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, n, element);
+        else ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
+        w->memory[i] = w_string(w, n > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
+        if (n > 1) w_use(w, CG_VEC);
+    }
+    while (scopes--) w_end(w);
+}
+
+/* Other things that several sweeps need are kept as values. */
+static bool w_keeps_value(const ind__writer *w, uint32_t i) {
+    return w->kept[i] && !w_loads_ahead(w, i);
+}
+
+static void emit_kept_arrays(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_keeps_value(w, i))
+            ind__textf(&w->code, "%s k%u[%d];\n", cg_types[w_inst(w, i)->dtype].value, i, w->variant->per_thread);
+}
+
+static const char *w_kept_place(ind__writer *w) {
+    return w->variant->vector > 1 ? w_string(w, "k * %d + j", w->variant->vector) : "k";
+}
+
+static void w_keep_values(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_keeps_value(w, i) && w->needed[i] && !w->value[i])
+            ind__textf(&w->code, "k%u[%s] = v%u;\n", i, w_kept_place(w), i);
+}
+
+/* From now on the kept values that this sweep read are found in their arrays. */
+static void w_use_kept_values(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_keeps_value(w, i) && w->needed[i] && !w->value[i])
+            w->value[i] = w_string(w, "k%u[%s]", i, w_kept_place(w));
+}
+
+/* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
+static void w_forget_chunk_vectors(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->vector[i] > 1 && !w_loads_ahead(w, i)) w->memory[i] = NULL;
+}
+
+/* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
+static void emit_chunk(ind__writer *w, const cg_sweep *s) {
+    int v = w_num_vars(w) - 1, n = w->variant->vector;
+    bool one_r = w->domain.rrank == 1;
+    const char *base = w->var[v];
+    if (n == 1) {
+        w_emit(w, CG_ALL_VARS, s->stage);
+        w_keep_values(w);
+        emit_accumulate(w, s, one_r ? base : "r");
+        return;
+    }
+    w_emit(w, ~(1u << v), s->stage);
+    w_vector_loads(w, v);
+    w_vector_sinks(w);
+    w_unroll(w);
+    w_begin(w, "for (int j = 0; j < %d; j++)", n);
+    w->var[v] = w_string(w, "(%s + j)", base);
+    w_emit(w, CG_ALL_VARS, s->stage);
+    w_keep_values(w);
+    emit_accumulate(w, s, one_r ? w->var[v] : "r + j");
+    w_end(w);
+    w->var[v] = base;
+    w_vector_stores(w);
+    w_forget_chunk_vectors(w);
+}
+
+static void w_need_all(ind__writer *w) {
+    w_need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        if (inst->op == IND_LOOP_STORE) w_need(w, i);
+        if (inst->op == IND_LOOP_REDUCE && inst->arg[0]) w_need(w, inst->arg[0]);
+        if (inst->op == IND_LOOP_REDUCE && inst->arg[1]) w_need(w, inst->arg[1]);
+    }
+    w_close_needed(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
+}
+
+static void emit_sweep(ind__writer *w, const cg_sweep *s) {
+    w_need_all(w);
+    w_emit(w, w_p_mask(w), s->stage);
+    w_need_sweep(w, s);
+    emit_loads_ahead(w);
+    emit_states(w, s);
+    int scopes = emit_sweep_loops(w);
+    emit_chunk(w, s);
+    while (scopes--) w_end(w);
+    w_use_kept_values(w);
+    emit_join(w, s);
+    emit_results(w, s);
+}
+
+/* What is stored once per row is written by its first thread, after all sweeps. */
+static void emit_row_stores(ind__writer *w) {
+    bool any = false;
+    w_need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w_inst(w, i)->op != IND_LOOP_STORE || w_stores_per_element(w, i)) continue;
+        w_need(w, i);
+        any = true;
+    }
+    if (!any) return;
+    w_close_needed(w);
+    bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
+    bool alone = column ? !w_shares_states(w) : w_row_threads(w) == 1;
+    if (!alone) w_begin(w, "%s", column ? "if (live && y == 0)" : "if (lane == 0)");
+    w_emit(w, w_p_mask(w), CG_ALL_STAGES);
+    if (!alone) w_end(w);
+}
+
+/* Which row (P point) this thread works on, and which part of it. */
+static void emit_row_position(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    bool one = w->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
+    const char *name = one ? "i0" : "p", *type = one ? w_int(w) : w_unsigned(w);
+    const char *rows = w_expr_string(w, w_p_numel(w)), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    int per_row = column ? v->rows : w_row_threads(w);
+    if (column) {
+        ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", per_row, per_row);
+        ind__textf(&w->code, "const %s column = %s * %d + x;\n", type, block, per_row);
+        ind__textf(&w->code, "const bool live = column < %s;\n", rows);
+        if (!w_shares_states(w)) ind__textf(&w->code, "if (!live) return;\n");
+        if (w->domain.rank) ind__textf(&w->code, "const %s %s = live ? column : (%s)(%s) - 1;\n", type, name, type, rows);
+    } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
+        ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
+        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, name, block, v->rows, per_row);
+        ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
+    } else {
+        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+    }
+    if (one) w->var[0] = "i0";
+    else w_split_linear(w, "p", 0, w->domain.rank);
+}
+
+static ind_status emit_reduction(ind__writer *w) {
+    cg_sweep sweep[CG_MAX_SWEEPS];
+    int n = w_sweeps(w, sweep);
+    if (w_in_registers(w)) w_choose_kept(w);
+    else memset(w->kept, 0, w->body->num_inst);
+    for (int s = 0; s < n; s++) emit_shared_states(w, &sweep[s]);
+    emit_row_position(w);
+    emit_kept_arrays(w);
+    for (int s = 0; s < n; s++) emit_sweep(w, &sweep[s]);
+    emit_row_stores(w);
+    return IND_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>matmul */
+
+/* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
+   it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
+   the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
+   through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
+   whole 16-byte ones, whatever the layout of the accumulators. */
+
+/* How an operand's elements are found. x is its other dimension: m for a, n for b. */
+typedef struct mm_operand {
+    uint32_t value;   /* the instruction that DOT multiplies */
+    uint32_t load;    /* the LOAD it is, 0: it is computed from something */
+    ind_dtype memory; /* of load */
+    int x;            /* domain variable, -1: none */
+    bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
+    bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
+} mm_operand;
+
+typedef struct mm_problem {
+    mm_operand a, b;
+    int m, n, k; /* domain variables, -1: none */
+    uint32_t dot;
+    ind_expr size_m, size_n, size_k, batch;
+    ind_dtype sum; /* type of the result of DOT */
+} mm_problem;
+
+/* ---- the problem ---- */
+
+/* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
+static void mm_join_depth(ind__writer *w) {
+    ind__domain *d = &w->domain;
+    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) w_merge_pair(w, v);
+    if (d->rrank < 2 || w->failed) return;
+    ind_expr part[2 * IND_MAX_RANK], size = ind__product(w->context, d->extent + d->rank, d->rrank);
+    ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
+    ind__delinearise(w->context, k, d->extent + d->rank, d->rrank, part);
+    for (uint32_t i = 0; i < w->body->num_index; i++)
+        d->index[i] = ind__substitute(d->index[i], d->var + d->rank, part, d->rrank);
+    d->var[d->rank] = k;
+    d->extent[d->rank] = size;
+    d->rrank = 1;
+}
+
+/* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
+   with one weight become a single one. */
+static void mm_join_rows(ind__writer *w, mm_problem *p) {
+    while (p->m > 0 && p->m - 1 != p->n) {
+        ind_expr outer = w->domain.var[p->m - 1];
+        uint32_t b = p->b.value;
+        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !w_merge_pair(w, p->m - 1)) return;
+        if (p->n > p->m) p->n--;
+        if (p->k > p->m) p->k--;
+        p->m--;
+        w_analyse(w);
+    }
+}
+
+static bool mm_contiguous(const ind__writer *w, uint32_t i, int v) {
+    return v >= 0 && !ind__expr_has_kind(w_index_of(w, i), IND_SYMBOL_INDIRECT) && w_contiguous(w, i, v);
+}
+
+/* Is some STORE contiguous along variable v? */
+static bool mm_stores_along(const ind__writer *w, int v) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_inst(w, i)->op == IND_LOOP_STORE && mm_contiguous(w, i, v)) return true;
+    return false;
+}
+
+static void mm_swap_operands(mm_problem *p) {
+    mm_operand a = p->a;
+    p->a = p->b;
+    p->b = a;
+    int m = p->m;
+    p->m = p->n;
+    p->n = m;
+}
+
+static void mm_find_operand(const ind__writer *w, const mm_problem *p, mm_operand *o, int x) {
+    uint32_t i = o->value;
+    o->x = x;
+    o->k_major = true;
+    /* A cast to the type that the value has changes nothing. */
+    while (w_inst(w, i)->op == IND_LOOP_CAST && w_inst(w, i)->dtype == w_inst(w, w_inst(w, i)->arg[0])->dtype)
+        i = w_inst(w, i)->arg[0];
+    if (w_inst(w, i)->op != IND_LOOP_LOAD) return;
+    o->load = i;
+    o->memory = w_memory_dtype(w, i);
+    o->k_major = mm_contiguous(w, i, p->k) || !mm_contiguous(w, i, x);
+}
+
+static ind_expr mm_extent(const ind__writer *w, int v) {
+    return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
+}
+
+static bool mm_is_batch(const mm_problem *p, int v) {
+    return v != p->m && v != p->n;
+}
+
+/* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
+   that neighbouring columns of a tile are always what lies together in memory. */
+static void mm_find_problem(ind__writer *w, mm_problem *p) {
+    const ind_kernel *k = w->kernel;
+    const ind__inst *dot = w_inst(w, k->matmul.dot);
+    mm_join_depth(w);
+    if (w->failed) return;
+    w_analyse(w);
+    *p = (mm_problem){.a.value = dot->arg[0],
+                      .b.value = dot->arg[1],
+                      .m = k->matmul.m,
+                      .n = k->matmul.n,
+                      .k = w->domain.rrank ? w->domain.rank : -1,
+                      .dot = k->matmul.dot,
+                      .sum = (ind_dtype)dot->dtype};
+    mm_join_rows(w, p);
+    if (!mm_stores_along(w, p->n) && mm_stores_along(w, p->m)) mm_swap_operands(p);
+    mm_find_operand(w, p, &p->a, p->m);
+    mm_find_operand(w, p, &p->b, p->n);
+    p->size_m = mm_extent(w, p->m);
+    p->size_n = mm_extent(w, p->n);
+    p->size_k = mm_extent(w, p->k);
+    p->batch = ind_int(w->context, 1);
+    for (int v = 0; v < w->domain.rank; v++)
+        if (mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->domain.extent[v]);
+}
+
+/* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
+static bool mm_can_copy(ind__writer *w, const mm_problem *p, const mm_operand *o) {
+    ind_expr guard = {0};
+    bool aligned = false;
+    int along = o->k_major ? p->k : o->x;
+    if (!mm_contiguous(w, o->load, along) || !w_vector_access(w, o->load, along, 8, &guard, &aligned)) return false;
+    if (ind__ok(guard)) cg_guard(w->variant, guard);
+    w->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* ---- the choice of a tile ---- */
+
+/* The type in which sums, and the tiles of FMA, are kept: unsigned for integers, which wrap around. */
+static const char *mm_sum_type(const mm_problem *p) {
+    return ind_dtype_is_float(p->sum) ? cg_types[p->sum].value : cg_types[p->sum].wrapping;
+}
+
+static int mm_sum_bytes(const mm_problem *p) {
+    return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
+}
+
+/* Tile, warps along m and n (FMA: the side of a thread's block in warps_m), depth of the pipeline, and registers per
+   thread that are enough without spilling: measured with NVRTC 13.0 for sm_80, sm_90a and sm_100, 32-bit indices, an
+   epilogue of three ops. */
+typedef struct mm_config {
+    int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
+} mm_config;
+
+static const mm_config mm_mma_configs[] = {
+    {128, 128, 64, 2, 2, 3, 255}, {128, 128, 32, 2, 4, 4, 128}, {128, 64, 64, 2, 2, 3, 168},
+    {64, 128, 64, 2, 2, 3, 200},  {64, 64, 64, 2, 2, 4, 128},   {128, 32, 64, 4, 1, 3, 96},
+    {64, 32, 64, 4, 1, 3, 96},    {32, 128, 64, 1, 4, 3, 128},  {32, 64, 64, 2, 2, 4, 96},
+    {16, 64, 64, 1, 4, 4, 96},
+};
+static const mm_config mm_fma_configs[] = {
+    {128, 128, 8, 8, 0, 2, 128},
+    {64, 64, 16, 4, 0, 2, 96},
+    {32, 32, 16, 4, 0, 2, 96},
+};
+
+static int mm_threads(const mm_config *c, bool mma) {
+    return mma ? c->warps_m * c->warps_n * 32 : c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
+}
+
+/* Shared memory: the pipeline's tiles, later the sums in the same place (rows padded as in ind_sum_at). */
+static int64_t mm_shared(const mm_config *c, bool mma, int sum_bytes) {
+    int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * sum_bytes;
+    int64_t tiles = mma ? (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * 2
+                        : (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * sum_bytes;
+    return sums > tiles ? sums : tiles;
+}
+
+/* The config with no more k per step and no more stages than a known depth can use. The sums of a single step need not
+   all be kept at once. */
+static mm_config mm_fit_depth(mm_config c, bool mma, int64_t depth) {
+    if (!mma) return c;
+    if (depth <= 32) c.tile_k = 32;
+    int64_t steps = (depth + c.tile_k - 1) / c.tile_k;
+    if (c.stages > steps) c.stages = steps < 2 ? 2 : (int)steps;
+    if (steps <= 1 && c.registers > 160) c.registers = 160;
+    return c;
+}
+
+/* Blocks that fit one multiprocessor together. FMA on 8 bytes takes twice the registers. */
+static int mm_occupancy(const mm_config *c, bool mma, int sum_bytes, const ind_target *t) {
+    int64_t threads = mm_threads(c, mma), registers = sum_bytes == 8 ? 2 * c->registers : c->registers;
+    int64_t by_shared = t->shared_per_sm / (mm_shared(c, mma, sum_bytes) + 1024); /* 1 KiB is the system's */
+    int64_t by_registers = 65536 / (threads * registers), by_threads = 2048 / threads;
+    int64_t n = by_shared < by_registers ? by_shared : by_registers;
+    n = n < by_threads ? n : by_threads;
+    return n < 1 ? 1 : n > 16 ? 16 : (int)n;
+}
+
+/* Estimated cycles. Blocks are dealt out evenly; those of one multiprocessor share its units, so their work adds up,
+   while the latency of starting (first copies, epilogue) is paid once for as many as fit together. The work of a block
+   is the slowest of three, each per step of k, and the epilogue's 12 bytes per sum at 64 per cycle. The three:
+   multiplying TM TN at 1024 (mma.sync) or 128 (FMA) multiply-adds per cycle; fetching TM + TN elements from L2 at 40
+   bytes per cycle and multiprocessor; feeding the warps, each of which reads its rows of both tiles, from shared memory
+   at 128 bytes per cycle. */
+static double mm_cost(const mm_problem *p, const mm_config *c, bool mma, int sum_bytes, const ind_target *t) {
+    int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    double depth = (double)((k + c->tile_k - 1) / c->tile_k * c->tile_k);
+    double per_sm = ceil((double)batch * tiles_m * tiles_n / t->num_sms);
+    double area = (double)c->tile_m * c->tile_n, edge = (double)c->tile_m + c->tile_n, bytes = mma ? 2 : sum_bytes;
+    double warp_rows = mma ? (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m : 2 * area / c->warps_m;
+    double multiply = area / (mma ? 1024 : 128.0 * 4 / sum_bytes), fetch = edge * bytes / 40;
+    double feed = (warp_rows + edge) * bytes / 128;
+    double step = multiply > fetch ? multiply : fetch;
+    double work = depth * (step > feed ? step : feed) + area * 12 / 64;
+    return per_sm * work + 2000 * ceil(per_sm / mm_occupancy(c, mma, sum_bytes, t));
+}
+
+/* The cheapest config that the target can run. 64-bit indices, or sums of 8 bytes, leave no room for
+   the largest blocks per thread. */
+static mm_config mm_choose_config(const mm_problem *p, bool mma, int index_bits, const ind_target *t) {
+    const mm_config *list = mma ? mm_mma_configs : mm_fma_configs;
+    int num = mma ? (int)(sizeof mm_mma_configs / sizeof *list) : (int)(sizeof mm_fma_configs / sizeof *list);
+    int sum_bytes = mm_sum_bytes(p);
+    int64_t lo, hi;
+    ind_expr_bounds(p->size_k, &lo, &hi);
+    mm_config best = list[num - 1];
+    double best_cost = 0;
+    for (int i = 0; i < num; i++) {
+        mm_config c = mm_fit_depth(list[i], mma, hi);
+        bool large = mma ? c.registers > 168 && index_bits == 64 : c.warps_m * sum_bytes > 32;
+        if (large || mm_shared(&c, mma, sum_bytes) > t->shared_per_block) continue;
+        double cost = mm_cost(p, &c, mma, sum_bytes, t);
+        if (best_cost == 0 || cost < best_cost) best = c, best_cost = cost;
+    }
+    return best;
+}
+
+/* ---- the choice of a vector width ---- */
+
+/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART; and the note that it
+   differs from column to column, even where b does not depend on the column. */
+static void mm_spell_sum(ind__writer *w, const mm_problem *p) {
+    const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
+    if (!ind_dtype_is_float(p->sum)) text = w_string(w, "((%s)%s)", cg_types[p->sum].value, text);
+    w->value[p->dot] = text;
+    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
+        if (w_inst(w, i)->op == IND_LOOP_PART && w_inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+    if (p->n < 0) return;
+    w->varies[p->dot] |= 1u << p->n;
+    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++) w_each_use(w, i, w_join_use);
+}
+
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
+   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+static bool mm_try_vector(ind__writer *w, const mm_problem *p, int n) {
+    ind_expr guard = {0};
+    bool aligned = false;
+    memset(w->vector, 1, w->body->num_inst);
+    if (p->n < 0 || !w_multiple(w, p->size_n, n, &guard)) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || !w_is_access(w, i)) continue;
+        bool fits = mm_contiguous(w, i, p->n) && w_vector_access(w, i, p->n, n, &guard, &aligned);
+        if (fits && ind_dtype_bytes(w_memory_dtype(w, i)) * n > 16) return false;
+        if (!fits && w_inst(w, i)->op == IND_LOOP_STORE) return false;
+        if (fits) w->vector[i] = (uint8_t)n;
+    }
+    if (ind__ok(guard)) cg_guard(w->variant, guard);
+    w->variant->guard_aligned |= aligned;
+    return true;
+}
+
+static int mm_choose_vector(ind__writer *w, const mm_problem *p) {
+    mm_spell_sum(w, p);
+    w_need_stores(w);
+    for (int n = 8; n >= 2; n /= 2)
+        if (mm_try_vector(w, p, n)) return n;
+    memset(w->vector, 1, w->body->num_inst);
+    return 1;
+}
+
+/* ---- the plan ---- */
+
+static bool mm_is_half(const mm_operand *o) {
+    return o->memory == IND_F16 || o->memory == IND_BF16;
+}
+
+/* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
+   what lies in memory. */
+static bool mm_can_mma(const mm_problem *p) {
+    return p->sum == IND_F32 && mm_is_half(&p->a) && p->a.memory == p->b.memory;
+}
+
+static ind_expr mm_tiles(ind_expr size, int tile) {
+    return ind_expr_ceildiv(size, ind_int(size.context, tile));
+}
+
+/* All tiles in grid.x; what does not fit there, if that cannot be excluded, in grid.y. */
+static void mm_set_grid(const mm_problem *p, ind__variant *v) {
+    ind_context *c = p->batch.context;
+    ind_expr limit = ind_int(c, CG_MAX_GRID_X), one = ind_int(c, 1);
+    ind_expr tiles = ind_expr_mul(mm_tiles(p->size_m, v->tile_m), mm_tiles(p->size_n, v->tile_n));
+    ind_expr blocks = ind_expr_mul(p->batch, tiles);
+    bool fits = ind_known_le(blocks, limit);
+    v->grid[0] = fits ? blocks : ind_expr_min(blocks, limit);
+    v->grid[1] = fits ? one : ind_expr_ceildiv(blocks, limit);
+    v->grid[2] = one;
+}
+
+static void mm_set_config(ind__writer *w, const mm_problem *p, ind__variant *v) {
+    bool mma = mm_can_mma(p);
+    mm_config c = mm_choose_config(p, mma, v->index_bits, w->target);
+    v->strategy = mma ? IND_STRATEGY_MATMUL_MMA : IND_STRATEGY_MATMUL_SIMT;
+    v->threads = mm_threads(&c, mma);
+    v->tile_m = c.tile_m;
+    v->tile_n = c.tile_n;
+    v->tile_k = c.tile_k;
+    v->stages = c.stages;
+    v->warps_m = mma ? c.warps_m : 0;
+    v->warps_n = mma ? c.warps_n : 0;
+    v->per_thread = mma ? 1 : c.warps_m;
+    v->rows = 1;
+    v->blocks_per_sm = mm_occupancy(&c, mma, mm_sum_bytes(p), w->target);
+    v->shared_bytes = ind_int(w->context, mm_shared(&c, mma, mm_sum_bytes(p)));
+    mm_set_grid(p, v);
+    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    if (mma)
+        w_why(w, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
+    else
+        w_why(w, "operands that the tensor cores do not multiply exactly: sums of products in %s",
+              ind_dtype_name(p->sum));
+}
+
+/* Decides everything; w->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+static ind_status choose_matmul(ind__writer *w, ind__variant *v) {
+    mm_problem *p = (mm_problem *)ind__arena_alloc(&w->scratch, sizeof *p);
+    if (!p) return ind__failed(w->context);
+    w->matmul = p;
+    mm_find_problem(w, p);
+    if (w->failed) return ind__failed(w->context);
+    if (p->sum == IND_BOOL)
+        return ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", w->kernel->name);
+    w_choose_index_bits(w);
+    p->a.copy = mm_can_mma(p) && mm_can_copy(w, p, &p->a);
+    p->b.copy = mm_can_mma(p) && mm_can_copy(w, p, &p->b);
+    v->vector = mm_choose_vector(w, p);
+    mm_set_config(w, p, v);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* ---- writing: where a block works ---- */
+
+static void mm_spell(ind__writer *w, int v, const char *text) {
+    if (v >= 0) w->var[v] = text;
+}
+
+/* The domain's variables under their plain names: i0, i1, .. and r0. */
+static void mm_spell_plain(ind__writer *w) {
+    for (int v = 0; v < w->domain.rank; v++) w->var[v] = w_string(w, "i%d", v);
+    if (w->domain.rrank) w->var[w->domain.rank] = "r0";
+}
+
+/* Which tile, from its number. With many columns of tiles the blocks that run together should form a compact patch, as
+   that reads the fewest different rows and columns: then the tiles are walked in stripes of 8 rows of tiles. */
+static void mm_write_tile(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const char *type = w_int(w);
+    if (ind_hint(mm_tiles(p->size_n, v->tile_n)) <= 8) {
+        ind__textf(&w->code, "const %s first_m = tile / tiles_n * %d, first_n = tile %% tiles_n * %d;\n", type,
+                   v->tile_m, v->tile_n);
+        return;
+    }
+    ind__textf(&w->code, "const %s stripe = tile / (8 * tiles_n) * 8, in_stripe = tile %% (8 * tiles_n);\n", type);
+    ind__textf(&w->code, "const %s rows = tiles_m - stripe < 8 ? tiles_m - stripe : 8;\n", type);
+    ind__textf(&w->code, "const %s first_m = (stripe + in_stripe %% rows) * %d, first_n = in_stripe / rows * %d;\n",
+               type, v->tile_m, v->tile_n);
+}
+
+/* The sizes, and the block's place in the grid of batches and tiles. */
+static void mm_write_place(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const char *type = w_int(w);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, w_expr_string(w, p->size_m),
+               w_expr_string(w, p->size_n), w_expr_string(w, p->size_k));
+    ind__textf(&w->code, "const %s tiles_m = (size_m + %d) / %d, tiles_n = (size_n + %d) / %d;\n", type, v->tile_m - 1,
+               v->tile_m, v->tile_n - 1, v->tile_n);
+    if (ind_known_eq(v->grid[1], ind_int(w->context, 1))) {
+        ind__textf(&w->code, "const %s block = blockIdx.x;\n", type);
+    } else {
+        ind__textf(&w->code, "const long long block = blockIdx.y * %dll + blockIdx.x;\n", CG_MAX_GRID_X);
+        ind__textf(&w->code, "if (block >= (long long)(%s) * tiles_m * tiles_n) return;\n", w_expr_string(w, p->batch));
+    }
+    ind__textf(&w->code, "const %s tile = block %% (tiles_m * tiles_n);\n", type);
+    mm_write_tile(w, p);
+}
+
+/* The batch variables, taken apart from the number of the batch. */
+static void mm_write_batch(ind__writer *w, const mm_problem *p) {
+    int first = -1;
+    for (int v = 0; v < w->domain.rank && first < 0; v++)
+        if (mm_is_batch(p, v)) first = v;
+    if (first < 0) return;
+    ind__textf(&w->code, "const %s batch = block / (tiles_m * tiles_n);\n", w_unsigned(w));
+    const char *quotient = "batch";
+    for (int v = w->domain.rank - 1; v >= first; v--) {
+        if (!mm_is_batch(p, v)) continue;
+        const char *extent = w_divisor(w, w->domain.extent[v]);
+        ind__textf(&w->code, "const %s i%d = %s", w_int(w), v, quotient);
+        ind__textf(&w->code, v > first ? " %% %s;\n" : ";\n", extent);
+        quotient = w_string(w, "%s / %s", quotient, extent);
+    }
+}
+
+/* ---- writing: bringing in the operands ---- */
+
+static void mm_begin_load(ind__writer *w) {
+    ind__textf(&w->code, "const auto load = [&](%s step) {\n", w_int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", w_int(w), w->variant->tile_k);
+}
+
+static void mm_end_lambda(ind__writer *w) {
+    w_forget(w);
+    w->scope--;
+    w->code.indent--;
+    ind__textf(&w->code, "};\n");
+}
+
+/* One asynchronous copy of an operand's tile. */
+static void mm_write_copy(ind__writer *w, const mm_problem *p, const mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    char x = name == 'a' ? 'm' : 'n';
+    int tile_x = name == 'a' ? v->tile_m : v->tile_n;
+    mm_spell(w, o->x, w_string(w, o->k_major ? "(first_%c + r)" : "first_%c", x));
+    mm_spell(w, p->k, o->k_major ? "first_k" : "(first_k + r)");
+    char row = o->k_major ? x : 'k', col = o->k_major ? 'k' : x;
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(\n", o->k_major ? tile_x : v->tile_k,
+               o->k_major ? v->tile_k : tile_x, v->threads);
+    ind__textf(&w->code, "    tile_%c + step %% %d * %d, %s,\n", name, v->stages, tile_x * v->tile_k,
+               w_buffer(w, w_inst(w, o->load)->source));
+    ind__textf(&w->code, "    [&](int r) { return (%s)(%s); }, size_%c - first_%c, size_%c - first_%c);\n", w_int(w),
+               w_expr_string(w, w_index_of(w, o->load)), row, row, col, col);
+    w_use(w, CG_TILE_COPY);
+}
+
+/* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
+static void mm_write_element(ind__writer *w, const mm_problem *p, const mm_operand *o, char name) {
+    char x = name == 'a' ? 'm' : 'n';
+    const char *type = cg_types[w_inst(w, o->value)->dtype].value;
+    if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", w_int(w), o->x, x);
+    if (p->k >= 0) ind__textf(&w->code, "const %s r0 = first_k + k;\n", w_int(w));
+    ind__textf(&w->code, "%s value = 0;\n", type);
+    w_begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
+    w_need_none(w);
+    w_need(w, o->value);
+    w_close_needed(w);
+    w_emit(w, CG_ALL_VARS, 0);
+    ind__textf(&w->code, "value = ");
+    w_value(w, o->value);
+    ind__textf(&w->code, ";\n");
+    w_end(w);
+}
+
+/* A loop over the elements of an operand's tile that fall to this thread: neighbours in memory go to neighbours. */
+static void mm_begin_elements(ind__writer *w, const mm_operand *o, char name, bool unroll) {
+    const ind__variant *v = w->variant;
+    int tile_x = name == 'a' ? v->tile_m : v->tile_n, along = o->k_major ? v->tile_k : tile_x;
+    ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
+    w_begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->tile_k / v->threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
+               o->k_major ? 'x' : 'k', along, o->k_major ? 'k' : 'x', along);
+}
+
+/* An operand's tile of 16-bit elements brought in one by one. */
+static void mm_write_halves(ind__writer *w, const mm_problem *p, const mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    int tile_x = name == 'a' ? v->tile_m : v->tile_n;
+    mm_spell_plain(w);
+    mm_begin_elements(w, o, name, false);
+    mm_write_element(w, p, o, name);
+    char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    ind__textf(&w->code, "tile_%c[step %% %d * %d + ind_tile_at<%d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
+               name, v->stages, tile_x * v->tile_k, o->k_major ? v->tile_k : tile_x, row, col, col,
+               ind_dtype_name(o->memory));
+    w_use(w, o->memory == IND_F16 ? CG_F16 : CG_BF16);
+    w_use(w, CG_HALF_TILE);
+    w_end(w);
+}
+
+/* ---- writing: the multiplication ---- */
+
+static void mm_write_mma_loop(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
+    w_unroll(w);
+    w_begin(w, "for (int step = 0; step < %d; step++)", v->stages - 1);
+    ind__textf(&w->code, "if (step < steps) load(step);\nind_cp_async_commit();\n");
+    w_end(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    w_begin(w, "for (%s step = 0; step < steps; step++)", w_int(w));
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->stages - 2);
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d);\nind_cp_async_commit();\n", v->stages - 1,
+               v->stages - 1);
+    ind__textf(&w->code,
+               "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + step %% %d * %d, tile_b + step %% %d * %d,\n",
+               p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", v->stages, a, v->stages, b);
+    ind__textf(&w->code, "    warp_m, warp_n);\n");
+    w_end(w);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
+    w_use(w, CG_CP_ASYNC);
+    w_use(w, CG_MMA_TILE);
+}
+
+static void mm_write_mma(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    int warp_m = v->tile_m / v->warps_m, warp_n = v->tile_n / v->warps_n;
+    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", v->stages * v->tile_m * v->tile_k);
+    mm_begin_load(w);
+    if (p->a.copy)
+        mm_write_copy(w, p, &p->a, 'a');
+    else
+        mm_write_halves(w, p, &p->a, 'a');
+    if (p->b.copy)
+        mm_write_copy(w, p, &p->b, 'b');
+    else
+        mm_write_halves(w, p, &p->b, 'b');
+    mm_end_lambda(w);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
+               v->warps_n, warp_m, v->warps_n, warp_n);
+    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
+    mm_write_mma_loop(w, p);
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", v->tile_n);
+    w_use(w, CG_MMA_SUMS);
+}
+
+/* FMA: an operand's next tile into registers. */
+static void mm_write_next(ind__writer *w, const mm_problem *p, const mm_operand *o, char name) {
+    mm_spell_plain(w);
+    mm_begin_elements(w, o, name, true);
+    mm_write_element(w, p, o, name);
+    ind__textf(&w->code, "next_%c[i] = (%s)value;\n", name, mm_sum_type(p));
+    w_end(w);
+}
+
+/* FMA: from registers into the half of the shared memory that nobody reads now. */
+static void mm_write_put(ind__writer *w, const mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    int pitch = (name == 'a' ? v->tile_m : v->tile_n) + 4;
+    mm_begin_elements(w, o, name, true);
+    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = next_%c[i];\n", name, v->tile_k * pitch, pitch, name);
+    w_end(w);
+}
+
+static void mm_write_fma_loop(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    ind__textf(&w->code, "if (steps > 0) load(0);\n#pragma unroll 1\n");
+    w_begin(w, "for (%s step = 0; step < steps; step++)", w_int(w));
+    ind__textf(&w->code, "const int half = (int)(step & 1);\nput(half);\n__syncthreads();\n");
+    ind__textf(&w->code, "if (step + 1 < steps) load(step + 1);\n");
+    ind__textf(&w->code, "ind_fma_tile<%d, %d, %d>(acc, tile_a + half * %d, tile_b + half * %d);\n", v->tile_m,
+               v->tile_n, v->tile_k, v->tile_k * (v->tile_m + 4), v->tile_k * (v->tile_n + 4));
+    w_end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    w_use(w, CG_FMA_TILE);
+}
+
+static void mm_write_fma(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const char *type = mm_sum_type(p);
+    ind__textf(&w->code, "%s *const tile_a = reinterpret_cast<%s *>(ind_smem), *const tile_b = tile_a + %d;\n", type,
+               type, 2 * v->tile_k * (v->tile_m + 4));
+    ind__textf(&w->code, "%s next_a[%d], next_b[%d], acc[%d][%d] = {};\n", type, v->tile_m * v->tile_k / v->threads,
+               v->tile_n * v->tile_k / v->threads, v->per_thread, v->per_thread);
+    mm_begin_load(w);
+    mm_write_next(w, p, &p->a, 'a');
+    mm_write_next(w, p, &p->b, 'b');
+    mm_end_lambda(w);
+    ind__textf(&w->code, "const auto put = [&](int half) {\n");
+    w->code.indent++;
+    w->scope++;
+    mm_write_put(w, &p->a, 'a');
+    mm_write_put(w, &p->b, 'b');
+    mm_end_lambda(w);
+    mm_write_fma_loop(w);
+    ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
+    ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->tile_m, v->tile_n);
+}
+
+/* ---- writing: the epilogue ---- */
+
+/* The column group that a thread handles in round u, in a scope that is open afterwards: two w_end. */
+static void mm_begin_columns(ind__writer *w, const mm_problem *p, int rounds) {
+    const ind__variant *v = w->variant;
+    int groups = v->tile_n / v->vector;
+    w_unroll(w);
+    w_begin(w, "for (int u = 0; u < %d; u++)", rounds);
+    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", v->threads, groups,
+               groups, v->vector);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + row;\n", w_int(w), p->m);
+    if (p->n >= 0) ind__textf(&w->code, "const %s i%d = first_n + col;\n", w_int(w), p->n);
+    w_begin(w, "if (first_m + row < size_m && first_n + col < size_n)");
+}
+
+static bool mm_is_vector_load(const ind__writer *w, uint32_t i) {
+    return w_inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->vector[i] > 1;
+}
+
+/* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
+   reorder them because input and output may be one buffer. */
+static void mm_write_vector_loads(ind__writer *w, const mm_problem *p, int rounds) {
+    int n = w->variant->vector;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (mm_is_vector_load(w, i))
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg_types[w_memory_dtype(w, i)].memory, n, i, rounds);
+    mm_begin_columns(w, p, rounds);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!mm_is_vector_load(w, i)) continue;
+        ind__textf(&w->code, "x%u[u] = ind_load<%d>(&%s);\n", i, n, w_element(w, i));
+        w->memory[i] = w_string(w, "x%u[u].at[j]", i);
+        w_use(w, CG_VEC);
+    }
+    w_end(w);
+    w_end(w);
+}
+
+/* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
+static void mm_write_columns(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", mm_sum_type(p), v->vector, v->tile_n);
+    if (p->n < 0) {
+        w_emit_stores(w);
+        return;
+    }
+    w_emit(w, ~(1u << p->n), CG_ALL_STAGES);
+    w_vector_sinks(w);
+    w_unroll(w);
+    w_begin(w, "for (int j = 0; j < %d; j++)", v->vector);
+    mm_spell(w, p->n, w_string(w, "(i%d + j)", p->n));
+    w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
+    w_end(w);
+    mm_spell_plain(w);
+    w_vector_stores(w);
+}
+
+/* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
+static int mm_epilogue_rounds(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int loads = 0, rounds = v->tile_m * v->tile_n / v->vector / v->threads, together = 4;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) loads += mm_is_vector_load(w, i);
+    while (together > 1 && (together > rounds || together * loads > 8)) together /= 2;
+    return together;
+}
+
+static void mm_write_epilogue(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    mm_spell_plain(w);
+    w_need_stores(w);
+    int rounds = mm_epilogue_rounds(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    w_begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->tile_m * v->tile_n / v->vector,
+            v->threads * rounds);
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= mm_is_vector_load(w, i);
+    if (any) mm_write_vector_loads(w, p, rounds);
+    mm_begin_columns(w, p, rounds);
+    mm_write_columns(w, p);
+    w_end(w);
+    w_end(w);
+    w_end(w);
+    w_forget_vectors(w);
+}
+
+/* The body of the kernel function, as choose_matmul decided. */
+static ind_status emit_matmul(ind__writer *w) {
+    const mm_problem *p = w->matmul;
+    mm_spell_plain(w);
+    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    mm_write_place(w, p);
+    mm_write_batch(w, p);
+    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", w_int(w), w->variant->tile_k - 1,
+               w->variant->tile_k);
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_MMA)
+        mm_write_mma(w, p);
+    else
+        mm_write_fma(w, p);
+    mm_write_epilogue(w, p);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------- >>choose */
+
+static void choose_pointwise(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int bytes, best = w_best_p(w, 0, &bytes);
+    if (best >= 0 && best != w->domain.rank - 1) w_move_last(w, best);
+    w_merge_vars(w);
+    w_analyse(w);
+    w_choose_index_bits(w);
+    v->threads = 256;
+    v->vector = v->rows = v->per_thread = 1;
+    w->tile_y = w_transposed_var(w);
+    if (w->tile_y >= 0) {
+        int x = w->domain.rank - 1, y = w->tile_y;
+        ind_expr tile = ind_int(w->context, CG_TILE), x_size = w->domain.extent[x], y_size = w->domain.extent[y];
+        v->strategy = IND_STRATEGY_TRANSPOSE;
+        v->tile_m = v->tile_n = CG_TILE;
+        v->per_thread = CG_TILE * CG_TILE / v->threads;
+        ind_expr tiles = ind_expr_mul(ind_expr_ceildiv(x_size, tile), ind_expr_ceildiv(y_size, tile));
+        ind_expr others = ind_int(w->context, 1);
+        for (int d = 0; d < x; d++)
+            if (d != y) others = ind_expr_mul(others, w->domain.extent[d]);
+        w_grid(w, ind_expr_mul(tiles, others), 1);
+        w_why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory");
+        return;
+    }
+    v->strategy = IND_STRATEGY_POINTWISE;
+    if (w->domain.rank > 0) v->vector = w_choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
+    v->per_thread = v->vector;
+    w_grid(w, w_p_numel(w), (int64_t)v->threads * v->vector);
+    if (v->vector > 1) w_why(w, "%d neighbours per thread: %s", v->vector, v->guard_aligned
+                             ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
+    else w_why(w, "one element per thread: no wider access is proven%s", w->optimistic ? " or likely" : "");
+}
+
+/* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
+static void choose_column(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t outputs = ind_hint(w_p_numel(w)), length = ind_hint(w_r_numel(w));
+    bool enough = outputs >= (int64_t)w->target->num_sms * 1024 || length < 8;
+    v->strategy = IND_STRATEGY_COLUMN;
+    v->rows = enough ? 128 : 32;
+    v->threads = enough ? 128 : 32 * cg_pow2_at_least(length / 8, 4, 32);
+    v->vector = 1;
+    v->per_thread = 1;
+    w_grid(w, w_p_numel(w), v->rows);
+    w_why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+          v->threads / v->rows);
+}
+
+/* A row in the registers of up to 32 lanes. */
+static void choose_row_warp(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    int64_t vectors = (longest + v->vector - 1) / v->vector;
+    int lanes = cg_pow2_at_least(vectors, 1, 32);
+    v->strategy = IND_STRATEGY_ROW_WARP;
+    v->threads = 128;
+    v->rows = v->threads / lanes;
+    v->per_thread = (int)((vectors + lanes - 1) / lanes) * v->vector;
+    w_why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, lanes);
+}
+
+#define CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
+
+/* A row in the registers of a block; false if it is too long. */
+static bool choose_row_block(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    double words = w_kept_words(w);
+    if (longest > 65536 || ind_hint(w_r_numel(w)) * 8 < longest) return false;
+    for (int threads = cg_pow2_at_least(longest / 16, 64, 512); threads <= 1024; threads *= 2) {
+        int64_t per_vector = (int64_t)threads * v->vector;
+        int64_t per_thread = (longest + per_vector - 1) / per_vector * v->vector;
+        if (per_thread > 64 || words * (double)per_thread > (threads == 1024 ? CG_KEPT_REGISTERS / 2 : CG_KEPT_REGISTERS))
+            continue;
+        v->strategy = IND_STRATEGY_ROW_BLOCK;
+        v->threads = threads;
+        v->rows = 1;
+        v->per_thread = (int)per_thread;
+        w_why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        return true;
+    }
+    return false;
+}
+
+static void choose_row_looped(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t length = ind_hint(w_r_numel(w)), rows = ind_hint(w_p_numel(w));
+    v->strategy = IND_STRATEGY_ROW_LOOPED;
+    v->rows = 1;
+    v->per_thread = v->vector;
+    v->threads = cg_pow2_at_least(length / (v->vector * 4), 32, rows < 2 * w->target->num_sms ? 1024 : 512);
+    if (rows < w->target->num_sms) w_why(w, "rows too long for registers; so few of them that they do not fill the machine");
+    else w_why(w, "rows too long for registers (or of unknown length): a block walks along each");
+}
+
+#define CG_WARP_ROW 1024 /* longest row of one warp */
+
+static void choose_row(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t longest = cg_upper_bound(w_r_numel(w));
+    v->vector = w->domain.rrank ? w_choose_vector(w, w_num_vars(w) - 1, false) : 1;
+    v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
+    w_choose_kept(w);
+    if (longest < 1) longest = 1;
+    if (longest <= CG_WARP_ROW && w_kept_words(w) * (double)longest / 32 <= CG_KEPT_REGISTERS) choose_row_warp(w, longest);
+    else if (!choose_row_block(w, longest)) choose_row_looped(w);
+    w_grid(w, w_p_numel(w), v->rows);
+}
+
+static void choose_reduction(ind__writer *w) {
+    w_analyse(w);
+    int along_p, along_r = 0, best = w_best_p(w, w_r_mask(w), &along_p);
+    if (w->domain.rrank) along_r = w_contiguous_bytes(w, w_num_vars(w) - 1, w_r_mask(w));
+    bool column = along_p > along_r;
+    if (column && best != w->domain.rank - 1) w_move_last(w, best);
+    w_merge_vars(w);
+    w_analyse(w);
+    w_choose_index_bits(w);
+    if (column) choose_column(w);
+    else choose_row(w);
+}
+
+/* ------------------------------------------------------------------------------------------------ >>assemble */
+
+static void w_free(ind__writer *w) {
+    ind__text_free(&w->code);
+    ind__free(w->context, w->arg);
+    ind__arena_free(&w->scratch);
+    memset(w, 0, sizeof *w);
+}
+
+/* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
+static ind_status w_init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+    uint32_t n = k->body->num_inst + 1;
+    *w = (ind__writer){.context = p->context, .target = &p->target, .schedule = p->schedule, .kernel = k, .body = k->body,
+                       .variant = v, .arena = &p->arena, .optimistic = optimistic, .scope = 1};
+    w->scratch.context = w->code.context = p->context;
+    w->code.indent = 1;
+    w->value = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->value);
+    w->memory = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->memory);
+    w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
+    w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->stage || !w->vector || !w->kept)
+        return ind__failed(p->context);
+    memset(w->vector, 1, n);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+        if (!a) return ind__failed(p->context);
+        *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
+    }
+    w_domain_init(w);
+    return w->failed ? ind__failed(p->context) : IND_OK;
+}
+
+/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+static bool w_shares_memory(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 0; i < w->kernel->num_args; i++)
+        if (i != arg && cg_same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
+    return false;
+}
+
+/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+static void assemble_signature(ind__writer *w, ind__text *t) {
+    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
+               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
+    t->indent++;
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < w->num_args; i++) {
+        const ind__kernel_arg *a = &w->arg[i];
+        if (a->kind == IND__ARG_BUFFER) {
+            const char *type = cg_types[w->schedule->program->buffer[a->buffer].dtype].memory;
+            ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type,
+                       w_shares_memory(w, i) ? "" : "__restrict__ ", w_buffer(w, a->buffer));
+        } else if (a->kind == IND__ARG_SIZE) {
+            ind__textf(t, "%s n%u", w_int(w), size++);
+        } else {
+            ind__textf(t, "unsigned long long *error");
+        }
+        ind__textf(t, i + 1 < w->num_args ? ",\n" : ") {\n");
+    }
+    t->indent--;
+}
+
+/* Prelude, signature and body become the variant's source. */
+static ind_status assemble(ind__writer *w) {
+    ind__variant *v = w->variant;
+    ind__text t = {.context = w->context};
+    if (w->needs_error) {
+        ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+        if (!a) return ind__failed(w->context);
+        a->kind = IND__ARG_ERROR;
+    }
+    for (int i = 0; i < CG_NUM_PIECES; i++) {
+        if (!(w->prelude >> i & 1)) continue;
+        ind__text_raw(&t, cg_prelude[i].text, strlen(cg_prelude[i].text));
+        ind__text_raw(&t, "\n", 1);
+    }
+    snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    assemble_signature(w, &t);
+    if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
+    ind__text_raw(&t, "}\n", 2);
+    v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
+    v->num_args = w->num_args;
+    v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
+    v->source_bytes = t.size;
+    bool failed = t.failed || w->code.failed || w->failed || !v->arg || !v->source;
+    ind__text_free(&t);
+    return failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Decides and writes the body. */
+static ind_status emit_kernel(ind__writer *w) {
+    ind_status status = IND_OK;
+    if (w->kernel->kind == IND_KERNEL_MATMUL) {
+        w_analyse(w);
+        w_choose_index_bits(w);
+        status = choose_matmul(w, w->variant);
+        if (!status) status = emit_matmul(w);
+    } else {
+        w_drop_unit_vars(w);
+        if (w->failed) return ind__failed(w->context);
+        if (w->kernel->kind == IND_KERNEL_REDUCTION) choose_reduction(w);
+        else choose_pointwise(w);
+        if (w->failed) return ind__failed(w->context);
+        status = w->kernel->kind == IND_KERNEL_REDUCTION                ? emit_reduction(w)
+                 : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? emit_transpose(w, w->tile_y)
+                                                                  : emit_pointwise(w);
+    }
+    if (status) return status;
+    return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Sizes that are passed must fit the index type too; *wider: they do not, and 64 bits must be used. */
+static bool w_sizes_fit(ind__writer *w) {
+    if (w->wide) return true;
+    for (uint32_t i = 0; i < w->num_args; i++)
+        if (w->arg[i].kind == IND__ARG_SIZE && !w_expr_fits(w, w->arg[i].size, 0)) return false;
+    return true;
+}
+
+static ind_status plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+    for (int attempt = 0; attempt < 2; attempt++) {
+        ind__writer w;
+        *v = (ind__variant){.vector = optimistic ? 8 : 1};
+        ind_status status = w_init(&w, p, k, v, optimistic);
+        w.force_wide = attempt == 1;
+        if (!status) status = emit_kernel(&w);
+        bool fits = status || w_sizes_fit(&w);
+        if (!status && fits) status = assemble(&w);
+        w_free(&w);
+        if (status || fits) return status;
+    }
+    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+/* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
+static ind_status plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
+    kp->kernel = k;
+    ind_status status = plan_variant(p, k, &kp->variant[0], true);
+    kp->num_variants = 1;
+    ind__variant *first = &kp->variant[0];
+    if (status || (!ind__ok(first->guard) && !first->guard_aligned)) return status;
+    kp->num_variants = 2;
+    return plan_variant(p, k, &kp->variant[1], false);
+}
+
+void ind__plan_free(ind_plan *p) {
+    if (!p) return;
+    ind_context *c = p->context;
+    ind__arena_free(&p->arena);
+    ind__free(c, p);
+}
+
+ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan) {
+    if (!c || !s || !plan) return c ? ind__fail(c, IND_INVALID_ARGUMENT, "plan: NULL argument") : IND_INVALID_ARGUMENT;
+    *plan = NULL;
+    ind_plan *p = (ind_plan *)ind__alloc(c, sizeof *p);
+    if (!p) return ind__failed(c);
+    p->context = p->arena.context = c;
+    p->schedule = s;
+    if (target) p->target = *target;
+    ind__target_defaults(&p->target);
+    p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
+    ind_status status = p->kernel ? IND_OK : ind__failed(c);
+    ind_status before = c->error.status;
+    c->error.status = IND_OK;
+    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++)
+        status = plan_kernel(p, &s->kernel[p->num_kernels], &p->kernel[p->num_kernels]);
+    /* A question about an expression that ran out of memory answers "not proven", which would only make a slower plan;
+       it is a failure all the same, so that a plan depends on nothing but the program. */
+    if (!status && c->error.status == IND_OUT_OF_MEMORY) status = IND_OUT_OF_MEMORY;
+    if (!c->error.status) c->error.status = before;
+    if (!status && ind__verifying(c)) status = ind__plan_verify(p);
+    if (status) ind__plan_free(p);
+    else *plan = p;
+    return status;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>arch */
+
+/* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
+   specifications); number of multiprocessors of the common board. */
+static const struct {
+    int sm;
+    bool specific; /* has an "a" form */
+    int num_sms, shared_per_block, shared_per_sm;
+} cg_archs[] = {
+    {80, false, 108, 166912, 167936}, {86, false, 84, 101376, 102400}, {87, false, 16, 166912, 167936},
+    {89, false, 142, 101376, 102400}, {90, true, 132, 232448, 233472}, {100, true, 148, 232448, 233472},
+    {103, true, 148, 232448, 233472}, {120, true, 170, 101376, 102400},
+};
+#define CG_NUM_ARCHS (sizeof cg_archs / sizeof cg_archs[0])
+
+void ind__target_defaults(ind_target *t) {
+    if (!t->sm) {
+        t->sm = 90;
+        t->specific = true;
+    }
+    size_t a = 0;
+    for (size_t i = 0; i < CG_NUM_ARCHS; i++)
+        if (cg_archs[i].sm <= t->sm) a = i;
+    if (!t->num_sms) t->num_sms = cg_archs[a].num_sms;
+    if (!t->shared_per_block) t->shared_per_block = cg_archs[a].shared_per_block;
+    if (!t->shared_per_sm) t->shared_per_sm = cg_archs[a].shared_per_sm;
+    if (!t->registers_per_thread) t->registers_per_thread = 255;
+}
+
+void ind__target_name(const ind_target *t, char out[16]) {
+    snprintf(out, 16, "sm_%d%s", t->sm % 10000, t->specific ? "a" : "");
+}
+
+ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
+    for (size_t i = 0; arch && t && i < CG_NUM_ARCHS; i++)
+        for (int specific = 0; specific <= cg_archs[i].specific; specific++) {
+            ind_target one = {.sm = cg_archs[i].sm, .specific = specific};
+            char name[16];
+            ind__target_name(&one, name);
+            if (strcmp(name, arch)) continue;
+            ind__target_defaults(&one);
+            *t = one;
+            return IND_OK;
+        }
+    return ind__fail(c, IND_INVALID_ARGUMENT, "unknown architecture \"%s\": allowed are sm_80, sm_86, sm_87, sm_89, sm_90, "
+                     "sm_90a, sm_100, sm_100a, sm_103, sm_103a, sm_120 and sm_120a", arch ? arch : "");
+}
+
+/* -------------------------------------------------------------------------------------------------- >>verify */
+
+static bool cg_power_of_two(int n) {
+    return n > 0 && !(n & (n - 1));
+}
+
+/* What every variant promises, as a list; NULL: all holds. */
+static const char *cg_broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
+    if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
+    if (!last && !ind__ok(v->guard) && !v->guard_aligned) return "a variant that always runs hides the next one";
+    if (v->threads < 1 || v->threads > 1024 || v->threads % 32) return "threads per block are no multiple of 32 up to 1024";
+    if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
+    if (!cg_power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
+    if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
+    for (int d = 0; d < 3; d++)
+        if (!ind__ok(v->grid[d]) || !ind__expr_is_size(v->grid[d])) return "the grid is no formula of the sizes";
+    if (!ind__ok(v->shared_bytes) || cg_upper_bound(v->shared_bytes) > p->target.shared_per_block)
+        return "more shared memory than a block can have";
+    if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        if (i && v->arg[i - 1].kind > a->kind) return "arguments are not in the order buffers, sizes, error record";
+        if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers) return "an argument is no buffer";
+        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !ind__expr_is_size(a->size)))
+            return "a size argument is no formula of the sizes";
+    }
+    return NULL;
+}
+
+ind_status ind__plan_verify(const ind_plan *p) {
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        const ind_kernel_plan *k = &p->kernel[i];
+        for (int v = 0; v < k->num_variants; v++) {
+            const char *rule = cg_broken_rule(p, k, &k->variant[v], v + 1 == k->num_variants);
+            if (rule)
+                return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name, v,
+                                 rule);
+        }
+    }
+    return IND_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>print */
+
+const char *ind__strategy_text(ind_strategy s) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        IND_STRATEGIES(X)
+#undef X
+    };
+    return (size_t)s < sizeof texts / sizeof texts[0] ? texts[s] : "?";
+}
+
+static void print_expr_field(ind__text *t, const char *name, ind_expr e) {
+    ind__textf(t, "%s", name);
+    ind__text_expr(t, e);
+}
+
+static void print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "arguments:");
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        ind__textf(t, i ? ", " : " ");
+        if (a->kind == IND__ARG_BUFFER) ind__textf(t, "%s", p->schedule->program->buffer[a->buffer].name);
+        else if (a->kind == IND__ARG_SIZE) ind__text_expr(t, a->size);
+        else ind__textf(t, "error record");
+    }
+    ind__textf(t, "\n");
+}
+
+static void print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
+    t->indent++;
+    ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
+               v->per_thread, v->vector, v->rows, v->index_bits);
+    if (v->tile_m)
+        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
+                   v->warps_n, v->stages);
+    print_expr_field(t, "grid ", v->grid[0]);
+    print_expr_field(t, " x ", v->grid[1]);
+    print_expr_field(t, " x ", v->grid[2]);
+    print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
+    ind__textf(t, " bytes\n");
+    if (ind__ok(v->guard)) {
+        print_expr_field(t, "only if ", v->guard);
+        ind__textf(t, "\n");
+    }
+    if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
+    print_args(t, p, v);
+    t->indent--;
+}
+
+void ind__plan_print(ind__text *t, const ind_plan *p) {
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    ind__textf(t, "plan for %s: %u kernels\n", arch, p->num_kernels);
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
+        t->indent++;
+        for (int v = 0; v < p->kernel[i].num_variants; v++) print_variant(t, p, &p->kernel[i].variant[v]);
+        t->indent--;
+    }
+}
+
+static void print_json_expr(ind__text *t, ind_expr e) {
+    ind__text s = {.context = t->context};
+    ind__text_expr(&s, e);
+    ind__text_json(t, s.data ? s.data : "");
+    t->failed |= s.failed;
+    ind__text_free(&s);
+}
+
+static void print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "\"args\": [");
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        ind__textf(t, i ? ", {" : "{");
+        if (a->kind == IND__ARG_BUFFER) {
+            ind__textf(t, "\"buffer\": ");
+            ind__text_json(t, p->schedule->program->buffer[a->buffer].name);
+        } else if (a->kind == IND__ARG_SIZE) {
+            ind__textf(t, "\"size\": ");
+            print_json_expr(t, a->size);
+        } else {
+            ind__textf(t, "\"error\": true");
+        }
+        ind__textf(t, "}");
+    }
+    ind__textf(t, "]");
+}
+
+static void print_json_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "{\"strategy\": ");
+    ind__text_json(t, ind__strategy_text(v->strategy));
+    ind__textf(t, ", \"why\": ");
+    ind__text_json(t, v->why);
+    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"rows\": %d, \"index_bits\": %d, ", v->threads,
+               v->per_thread, v->vector, v->rows, v->index_bits);
+    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
+               v->tile_k, v->warps_m, v->warps_n, v->stages);
+    for (int d = 0; d < 3; d++) {
+        if (d) ind__textf(t, ", ");
+        print_json_expr(t, v->grid[d]);
+    }
+    ind__textf(t, "], \"shared_bytes\": ");
+    print_json_expr(t, v->shared_bytes);
+    ind__textf(t, ", \"guard\": ");
+    if (ind__ok(v->guard)) print_json_expr(t, v->guard);
+    else ind__textf(t, "null");
+    ind__textf(t, ", \"guard_aligned\": %s, \"entry\": ", v->guard_aligned ? "true" : "false");
+    ind__text_json(t, v->entry);
+    ind__textf(t, ", ");
+    print_json_args(t, p, v);
+    ind__textf(t, "}");
+}
+
+void ind__plan_print_json(ind__text *t, const ind_plan *p) {
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    ind__textf(t, "{\"arch\": ");
+    ind__text_json(t, arch);
+    ind__textf(t, ", \"kernels\": [\n");
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        ind__textf(t, "{\"name\": ");
+        ind__text_json(t, p->kernel[i].kernel->name);
+        ind__textf(t, ", \"variants\": [\n");
+        for (int v = 0; v < p->kernel[i].num_variants; v++) {
+            print_json_variant(t, p, &p->kernel[i].variant[v]);
+            ind__textf(t, v + 1 < p->kernel[i].num_variants ? ",\n" : "\n");
+        }
+        ind__textf(t, i + 1 < p->num_kernels ? "]},\n" : "]}\n");
+    }
+    ind__textf(t, "]}\n");
+}
+
+static bool cg_same_source(const ind__variant *a, const ind__variant *b) {
+    return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
+}
+
+/* Does an earlier variant of the plan have this source? */
+static bool cg_printed_before(const ind_plan *p, uint32_t kernel, int variant) {
+    for (uint32_t i = 0; i <= kernel; i++)
+        for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
+            if (cg_same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
+    return false;
+}
+
+/* The comment above a source: the kernels that run it. */
+static void print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
+    const ind__variant *v = &p->kernel[kernel].variant[variant];
+    const char *before = "// kernel ";
+    for (uint32_t i = kernel; i < p->num_kernels; i++)
+        for (int k = 0; k < p->kernel[i].num_variants; k++) {
+            if (!cg_same_source(&p->kernel[i].variant[k], v)) continue;
+            ind__textf(t, "%s%u", before, i);
+            before = ", ";
+        }
+    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
+               variant + 1, p->kernel[kernel].num_variants);
+    if (ind__ok(v->guard)) print_expr_field(t, ", only if ", v->guard);
+    if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
+    ind__textf(t, "\n// %s\n\n", v->why);
+}
+
+void ind__plan_print_source(ind__text *t, const ind_plan *p) {
+    for (uint32_t i = 0; i < p->num_kernels; i++)
+        for (int v = 0; v < p->kernel[i].num_variants; v++) {
+            if (cg_printed_before(p, i, v)) continue;
+            print_source_heading(t, p, i, v);
+            ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
+            ind__textf(t, "\n");
+        }
+}
+
+#endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTED */
+#endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION */

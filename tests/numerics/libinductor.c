@@ -1,0 +1,2 @@
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"

@@ -1,0 +1,217 @@
+"""Runs every case of cases.npz on one device and compares with the float64 reference, element by element.
+
+IND_TEST_DEVICE chooses the device (host, cuda). All cases run in one process and one context, each compiled once for all its runs.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+from cases import CASES
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LIBRARY = ROOT / "build" / "libinductor.so"
+NUMPY = {"bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f16": np.float16, "bf16": np.uint16,
+         "f32": np.float32, "f64": np.float64}
+MEMORY_HOST = 1
+GUARD = 64  # bytes behind every output that must stay as they are
+EXACT = -128
+
+
+# ---- the library
+
+
+class Binding(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p)]
+
+
+class RunDesc(ctypes.Structure):
+    _fields_ = [("bindings", ctypes.POINTER(Binding)), ("num_bindings", ctypes.c_int), ("sizes", ctypes.c_char_p),
+                ("sizes_v", ctypes.POINTER(ctypes.c_int64)), ("memory", ctypes.c_int), ("stream", ctypes.c_void_p)]
+
+
+def build():
+    """libinductor.so from the headers as they are, if they are newer."""
+    sources = [*ROOT.glob("inductor*.h"), HERE / "libinductor.c"]
+    if LIBRARY.exists() and all(LIBRARY.stat().st_mtime >= s.stat().st_mtime for s in sources):
+        return
+    LIBRARY.parent.mkdir(exist_ok=True)
+    compiler = os.environ.get("CC", "cc").split()
+    command = [*compiler, "-std=c11", "-O2", "-g", "-shared", "-fPIC", f"-I{ROOT}", str(HERE / "libinductor.c"), "-o", str(LIBRARY), "-lm", "-lpthread", "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"{' '.join(command)}\n{done.stderr}", pytrace=False)
+
+
+class Library:
+    """The few calls that a case needs; failures are (status text, message)."""
+
+    def __init__(self, device):
+        build()
+        os.environ["IND_DEVICE"] = device
+        self.c = ctypes.CDLL(str(LIBRARY))
+        for name in ("ind_error", "ind_status_text", "ind_graph_text", "ind_module_text"):
+            getattr(self.c, name).restype = ctypes.c_char_p
+        for name in ("ind_graph_parse",):
+            getattr(self.c, name).restype = ctypes.c_void_p
+        self.context = ctypes.c_void_p()
+        status = self.c.ind_context_create(None, ctypes.byref(self.context))
+        assert status == 0, self.status(status)
+
+    def status(self, status):
+        return self.c.ind_status_text(ctypes.c_int(status)).decode()
+
+    def error(self):
+        return self.c.ind_error(self.context).decode()
+
+    def compile(self, text, name):
+        """A module, or a failed test that says why."""
+        graph = self.c.ind_graph_parse(self.context, text.encode(), f"{name}.ind".encode())
+        if not graph:
+            pytest.fail(f"parse: {self.error()}\n{text}", pytrace=False)
+        module = ctypes.c_void_p()
+        status = self.c.ind_compile(ctypes.c_void_p(graph), None, ctypes.byref(module))
+        self.c.ind_graph_destroy(ctypes.c_void_p(graph))
+        if status:
+            pytest.fail(f"compile: {self.status(status)}: {self.error()}\n{text}", pytrace=False)
+        return module
+
+    def run(self, module, arrays, sizes):
+        bindings = (Binding * len(arrays))(*[Binding(name.encode(), data.ctypes.data) for name, data in arrays.items()])
+        sizes_text = ", ".join(f"{k}={v}" for k, v in sizes.items()).encode()
+        desc = RunDesc(bindings, len(arrays), sizes_text, None, MEMORY_HOST, None)
+        return self.c.ind_run(module, ctypes.byref(desc))
+
+
+@pytest.fixture(scope="session")
+def library():
+    lib = Library(os.environ.get("IND_TEST_DEVICE", "host"))
+    yield lib
+    lib.c.ind_context_destroy(lib.context)
+
+
+# ---- data
+
+
+class Data:
+    def __init__(self):
+        with np.load(HERE / "cases.npz") as f:
+            self.bytes, self.index = f["data"], json.loads(f["index"].tobytes())
+
+    def array(self, at, dtype, shape):
+        n = int(np.prod(shape, dtype=np.int64))
+        dtype = np.dtype(dtype)
+        return self.bytes[at : at + n * dtype.itemsize].view(dtype).reshape(shape) if n else np.zeros(shape, dtype)
+
+
+@pytest.fixture(scope="session")
+def data():
+    return Data()
+
+
+def to_float(a, dtype):
+    """What lies in memory as float64."""
+    return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64) if dtype == "bf16" else a.astype(np.float64)
+
+
+class Output:
+    """Memory for a result, filled with a pattern, and more of it behind."""
+
+    def __init__(self, entry):
+        self.entry = entry
+        self.dtype, self.shape = np.dtype(NUMPY[entry["dtype"]]), entry["shape"]
+        self.bytes = int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        self.memory = np.full(self.bytes + GUARD, 0xA5, np.uint8)
+
+    @property
+    def value(self):
+        return self.memory[: self.bytes].view(self.dtype).reshape(self.shape)
+
+    def guard_intact(self):
+        return (self.memory[self.bytes :] == 0xA5).all()
+
+
+# ---- comparison
+
+
+def same_bits(got, want):
+    """NaN equals NaN whatever its payload."""
+    if got.dtype.kind != "f":
+        return got == want
+    bits = np.dtype(f"u{got.dtype.itemsize}")
+    return (np.ascontiguousarray(got).view(bits) == np.ascontiguousarray(want).view(bits)) | (np.isnan(got) & np.isnan(want))
+
+
+def same_bf16(got, want):
+    nan = lambda a: (a & 0x7FFF) > 0x7F80
+    return (got == want) | (nan(got) & nan(want))
+
+
+def within(got, want, bound):
+    """|got - want| <= bound; infinities and NaN must be where the reference has them, with the same sign."""
+    with np.errstate(invalid="ignore"):
+        close = np.abs(got - want) <= bound
+    return np.where(np.isfinite(want), close & np.isfinite(got), (got == want) | (np.isnan(got) & np.isnan(want)))
+
+
+def compare(data, output, bits):
+    """A text on the first wrong element, or None."""
+    e, got = output.entry, output.value
+    if "bound" in e:
+        want = data.array(e["want"], NUMPY[e["kept"]], e["shape"]).astype(np.float64)
+        k = data.array(e["bound"], np.int8, e["shape"])
+        got = to_float(got, e["dtype"])
+        bound = np.where(k == EXACT, 0.0, np.ldexp(1.0, k.astype(np.int32)))
+        good = within(got, want, bound)
+    else:
+        want = data.array(e["want"], NUMPY[e["dtype"]], e["shape"])
+        good = same_bf16(got, want) if e["dtype"] == "bf16" else same_bits(got, want)
+        if not bits and e["dtype"] in ("f16", "bf16", "f32", "f64"):
+            got, want = to_float(got, e["dtype"]), to_float(want, e["dtype"])
+            good = (got == want) | (np.isnan(got) & np.isnan(want))
+        bound = np.zeros(e["shape"])
+    if good.all():
+        return None
+    at = tuple(int(i) for i in np.argwhere(~good)[0])
+    return (f"{e['name']} : {e['dtype']}{e['shape']}: {np.count_nonzero(~good)} of {good.size} elements are wrong; first at {list(at)}: "
+            f"got {got[at]!r}, want {want[at]!r} +- {bound[at]:.3g}")
+
+
+# ---- the test
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_numerics(case, library, data):
+    module = library.compile(case.text, case.name)
+    try:
+        for sizes, run in zip(case.runs, data.index[case.name], strict=True):
+            check_run(case, library, data, module, sizes, run)
+    finally:
+        library.c.ind_module_destroy(module)
+
+
+def check_run(case, library, data, module, sizes, run):
+    inputs = {e["name"]: data.array(e["data"], NUMPY[e["dtype"]], e["shape"]).copy() for e in run["inputs"]}  # aligned
+    outputs = {e["name"]: Output(e) for e in run["outputs"]}
+    if case.error:  # no reference: room for any result of these small cases
+        outputs = {"y": Output({"name": "y", "dtype": "u8", "shape": [4096]})}
+    # the graph's own names may repeat: an input that is also an output is bound once for each
+    arrays = {**inputs, **{name: o.memory for name, o in outputs.items()}}
+    before = {name: a.copy() for name, a in inputs.items()}
+    status = library.run(module, arrays, sizes)
+    where = f"{case.name} {sizes or ''}"
+    if case.error:
+        assert library.status(status) == case.error, f"{where}: {library.status(status)}: {library.error()}"
+        return
+    if status:
+        pytest.fail(f"{where}: run: {library.status(status)}: {library.error()}\n{case.text}", pytrace=False)
+    wrong = [w for w in (compare(data, o, case.bits) for o in outputs.values()) if w]
+    wrong += [f"{name}: written past its end" for name, o in outputs.items() if not o.guard_intact()]
+    wrong += [f"{name}: an input was changed" for name, a in inputs.items() if a.tobytes() != before[name].tobytes()]
+    if wrong:
+        pytest.fail(f"{where}:\n" + "\n".join(wrong) + f"\n{case.text}", pytrace=False)

@@ -1,0 +1,584 @@
+/* test_codegen.c - kernel plans and their CUDA C: each program below takes the strategy it is written for, verifies, prints,
+   and its text is compiled by NVRTC for several architectures without spills or local memory (skipped, with a word, where
+   there is no NVRTC). Every allocation failing in turn gives a status and leaks nothing.
+
+   `test_codegen NAME` prints the plan and the sources of one program instead. */
+#define INDUCTOR_IR_IMPLEMENTATION
+#define INDUCTOR_SCHED_IMPLEMENTATION
+#define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
+#include "inductor_codegen_cuda.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "check.h"
+
+/* ---- programs, made of boxes ---- */
+
+typedef struct program {
+    ind_context *c;
+    ind__lowered low;
+    uint32_t outputs;
+} program;
+
+static ind_expr size_of(program *p, const char *name, int64_t lo, int64_t hi, int64_t multiple, int64_t hint) {
+    ind_symbol s = {.kind = IND_SYMBOL_SIZE, .name = name, .lo = lo, .hi = hi, .multiple_of = multiple, .hint = hint};
+    return ind_symbol_expr(p->c, &s);
+}
+
+static ind_expr n(program *p, int64_t value) {
+    return ind_int(p->c, value);
+}
+
+static ind__box *input(program *p, const char *name, ind_dtype dtype, const ind_expr *size, int rank) {
+    return ind__box_buffer(&p->low, ind__lowered_input(&p->low, name, IND__BUFFER_INPUT, dtype, size, rank));
+}
+
+static void output(program *p, ind__box *x) {
+    char name[16];
+    snprintf(name, sizeof name, "y%u", p->outputs);
+    ind__box_output(&p->low, x, name, p->outputs++);
+}
+
+/* A value over up to four boxes; a box of lower rank is read with the last indices (broadcast). */
+typedef struct value_desc {
+    ind__box *x[4];
+    double number;
+    int mode;
+} value_desc;
+
+static ind_value at(ind_ops *o, const value_desc *d, int k, const ind_expr *index, int rank) {
+    int r = d->x[k]->rank;
+    return ind__box_load(o, d->x[k], index + rank - r, r);
+}
+
+static ind__box *pointwise(program *p, ind_dtype dtype, ind__box *like, ind_loop_fn fn, value_desc d) {
+    return like ? ind__box_pointwise(&p->low, dtype, like->size, like->rank, fn, &d) : NULL;
+}
+
+/* Reduces the last dimension of a box (or of fn over it), results in `results`. */
+static bool reduce_last(program *p, ind_reduction type, ind_dtype dtype, ind__box *x, ind_loop_fn fn, value_desc d,
+                        ind__box **results) {
+    if (!x) return false;
+    ind__reduction_desc r = {.type = type, .dtype = dtype, .size = x->size, .rank = x->rank - 1,
+                             .rrange = x->size + x->rank - 1, .rrank = 1, .fn = fn, .user = &d};
+    return ind__box_reduction(&p->low, &r, results) == IND_OK;
+}
+
+static ind_value load_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    return at(o, (const value_desc *)user, 0, i, rank);
+}
+
+static ind_value gelu_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    ind_value x = ind_op_mul(o, at(o, d, 0, i, rank), at(o, d, 1, i, rank));
+    x = ind_op_add(o, x, at(o, d, 2, i, rank));
+    ind_value half = ind_op_mul(o, x, ind_op_constant(o, 0.5, IND_F32));
+    ind_value e = ind_op_erf(o, ind_op_mul(o, x, ind_op_constant(o, 0.70710678118654752, IND_F32)));
+    ind_value g = ind_op_mul(o, half, ind_op_add(o, e, ind_op_constant(o, 1, IND_F32)));
+    return ind_op_mul(o, g, ind_op_sigmoid(o, at(o, d, 2, i, rank)));
+}
+
+static ind_value add_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    return ind_op_add(o, at(o, d, 0, i, rank), at(o, d, 1, i, rank));
+}
+
+static ind_value square_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    ind_value x = at(o, (const value_desc *)user, 0, i, rank);
+    return ind_op_mul(o, x, x);
+}
+
+/* boxes 1 and 2 are per row */
+static ind_value per_row(ind_ops *o, const value_desc *d, int k, const ind_expr *i, int rank) {
+    return ind__box_load(o, d->x[k], i, rank - 1);
+}
+
+static ind_value softmax_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    ind_value e = ind_op_exp(o, ind_op_sub(o, at(o, d, 0, i, rank), per_row(o, d, 1, i, rank)));
+    return d->mode == 1 ? e : ind_op_div(o, e, per_row(o, d, 2, i, rank));
+}
+
+static ind_value norm_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    ind_value variance = ind_op_mul(o, per_row(o, d, 2, i, rank), ind_op_constant(o, 1.0 / d->number, IND_F32));
+    ind_value scale = ind_op_rsqrt(o, ind_op_add(o, variance, ind_op_constant(o, 1e-5, IND_F32)));
+    ind_value x = ind_op_mul(o, ind_op_sub(o, at(o, d, 0, i, rank), per_row(o, d, 1, i, rank)), scale);
+    return ind_op_mul(o, x, at(o, d, 3, i, rank));
+}
+
+static ind_value gather_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    ind_value row = ind__box_load(o, d->x[1], i, d->x[1]->rank);
+    ind_expr index[2] = {ind_op_indirect(o, row, d->x[0]->size[0], d->mode), i[rank - 1]};
+    return ind__box_load(o, d->x[0], index, 2);
+}
+
+static ind_value flip_cat_fn(ind_ops *o, const ind_expr *i, int rank, void *user);
+
+static void build_gelu(program *p) {
+    ind_expr size[2] = {n(p, 4096), n(p, 16384)};
+    ind__box *x = input(p, "x", IND_F32, size, 2), *y = input(p, "y", IND_F32, size, 2), *z = input(p, "z", IND_F32, size, 2);
+    output(p, pointwise(p, IND_F32, x, gelu_fn, (value_desc){.x = {x, y, z}}));
+}
+
+static void build_dynamic_line(program *p) {
+    ind_expr size[1] = {size_of(p, "N", 1, 1 << 30, 1, 100000)};
+    ind__box *x = input(p, "x", IND_BF16, size, 1), *y = input(p, "y", IND_F32, size, 1);
+    output(p, pointwise(p, IND_BF16, x, add_fn, (value_desc){.x = {x, y}}));
+}
+
+static void build_broadcast(program *p) {
+    ind_expr size[3] = {size_of(p, "B", 1, 64, 1, 8), size_of(p, "S", 1, 512, 1, 128), n(p, 384)};
+    ind__box *x = input(p, "x", IND_BF16, size, 3), *b = input(p, "b", IND_BF16, size + 2, 1);
+    output(p, pointwise(p, IND_BF16, x, add_fn, (value_desc){.x = {x, b}}));
+}
+
+static void build_huge(program *p) {
+    ind_expr size[2] = {size_of(p, "B", 1, 1 << 20, 1, 8), n(p, 30522)};
+    ind__box *x = input(p, "x", IND_F32, size, 2), *b = input(p, "b", IND_F32, size + 1, 1);
+    output(p, pointwise(p, IND_F32, x, add_fn, (value_desc){.x = {x, b}}));
+}
+
+static void build_transpose(program *p) {
+    ind_expr size[2] = {n(p, 8192), n(p, 8190)}, turned[2] = {size[1], size[0]};
+    ind__box *x = input(p, "x", IND_F32, size, 2), *y = input(p, "y", IND_F32, turned, 2);
+    ind_expr map[2] = {ind__index_symbol(p->c, 'i', 1, turned[1]), ind__index_symbol(p->c, 'i', 0, turned[0])};
+    ind__box *t = ind__box_view(&p->low, x, turned, 2, map);
+    output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
+}
+
+static void build_heads(program *p) { /* [B, S, H, D] to [B, H, S, D]: contiguous both ways */
+    ind_expr b = size_of(p, "B", 1, 64, 1, 8), s = size_of(p, "S", 1, 512, 1, 128);
+    ind_expr size[4] = {b, s, n(p, 12), n(p, 32)}, out[4] = {b, n(p, 12), s, n(p, 32)}, i[4];
+    ind__box *x = input(p, "x", IND_BF16, size, 4);
+    for (int d = 0; d < 4; d++) i[d] = ind__index_symbol(p->c, 'i', d, out[d]);
+    ind_expr map[4] = {i[0], i[2], i[1], i[3]};
+    ind__box *t = ind__box_view(&p->low, x, out, 4, map);
+    output(p, pointwise(p, IND_BF16, t, load_fn, (value_desc){.x = {t}}));
+}
+
+static void softmax_of(program *p, ind_dtype dtype, const ind_expr *size, int rank) {
+    ind__box *x = input(p, "x", dtype, size, rank), *r[2];
+    if (!reduce_last(p, IND_REDUCE_ONLINE_SOFTMAX, IND_F32, x, load_fn, (value_desc){.x = {x}}, r)) return;
+    output(p, pointwise(p, dtype, x, softmax_fn, (value_desc){.x = {x, r[0], r[1]}}));
+}
+
+static void build_softmax(program *p) {
+    softmax_of(p, IND_BF16, (ind_expr[]){n(p, 8192), n(p, 4096)}, 2);
+}
+
+static void build_softmax_long(program *p) {
+    softmax_of(p, IND_BF16, (ind_expr[]){n(p, 64), n(p, 200000)}, 2);
+}
+
+static void build_softmax_attention(program *p) {
+    ind_expr s = size_of(p, "S", 1, 512, 1, 128);
+    softmax_of(p, IND_F32, (ind_expr[]){size_of(p, "B", 1, 64, 1, 8), n(p, 12), s, s}, 4);
+}
+
+static void build_softmax_tiny(program *p) {
+    softmax_of(p, IND_F32, (ind_expr[]){n(p, 100000), n(p, 10)}, 2);
+}
+
+static void build_softmax_two_reductions(program *p) {
+    ind_expr size[2] = {n(p, 1000), n(p, 1001)};
+    ind__box *x = input(p, "x", IND_F16, size, 2), *m, *s;
+    if (!reduce_last(p, IND_REDUCE_MAX, IND_F32, x, load_fn, (value_desc){.x = {x}}, &m)) return;
+    if (!reduce_last(p, IND_REDUCE_SUM, IND_F32, x, softmax_fn, (value_desc){.x = {x, m}, .mode = 1}, &s)) return;
+    output(p, pointwise(p, IND_F16, x, softmax_fn, (value_desc){.x = {x, m, s}}));
+}
+
+static void norm_of(program *p, ind_expr rows, int64_t width, bool residual) {
+    ind_expr size[2] = {rows, n(p, width)};
+    ind__box *x = input(p, "x", IND_BF16, size, 2), *y = input(p, "y", IND_BF16, size, 2), *r[2];
+    ind__box *w = input(p, "w", IND_F32, size + 1, 1), *sum = x;
+    if (residual) {
+        sum = pointwise(p, IND_BF16, x, add_fn, (value_desc){.x = {x, y}});
+        output(p, sum);
+    }
+    if (!reduce_last(p, IND_REDUCE_WELFORD, IND_F32, sum, load_fn, (value_desc){.x = {sum}}, r)) return;
+    output(p, pointwise(p, IND_BF16, x, norm_fn, (value_desc){.x = {sum, r[0], r[1], w}, .number = (double)width}));
+}
+
+static void build_layer_norm(program *p) {
+    norm_of(p, size_of(p, "R", 1, 65536, 1, 4096), 384, false);
+}
+
+static void build_add_layer_norm(program *p) {
+    norm_of(p, n(p, 16384), 4096, true);
+}
+
+static void build_layer_norm_long(program *p) {
+    norm_of(p, n(p, 128), 100000, false);
+}
+
+static void build_embedding_norm(program *p) {
+    ind_expr table[2] = {n(p, 30522), n(p, 384)}, tokens[1] = {size_of(p, "T", 1, 65536, 1, 4096)};
+    ind_expr out[2] = {tokens[0], table[1]};
+    ind__box *w = input(p, "w", IND_F32, table, 2), *id = input(p, "id", IND_I64, tokens, 1), *r[2];
+    ind__box *g = input(p, "g", IND_F32, table + 1, 1);
+    value_desc d = {.x = {w, id}, .mode = 1};
+    ind__box *e = ind__box_pointwise(&p->low, IND_F32, out, 2, gather_fn, &d);
+    if (!reduce_last(p, IND_REDUCE_WELFORD, IND_F32, e, load_fn, (value_desc){.x = {e}}, r)) return;
+    output(p, pointwise(p, IND_F32, e, norm_fn, (value_desc){.x = {e, r[0], r[1], g}, .number = 384}));
+}
+
+static void build_column_sum(program *p) {
+    ind_expr size[2] = {n(p, 16384), n(p, 4096)}, turned[2] = {size[1], size[0]};
+    ind__box *x = input(p, "x", IND_F32, size, 2), *r;
+    ind_expr map[2] = {ind__index_symbol(p->c, 'i', 1, turned[1]), ind__index_symbol(p->c, 'i', 0, turned[0])};
+    ind__box *t = ind__box_view(&p->low, x, turned, 2, map);
+    if (reduce_last(p, IND_REDUCE_SUM, IND_F32, t, load_fn, (value_desc){.x = {t}}, &r)) output(p, r);
+}
+
+static ind__box *transposed_input(program *p, ind_expr *turned) {
+    ind_expr size[3] = {size_of(p, "B", 1, 64, 1, 8), n(p, 77), n(p, 384)}, i[3];
+    ind__box *x = input(p, "x", IND_F16, size, 3);
+    turned[0] = size[0], turned[1] = size[2], turned[2] = size[1];
+    for (int d = 0; d < 3; d++) i[d] = ind__index_symbol(p->c, 'i', d, turned[d]);
+    return ind__box_view(&p->low, x, turned, 3, (ind_expr[]){i[0], i[2], i[1]});
+}
+
+static void build_column_logsumexp(program *p) {
+    ind_expr turned[3];
+    ind__box *t = transposed_input(p, turned), *r[2];
+    if (!reduce_last(p, IND_REDUCE_ONLINE_SOFTMAX, IND_F32, t, load_fn, (value_desc){.x = {t}}, r)) return;
+    output(p, r[0]);
+    output(p, r[1]);
+}
+
+static void build_column_softmax(program *p) { /* reads along P, writes along R */
+    ind_expr turned[3];
+    ind__box *t = transposed_input(p, turned), *r[2];
+    if (!reduce_last(p, IND_REDUCE_ONLINE_SOFTMAX, IND_F32, t, load_fn, (value_desc){.x = {t}}, r)) return;
+    output(p, pointwise(p, IND_F16, t, softmax_fn, (value_desc){.x = {t, r[0], r[1]}}));
+}
+
+static void build_full_sum(program *p) {
+    ind_expr size[1] = {n(p, 1 << 28)};
+    ind__box *x = input(p, "x", IND_F32, size, 1), *r;
+    if (reduce_last(p, IND_REDUCE_SUM, IND_F32, x, square_fn, (value_desc){.x = {x}}, &r)) output(p, r);
+}
+
+/* Every reduction over every type that it exists for, with a length that no vector divides. */
+static void build_all_reductions(program *p) {
+    static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_F16, IND_F32, IND_F64};
+    static const ind_reduction types[] = {IND_REDUCE_SUM, IND_REDUCE_PROD, IND_REDUCE_MAX, IND_REDUCE_MIN, IND_REDUCE_ANY,
+                                          IND_REDUCE_ARGMAX};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            bool sums = types[t] == IND_REDUCE_SUM || types[t] == IND_REDUCE_PROD;
+            if (dtypes[d] == IND_BOOL && sums) continue;
+            ind_expr size[2] = {n(p, 33), size_of(p, t % 2 ? "L" : "K", 0, t % 2 ? 99999 : 700, 1, t % 2 ? 5000 : 300)};
+            ind__box *x = input(p, "x", dtypes[d], size, 2), *r;
+            ind_dtype to = types[t] == IND_REDUCE_ANY ? IND_BOOL : types[t] == IND_REDUCE_ARGMAX ? IND_I64 : dtypes[d];
+            if (reduce_last(p, types[t], to, x, load_fn, (value_desc){.x = {x}}, &r)) output(p, r);
+        }
+}
+
+static ind_value unary_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    ind_value x = at(o, d, 0, i, rank);
+    return d->x[1] ? ind__emit2(o, (ind_loop_op)d->mode, x, at(o, d, 1, i, rank)) : ind__emit1(o, (ind_loop_op)d->mode, x);
+}
+
+/* Every op of the table in every type that it is spelled for. */
+static void build_all_ops(program *p) {
+    static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_BF16, IND_F32, IND_F64};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+        for (int op = IND_LOOP_ROUND_F16; op < IND_NUM_LOOP_OPS; op++) {
+            if (!cg_spell((ind_loop_op)op, dtypes[d]) || ind__loop_op_arity((ind_loop_op)op) > 2) continue;
+            bool compares = ind__loop_op_class((ind_loop_op)op) == 'c', two = ind__loop_op_arity((ind_loop_op)op) == 2;
+            ind_expr size[1] = {n(p, 1000 + op)};
+            ind__box *x = input(p, "x", dtypes[d], size, 1), *y = input(p, "y", dtypes[d], size, 1);
+            ind_dtype to = compares ? IND_BOOL : dtypes[d];
+            output(p, pointwise(p, to, x, unary_fn, (value_desc){.x = {x, two ? y : NULL}, .mode = op}));
+        }
+}
+
+static ind_value cast_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    return ind_op_cast(o, at(o, d, 0, i, rank), (ind_dtype)d->mode);
+}
+
+static void build_all_casts(program *p) {
+    for (int from = IND_BOOL; from < IND_NUM_DTYPES; from++)
+        for (int to = IND_BOOL; to < IND_NUM_DTYPES; to++) {
+            ind_expr size[1] = {n(p, 4096 + 100 * from + to)};
+            ind__box *x = input(p, "x", (ind_dtype)from, size, 1);
+            output(p, pointwise(p, (ind_dtype)to, x, cast_fn, (value_desc){.x = {x}, .mode = to}));
+        }
+}
+
+/* cat(x, y) along the last dimension, then reversed: masks, negative strides, constants. */
+static ind_value load_part(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    return ind__box_load(o, d->x[0], i, rank);
+}
+
+static ind_value flip_cat_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const value_desc *d = (const value_desc *)user;
+    ind_context *c = ind_op_context(o);
+    ind_expr first = d->x[0]->size[rank - 1], total = ind_expr_add(first, d->x[1]->size[rank - 1]), j[IND_MAX_RANK];
+    for (int k = 0; k < rank; k++) j[k] = i[k];
+    j[rank - 1] = ind_expr_sub(ind_expr_sub(total, ind_int(c, 1)), i[rank - 1]);
+    ind_value in_first = ind_op_lt(o, ind_op_index(o, j[rank - 1], IND_I64), ind_op_index(o, first, IND_I64));
+    ind_value a = ind_op_masked(o, in_first, load_part, j, rank, (void *)(uintptr_t)d, 0);
+    j[rank - 1] = ind_expr_sub(j[rank - 1], first);
+    value_desc second = {.x = {d->x[1]}};
+    ind_value b = ind_op_masked(o, ind_op_not(o, in_first), load_part, j, rank, &second, 0);
+    return ind_op_where(o, in_first, a, b);
+}
+
+static void build_flip_cat(program *p) {
+    ind_expr rows = size_of(p, "B", 1, 64, 1, 8), a[2] = {rows, n(p, 100)}, b[2] = {rows, size_of(p, "S", 1, 50, 1, 28)};
+    ind__box *x = input(p, "x", IND_F32, a, 2), *y = input(p, "y", IND_F32, b, 2);
+    ind_expr size[2] = {rows, ind_expr_add(a[1], b[1])};
+    value_desc d = {.x = {x, y}};
+    output(p, ind__box_pointwise(&p->low, IND_F32, size, 2, flip_cat_fn, &d));
+}
+
+static const struct test_case {
+    const char *name;
+    void (*build)(program *p);
+    ind_strategy strategy; /* of the first kernel's first variant */
+    int vector;            /* of the same; 0: whatever */
+    uint32_t kernels;      /* 0: whatever */
+} cases[] = {
+    {"gelu", build_gelu, IND_STRATEGY_POINTWISE, 4, 1},
+    {"dynamic_line", build_dynamic_line, IND_STRATEGY_POINTWISE, 8, 1},
+    {"broadcast", build_broadcast, IND_STRATEGY_POINTWISE, 8, 1},
+    {"huge", build_huge, IND_STRATEGY_POINTWISE, 2, 1},
+    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 1, 1},
+    {"heads", build_heads, IND_STRATEGY_POINTWISE, 8, 1},
+    {"flip_cat", build_flip_cat, IND_STRATEGY_POINTWISE, 0, 1},
+    {"softmax", build_softmax, IND_STRATEGY_ROW_BLOCK, 8, 1},
+    {"softmax_long", build_softmax_long, IND_STRATEGY_ROW_LOOPED, 8, 1},
+    {"softmax_attention", build_softmax_attention, IND_STRATEGY_ROW_WARP, 4, 1},
+    {"softmax_tiny", build_softmax_tiny, IND_STRATEGY_ROW_WARP, 2, 1},
+    {"softmax_two_reductions", build_softmax_two_reductions, IND_STRATEGY_ROW_WARP, 1, 1},
+    {"layer_norm", build_layer_norm, IND_STRATEGY_ROW_WARP, 8, 1},
+    {"add_layer_norm", build_add_layer_norm, IND_STRATEGY_ROW_BLOCK, 8, 1},
+    {"layer_norm_long", build_layer_norm_long, IND_STRATEGY_ROW_LOOPED, 8, 1},
+    {"embedding_norm", build_embedding_norm, IND_STRATEGY_ROW_WARP, 4, 1},
+    {"column_sum", build_column_sum, IND_STRATEGY_COLUMN, 1, 1},
+    {"column_logsumexp", build_column_logsumexp, IND_STRATEGY_COLUMN, 1, 1},
+    {"column_softmax", build_column_softmax, IND_STRATEGY_ROW_WARP, 1, 1},
+    {"full_sum", build_full_sum, IND_STRATEGY_ROW_LOOPED, 4, 1},
+    {"all_reductions", build_all_reductions, IND_STRATEGY_ROW_WARP, 0, 0},
+    {"all_ops", build_all_ops, IND_STRATEGY_POINTWISE, 0, 0},
+    {"all_casts", build_all_casts, IND_STRATEGY_POINTWISE, 0, 0},
+};
+#define NUM_CASES (sizeof cases / sizeof *cases)
+
+/* ---- NVRTC ---- */
+
+typedef struct nvrtc {
+    void *library;
+    int (*create)(void **program, const char *source, const char *name, int, const char *const *, const char *const *);
+    int (*compile)(void *program, int num_options, const char *const *options);
+    int (*log_size)(void *program, size_t *size);
+    int (*log)(void *program, char *log);
+    int (*destroy)(void **program);
+} nvrtc;
+
+static bool open_nvrtc(nvrtc *n) {
+    const char *names[] = {getenv("IND_NVRTC_LIBRARY"), "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                           "/usr/local/cuda/lib64/libnvrtc.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !n->library; i++)
+        if (names[i] && names[i][0]) n->library = dlopen(names[i], RTLD_NOW);
+    if (!n->library) return false;
+    *(void **)&n->create = dlsym(n->library, "nvrtcCreateProgram");
+    *(void **)&n->compile = dlsym(n->library, "nvrtcCompileProgram");
+    *(void **)&n->log_size = dlsym(n->library, "nvrtcGetProgramLogSize");
+    *(void **)&n->log = dlsym(n->library, "nvrtcGetProgramLog");
+    *(void **)&n->destroy = dlsym(n->library, "nvrtcDestroyProgram");
+    return n->create && n->compile && n->log_size && n->log && n->destroy;
+}
+
+/* The compiler's log (to be freed); *ok: it compiled. */
+static char *compile(const nvrtc *n, const ind__variant *v, const char *arch, bool *ok) {
+    char option[64];
+    snprintf(option, sizeof option, "--gpu-architecture=%s", arch);
+    const char *options[] = {option, "--ptxas-options=-v"};
+    void *program = NULL;
+    size_t size = 0;
+    *ok = n->create(&program, v->source, "kernel.cu", 0, NULL, NULL) == 0 && n->compile(program, 2, options) == 0;
+    n->log_size(program, &size);
+    char *log = (char *)calloc(1, size + 1);
+    if (log) n->log(program, log);
+    n->destroy(&program);
+    return log;
+}
+
+static void check_compiles(const nvrtc *n, const char *name, const ind__variant *v, const char *arch) {
+    bool ok;
+    char *log = compile(n, v, arch, &ok);
+    CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
+    bool clean = log && strstr(log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads");
+    CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source);
+    if (getenv("IND_TEST_VERBOSE")) printf("%s %s %s", name, arch, log ? log : "");
+    free(log);
+}
+
+/* ---- one program through the stages ---- */
+
+typedef struct stages {
+    program p;
+    ind_schedule *schedule;
+    ind_plan *plan;
+} stages;
+
+static ind_status make_schedule(stages *s, ind_context *c, const struct test_case *t) {
+    memset(s, 0, sizeof *s);
+    s->p.c = c;
+    ind_status status = ind__lowered_init(&s->p.low, c, NULL);
+    if (status) return status;
+    t->build(&s->p);
+    status = ind_error_status(c);
+    if (!status) status = ind__lowered_fix_layouts(&s->p.low);
+    if (!status) status = ind__schedule_create(c, &s->p.low, NULL, NULL, NULL, &s->schedule);
+    return status;
+}
+
+static ind_status make_plan(stages *s, ind_context *c, const struct test_case *t, const char *arch) {
+    ind_target target = {0};
+    ind_status status = make_schedule(s, c, t);
+    if (!status) status = ind__target_parse(c, arch, &target);
+    if (!status) status = ind__plan_create(c, s->schedule, &target, &s->plan);
+    return status;
+}
+
+static void free_stages(stages *s) {
+    ind__plan_free(s->plan);
+    ind__schedule_free(s->schedule);
+    ind__lowered_free(&s->p.low);
+}
+
+static const char *const archs[] = {"sm_80", "sm_90a", "sm_100"};
+#define NUM_ARCHS (sizeof archs / sizeof *archs)
+
+/* The many small kernels of a table (kernels == 0) take turns with the architectures; the others go to all of them. */
+static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t kernel, int variant, size_t arch) {
+    return !cg_printed_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % NUM_ARCHS == arch);
+}
+
+static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {
+    ind_context *c;
+    stages s;
+    if (ind_context_create(NULL, &c)) return;
+    ind_status status = make_plan(&s, c, t, archs[arch]);
+    CHECK(!status, "%s: %s", t->name, ind_error(c));
+    if (!status) {
+        const ind__variant *v = &s.plan->kernel[0].variant[0];
+        CHECK(!ind__plan_verify(s.plan), "%s: %s", t->name, ind_error(c));
+        CHECK(v->strategy == t->strategy, "%s: %s", t->name, ind__strategy_text(v->strategy));
+        CHECK(!t->vector || v->vector == t->vector, "%s: vector %d", t->name, v->vector);
+        CHECK(!t->kernels || s.plan->num_kernels == t->kernels, "%s: %u kernels", t->name, s.plan->num_kernels);
+        for (uint32_t k = 0; compiler->library && k < s.plan->num_kernels; k++)
+            for (int i = 0; i < s.plan->kernel[k].num_variants; i++)
+                if (compiles_on(t, s.plan, k, i, arch))
+                    check_compiles(compiler, t->name, &s.plan->kernel[k].variant[i], archs[arch]);
+    }
+    free_stages(&s);
+    ind_context_destroy(c);
+}
+
+/* Printers give text, JSON that is balanced, and sources; twice the same. */
+static void test_printing(void) {
+    ind_context *c;
+    stages s;
+    if (ind_context_create(NULL, &c)) return;
+    if (!make_plan(&s, c, &cases[0], "sm_90a")) {
+        ind__text a = {.context = c}, b = {.context = c}, j = {.context = c};
+        ind__plan_print(&a, s.plan);
+        ind__plan_print_source(&a, s.plan);
+        ind__plan_print(&b, s.plan);
+        ind__plan_print_source(&b, s.plan);
+        ind__plan_print_json(&j, s.plan);
+        CHECK(a.data && b.data && !strcmp(a.data, b.data), "printing is not deterministic");
+        CHECK(j.data && strstr(j.data, "\"strategy\": \"pointwise\""), "%s", j.data ? j.data : "");
+        ind__text_free(&a);
+        ind__text_free(&b);
+        ind__text_free(&j);
+    }
+    free_stages(&s);
+    ind_context_destroy(c);
+}
+
+static void test_targets(void) {
+    ind_context *c;
+    if (ind_context_create(NULL, &c)) return;
+    static const char *const good[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a"};
+    static const char *const bad[] = {"", "sm_", "sm_75", "sm_80a", "compute_80", "sm_900", "sm_90b", NULL};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ind_target t = {0};
+        char name[16];
+        CHECK(!ind__target_parse(c, good[i], &t), "%s", good[i]);
+        ind__target_name(&t, name);
+        CHECK(!strcmp(name, good[i]) && t.num_sms > 0 && t.shared_per_block > 0, "%s", name);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ind_target t = {0};
+        CHECK(ind__target_parse(c, bad[i], &t) == IND_INVALID_ARGUMENT, "%s", bad[i] ? bad[i] : "NULL");
+    }
+    ind_context_destroy(c);
+}
+
+/* The n-th allocation of the plan fails, for every n up to one that suffices. */
+static void test_allocations(const struct test_case *t) {
+    for (long n_th = 1;; n_th++) {
+        check_heap heap = {0};
+        ind_context_desc desc = {.allocator = {check_alloc, check_free, &heap}};
+        ind_context *c = NULL;
+        stages s;
+        if (ind_context_create(&desc, &c)) return;
+        ind_status status = make_schedule(&s, c, t);
+        CHECK(!status, "%s: %s", t->name, ind_error(c));
+        heap.fail_at = heap.calls + n_th;
+        if (!status) status = ind__plan_create(c, s.schedule, NULL, &s.plan);
+        bool enough = heap.calls < heap.fail_at;
+        CHECK(status == (enough ? IND_OK : IND_OUT_OF_MEMORY), "%s: allocation %ld: status %d, %s", t->name, n_th,
+              (int)status, ind_error(c));
+        CHECK(!status == !!s.plan, "%s: allocation %ld: status and plan disagree", t->name, n_th);
+        free_stages(&s);
+        ind_context_destroy(c);
+        CHECK(heap.live == 0, "%s: allocation %ld leaks %ld blocks", t->name, n_th, heap.live);
+        if (enough) return;
+    }
+}
+
+static int print_case(const char *name) {
+    for (size_t i = 0; i < NUM_CASES; i++) {
+        ind_context *c;
+        stages s;
+        if (strcmp(cases[i].name, name) || ind_context_create(NULL, &c)) continue;
+        ind__text t = {.context = c};
+        if (make_plan(&s, c, &cases[i], "sm_90a")) printf("%s\n", ind_error(c));
+        if (s.plan) {
+            ind__plan_print(&t, s.plan);
+            ind__plan_print_source(&t, s.plan);
+            printf("%s", t.data ? t.data : "");
+        }
+        ind__text_free(&t);
+        free_stages(&s);
+        ind_context_destroy(c);
+        return 0;
+    }
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) return print_case(argv[1]);
+    nvrtc compiler = {0};
+    if (!open_nvrtc(&compiler)) printf("no NVRTC found: the sources are not compiled\n");
+    test_targets();
+    test_printing();
+    for (size_t i = 0; i < NUM_CASES; i++)
+        for (size_t a = 0; a < NUM_ARCHS; a++) test_case_on(&cases[i], &compiler, a);
+    for (size_t i = 0; i < NUM_CASES; i++)
+        if (cases[i].kernels) test_allocations(&cases[i]);
+    return check_summary();
+}

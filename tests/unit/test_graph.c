@@ -1,0 +1,720 @@
+/* Graphs: shapes and promotion of every op, errors and their words, text round trips, NULLs, failing allocations. */
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int passed, failed;
+
+static bool check(bool ok, const char *what, const char *got) {
+    if (ok) {
+        passed++;
+        return true;
+    }
+    failed++;
+    printf("FAILED %s\n    got: %s\n", what, got ? got : "(NULL)");
+    return false;
+}
+
+/* ---- shapes and promotion */
+
+/* Symbols and tensors that the cases below are about. */
+static const char head[] = "graph t {\n"
+                           "  size B in [1, 64]\n"
+                           "  size S in [8, 512] multiple_of 8\n"
+                           "  size N in [0, 9]\n"
+                           "  size K in [1, 4]\n"
+                           "  input x : f32[B, 256]\n"
+                           "  input h : f16[B, 256]\n"
+                           "  input b16 : bf16[256]\n"
+                           "  input d : f64[4]\n"
+                           "  input t : f32[B, S, 8, 64]\n"
+                           "  input m34 : f32[3, 4]\n"
+                           "  input m45 : f32[4, 5]\n"
+                           "  input v4 : f32[4]\n"
+                           "  input v3 : f32[3]\n"
+                           "  input one : f32[1]\n"
+                           "  input zero : f32[0, 3]\n"
+                           "  input bn : f32[N]\n"
+                           "  input bs : f32[S]\n"
+                           "  input bb : f32[B]\n"
+                           "  input r13 : f32[1, 3, 1]\n"
+                           "  input b3 : f32[B, 3, 4]\n"
+                           "  input b4 : f32[B, 4, 5]\n"
+                           "  input q : f32[7, 1, 3, 4]\n"
+                           "  input f0 : f32[]\n"
+                           "  input h0 : f16[]\n"
+                           "  input i0 : i64[]\n"
+                           "  input d0 : f64[]\n"
+                           "  input i8x : i8[3]\n"
+                           "  input u8x : u8[3]\n"
+                           "  input i16x : i16[3]\n"
+                           "  input i32x : i32[3]\n"
+                           "  input i64x : i64[3]\n"
+                           "  input p : bool[3]\n"
+                           "  input ids : i64[B, S]\n"
+                           "  input idx : i32[2]\n"
+                           "  input gi : i64[2, 4]\n"
+                           "  input gb : i64[5, 4]\n"
+                           "  input fi : f32[2]\n"
+                           "  input k1 : f32[K]\n"
+                           "  input w : f32[512, 256]\n"
+                           "  input wb : f32[512]\n"
+                           "  input deep : f32[1, 1, 1, 1, 1, 1, 1, 2]\n";
+
+/* A call and the type of its (first) result, or, after `!`, words that its error must have. */
+static const struct {
+    const char *call, *want;
+} cases[] = {
+    /* broadcasting */
+    {"add(x, x)", "f32[B, 256]"},
+    {"add(x, b16)", "f32[B, 256]"},
+    {"add(v4, r13)", "f32[1, 3, 4]"},
+    {"add(one, bs)", "f32[S]"},
+    {"add(bs, one)", "f32[S]"},
+    {"mul(zero, one)", "f32[0, 3]"},
+    {"add(f0, t)", "f32[B, S, 8, 64]"},
+    {"add(v3, v4)", "!v3 has 3 (dim 0 of f32[3]), v4 has 4 (dim 0 of f32[4]); to broadcast they must be equal or 1"},
+    {"add(bs, bb)", "!S and B are not known to be equal"},
+    {"add(bb, v4)", "!B and 4 are not known to be equal"},
+    {"add(k1, one)", "f32[K]"},
+    /* promotion: tensors, zero-dimensional tensors, numbers */
+    {"add(x, h)", "f32[B, 256]"},
+    {"add(h, b16)", "f32[B, 256]"},
+    {"add(i8x, u8x)", "i16[3]"},
+    {"add(i8x, i32x)", "i32[3]"},
+    {"add(p, u8x)", "u8[3]"},
+    {"add(p, p)", "bool[3]"},
+    {"add(p, 1)", "i64[3]"},
+    {"add(p, 1.5)", "f32[3]"},
+    {"add(i32x, 1)", "i32[3]"},
+    {"add(i32x, 1.5)", "f32[3]"},
+    {"add(h, 1.5)", "f16[B, 256]"},
+    {"mul(2, h)", "f16[B, 256]"},
+    {"add(d, 1.0)", "f64[4]"},
+    {"add(h, f0)", "f16[B, 256]"},
+    {"add(h, d0)", "f16[B, 256]"},
+    {"add(i32x, i0)", "i32[3]"},
+    {"add(i32x, h0)", "f16[3]"},
+    {"add(p, i0)", "i64[3]"},
+    {"add(f0, d0)", "f64[]"},
+    {"add(h0, 1.5)", "f16[]"},
+    {"add(i0, 1.5)", "f32[]"},
+    {"add(1, 2)", "i64[]"},
+    {"add(1, 2.0)", "f32[]"},
+    {"maximum(i64x, v3)", "f32[3]"},
+    {"minimum(p, p)", "bool[3]"},
+    {"where(p, i32x, 1.5)", "f32[3]"},
+    {"where(p, 1, 0)", "i64[3]"},
+    {"where(p, v4, r13)", "!to broadcast"},
+    {"where(i32x, v3, v3)", "!the condition i32x is i32[3]; it must be bool"},
+    {"div(i64x, i64x)", "f32[3]"},
+    {"div(h, 2)", "f16[B, 256]"},
+    {"div(i64x, d0)", "f64[3]"},
+    {"exp(i32x)", "f32[3]"},
+    {"sqrt(p)", "f32[3]"},
+    {"erf(h)", "f16[B, 256]"},
+    {"sigmoid(d)", "f64[4]"},
+    {"relu(i32x)", "i32[3]"},
+    {"relu(p)", "!p is bool"},
+    {"neg(p)", "!p is bool"},
+    {"sub(p, p)", "!bool minus bool"},
+    {"add(i32x, 1, alpha=2)", "i32[3]"},
+    {"add(i32x, 1, alpha=2.5)", "!alpha must be an integer"},
+    {"sub(v3, 1, alpha=2.5)", "f32[3]"},
+    {"pow(i32x, 2)", "i32[3]"},
+    {"pow(i32x, -2)", "!an integer to a negative power"},
+    {"pow(v3, -2)", "f32[3]"},
+    {"pow(2, v3)", "f32[3]"},
+    {"pow(p, p)", "!bool"},
+    {"gelu(h)", "f16[B, 256]"},
+    {"gelu(i32x)", "!floating-point"},
+    {"gelu(x, \"tanh\")", "f32[B, 256]"},
+    {"gelu(x, approximate=\"sigmoid\")", "!allowed: \"none\", \"tanh\""},
+    {"silu(p)", "!floating-point"},
+    {"eq(i32x, 1.5)", "bool[3]"},
+    {"lt(v3, i64x)", "bool[3]"},
+    {"cast(p, f64)", "f64[3]"},
+    {"cast(x, dtype=bf16)", "bf16[B, 256]"},
+    {"cast(x)", "!argument \"dtype\" (an element type) is missing"},
+    {"exp(2.0)", "!expected the name of a tensor"},
+    /* sources */
+    {"full([B, 3], 1.5)", "f32[B, 3]"},
+    {"full([2], 1, dtype=i64)", "i64[2]"},
+    {"full([B - 2], 0)", "!may be negative"},
+    {"full([], 0)", "f32[]"},
+    {"arange(5)", "i64[5]"},
+    {"arange(2, 7, 2)", "i64[3]"},
+    {"arange(end=S, dtype=i32)", "i32[S]"},
+    {"arange(7, 2)", "i64[0]"},
+    {"arange(7, 2, -2)", "i64[3]"},
+    {"arange(1, 2, 0)", "!step 0 may be 0"},
+    /* reductions */
+    {"sum(x)", "f32[]"},
+    {"sum(x, dim=1)", "f32[B]"},
+    {"sum(x, -1, true)", "f32[B, 1]"},
+    {"sum(t, dim=[0, -1])", "f32[S, 8]"},
+    {"sum(t, dim=[])", "f32[]"},
+    {"sum(p)", "i64[]"},
+    {"sum(i8x)", "i64[]"},
+    {"sum(i8x, dtype=f16)", "f16[]"},
+    {"sum(h, 0)", "f16[256]"},
+    {"sum(x, dim=[0, 0])", "!dim 0 is given twice"},
+    {"sum(x, dim=2)", "!dim 2 does not exist; dims of x (f32[B, 256]) are in [-2, 1]"},
+    {"sum(f0, dim=0)", "f32[]"},
+    {"sum(f0, dim=1)", "!dim 1 does not exist"},
+    {"mean(x, 1)", "f32[B]"},
+    {"mean(i32x)", "!floating-point"},
+    {"mean(i32x, dtype=f32)", "f32[]"},
+    {"mean(x, dtype=i32)", "!floating-point"},
+    {"amax(i32x)", "i32[]"},
+    {"amin(x, [0], keepdim=true)", "f32[1, 256]"},
+    {"amax(zero, 0)", "!dim 0 of zero (f32[0, 3]) has no elements"},
+    {"amax(zero, 1)", "f32[0]"},
+    {"argmax(x)", "i64[]"},
+    {"argmax(x, 1, keepdim=true)", "i64[B, 1]"},
+    {"argmax(x, keepdim=true)", "i64[1, 1]"},
+    {"argmax(p)", "!bool"},
+    {"any(x, 0)", "bool[256]"},
+    {"any(u8x)", "u8[]"},
+    {"softmax(h, -1)", "f16[B, 256]"},
+    {"softmax(i32x, 0)", "!floating-point"},
+    {"softmax(i32x, 0, dtype=f32)", "f32[3]"},
+    {"log_softmax(x, dim=2)", "!dim 2 does not exist"},
+    {"softmax(x)", "!argument \"dim\" (an integer) is missing"},
+    /* norms */
+    {"layer_norm(x, [256])", "f32[B, 256]"},
+    {"layer_norm(h, [256], none, none, 1e-6)", "f16[B, 256]"},
+    {"layer_norm(x, normalized_shape=[255])", "!normalized_shape must be the last dimensions of x"},
+    {"layer_norm(x, [])", "!normalized_shape"},
+    {"layer_norm(x, [256], wb)", "!its shape must be normalized_shape"},
+    {"layer_norm(x, [256], b16)", "!same element type, or f32"},
+    {"layer_norm(m34, [3, 4], m34, m34)", "f32[3, 4]"},
+    {"rms_norm(x, [256], eps=1e-6)", "f32[B, 256]"},
+    {"rms_norm(i32x, [3])", "!floating-point"},
+    /* views */
+    {"view(x, [B*256])", "f32[256*B]"},
+    {"view(x, [-1])", "f32[256*B]"},
+    {"view(x, [B, 4, -1])", "f32[B, 4, 64]"},
+    {"view(t, [B*S, -1])", "f32[B*S, 512]"},
+    {"view(t, [-1, 512])", "f32[B*S, 512]"},
+    {"view(x, [B, 3, -1])", "!not a multiple"},
+    {"view(x, [B, 255])", "!number of elements differs"},
+    {"view(x, [S, -1])", "!cannot be seen"},
+    {"view(x, [-1, -1])", "!only one size may be -1"},
+    {"view(f0, [1, 1])", "f32[1, 1]"},
+    {"view(one, [])", "f32[]"},
+    {"view(deep, [1, 1, 1, 1, 1, 1, 1, 1, 2])", "!9 dimensions"},
+    {"permute(t, [0, 2, 1, 3])", "f32[B, 8, S, 64]"},
+    {"permute(t, [0, -2, 1, -1])", "f32[B, 8, S, 64]"},
+    {"permute(t, [0, 2, 1])", "!3 dims are given"},
+    {"permute(t, [0, 2, 1, 1])", "!given twice"},
+    {"transpose(t, 1, -1)", "f32[B, 64, 8, S]"},
+    {"transpose(x, 0, 2)", "!dim 2 does not exist"},
+    {"expand(one, [S])", "f32[S]"},
+    {"expand(x, [7, -1, 256])", "f32[7, B, 256]"},
+    {"expand(x, [-1, -1, 256])", "!may be negative"},
+    {"expand(v3, [4])", "!only 1 expands"},
+    {"expand(m34, [4])", "!has 2 dimensions already"},
+    {"unsqueeze(x, -1)", "f32[B, 256, 1]"},
+    {"unsqueeze(x, 0)", "f32[1, B, 256]"},
+    {"unsqueeze(x, 3)", "!dim 3 does not exist"},
+    {"unsqueeze(deep, 0)", "!9 dimensions"},
+    {"squeeze(r13)", "f32[3]"},
+    {"squeeze(r13, 0)", "f32[3, 1]"},
+    {"squeeze(r13, 1)", "f32[1, 3, 1]"},
+    {"squeeze(k1)", "f32[K]"},
+    {"slice(x, 1, 3, 10)", "f32[B, 7]"},
+    {"slice(x, 1, -3)", "f32[B, 3]"},
+    {"slice(x, 1, 0, -1)", "f32[B, 255]"},
+    {"slice(x, 1, 100, 9223372036854775807)", "f32[B, 156]"},
+    {"slice(x, 1, -1000, 5)", "f32[B, 5]"},
+    {"slice(x, 1, 10, 3)", "f32[B, 0]"},
+    {"slice(x, 1, 0, 256, 100)", "f32[B, 3]"},
+    {"slice(bs, 0, 8)", "f32[S - 8]"},
+    {"slice(bs, 0, 0, B)", "f32[Min(B, S)]"},
+    {"slice(x, 1, step=0)", "!greater than 0"},
+    {"slice(f0, 0)", "!has no dimensions"},
+    {"select(t, 1, 0)", "f32[B, 8, 64]"},
+    {"select(t, 1, -1)", "f32[B, 8, 64]"},
+    {"select(t, 1, 8)", "!index 8 is not known to lie within dim 1"},
+    {"select(t, 1, B)", "!not known to lie"},
+    {"select(t, -1, 63)", "f32[B, S, 8]"},
+    {"cat([x, h], 0)", "f32[2*B, 256]"},
+    {"cat([x, x, x], dim=1)", "f32[B, 768]"},
+    {"cat([i8x, i32x])", "i32[6]"},
+    {"cat([v3, m34])", "!same number of dimensions"},
+    {"cat([m34, m45])", "!m34 has 4 (dim 1 of f32[3, 4]), m45 has 5 (dim 1 of f32[4, 5])"},
+    {"cat([])", "!at least one tensor"},
+    {"cat([f0, f0])", "!no dimensions"},
+    /* gathers */
+    {"embedding(w, ids)", "f32[B, S, 256]"},
+    {"embedding(w, idx)", "f32[2, 256]"},
+    {"embedding(w, fi)", "!indices must be i32 or i64"},
+    {"embedding(v3, idx)", "!exactly 2 are needed"},
+    {"gather(m34, 0, gi)", "f32[2, 4]"},
+    {"gather(m34, 1, gb)", "!is not known to fit"},
+    {"gather(m34, gi, dim=0)", "f32[2, 4]"},
+    {"gather(m34, 1, idx)", "!exactly 2 are needed"},
+    {"index_select(m34, 1, idx)", "f32[3, 2]"},
+    {"index_select(m34, 0, i0)", "f32[1, 4]"},
+    {"index_select(m34, 2, idx)", "!dim 2 does not exist"},
+    /* matrix products */
+    {"mm(m34, m45)", "f32[3, 5]"},
+    {"mm(m45, m34)", "!m45 has 5 columns (dim 1 of f32[4, 5]), m34 has 3 rows (dim 0 of f32[3, 4])"},
+    {"mm(m34, v4)", "!exactly 2 are needed"},
+    {"matmul(m34, v4)", "f32[3]"},
+    {"matmul(v4, m45)", "f32[5]"},
+    {"matmul(v4, v4)", "f32[]"},
+    {"matmul(v4, b4)", "f32[B, 5]"},
+    {"matmul(b3, v4)", "f32[B, 3]"},
+    {"matmul(b3, b4)", "f32[B, 3, 5]"},
+    {"matmul(m34, b4)", "f32[B, 3, 5]"},
+    {"matmul(q, b4)", "f32[7, B, 3, 5]"},
+    {"matmul(f0, m34)", "!has no dimensions"},
+    {"matmul(x, h)", "!same element type"},
+    {"matmul(p, p)", "!bool"},
+    {"bmm(b3, b4)", "f32[B, 3, 5]"},
+    {"bmm(m34, m45)", "!exactly 3 are needed"},
+    {"addmm(one, m34, m45)", "f32[3, 5]"},
+    {"addmm(v3, m34, m45)", "!does not expand to [3, 5]"},
+    {"addmm(m34, m34, m45)", "!does not expand"},
+    {"linear(x, w, wb)", "f32[B, 512]"},
+    {"linear(x, w)", "f32[B, 512]"},
+    {"linear(x, w, none)", "f32[B, 512]"},
+    {"linear(input=x, weight=w, bias=wb)", "f32[B, 512]"},
+    {"linear(x, m34)",
+     "!x has 256 features (dim 1 of f32[B, 256]), m34 expects 4 (dim 1 of f32[3, 4]); x and m34 must agree"},
+    {"linear(x, w, v3)", "!v3 has 3 elements"},
+    {"linear(h, w)", "!same element type"},
+};
+
+static void test_case(ind_context *c, const char *call, const char *want) {
+    char text[8192], got[1200] = "?";
+    bool two = !strncmp(call, "max(", 4);
+    snprintf(text, sizeof text, "%s  r%s = %s\n}\n", head, two ? ", r2" : "", call);
+    ind_graph *g = ind_graph_parse(c, text, "case");
+    if (!g) snprintf(got, sizeof got, "!%.1100s", ind_error(c));
+    if (g) {
+        const ind__tensor_info *t = &g->tensor[ind__find_tensor(g, "r", 1)];
+        ind__print_type(got, sizeof got, t->dtype, t->size, t->rank);
+        check(!ind__graph_verify(g), call, ind_error(c));
+    }
+    check(*want == '!' ? !g && strstr(got, want + 1) && !strncmp(got, "!case:", 6) : !strcmp(got, want), call, got);
+    ind_graph_destroy(g);
+}
+
+static void test_shapes(ind_context *c) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) test_case(c, cases[i].call, cases[i].want);
+}
+
+/* ---- errors of the text form: the text, and where and what the message must say */
+
+static const struct {
+    const char *text, *want;
+} bad_texts[] = {
+    {"", "t:1:1: expected \"graph\", found the end of the text"},
+    {"grph x {}", "t:1:1: expected \"graph\", found \"grph\""},
+    {"graph x {", "t:1:10: expected a statement"},
+    {"graph x {\n}\n}", "t:3:1: expected the end of the text after \"}\", found \"}\""},
+    {"graph x {\n  input a : f31[2]\n}", "t:2:13: expected an element type, found \"f31\"; allowed: bool u8"},
+    {"graph x {\n  input a : f32[B]\n}", "t:2:17: size \"B\" is not declared; declared: none"},
+    {"graph x {\n  size S in [1, 4]\n  input a : f32[B]\n}", "t:3:17: size \"B\" is not declared; declared: S"},
+    {"graph x {\n  input a : f32[2\n}", "t:3:1: expected \",\" or \"]\", found \"}\""},
+    {"graph x {\n  input a : f32[2]\n  b = linaer(a)\n}", "t:3:7: unknown op \"linaer\"; the closest are linear"},
+    {"graph x {\n  input a : f32[2]\n  b = gelu(c)\n}", "t:3:12: there is no tensor \"c\" above this line"},
+    {"graph x {\n  input a : f32[2]\n  b = gelu(a, aprox=\"tanh\")\n}",
+     "t:3:15: gelu has no argument \"aprox\"; allowed: self, approximate"},
+    {"graph x {\n  input a : f32[2]\n  b = gelu(a, \"tanh\", 1)\n}", "t:3:23: gelu takes at most 2 arguments"},
+    {"graph x {\n  input a : f32[2]\n  b = gelu()\n}", "t:3:7: gelu: argument \"self\" is missing"},
+    {"graph x {\n  input a : f32[2]\n  b = gelu(a, self=a)\n}", "t:3:20: argument \"self\" is given twice"},
+    {"graph x {\n  input a : f32[2]\n  b = max(a, 0)\n}", "t:3:3: max has 2 results, 1 name is given"},
+    {"graph x {\n  input a : f32[2]\n  b, c = gelu(a)\n}", "t:3:3: gelu has 1 result, 2 names are given"},
+    {"graph x {\n  input a : f32[2]\n  b : f32[3] = gelu(a)\n}", "t:3:3: b is written as f32[3], the op gives f32[2]"},
+    {"graph x {\n  input a : f32[2]\n  a = gelu(a)\n}", "t:3:3: the name \"a\" is already taken"},
+    {"graph x {\n  input a : f32[2]\n  input a : f32[2]\n}", "t:3:9: input: a is already the name of a tensor"},
+    {"graph x {\n  input a : f32[2]\n  output a\n}", "t:3:10: output a: this is the name of an input or constant"},
+    {"graph x {\n  input a : f32[2]\n  output q\n}", "t:3:10: there is no tensor \"q\""},
+    {"graph x {\n  input a : f32[2] b\n}", "t:2:20: expected the end of the line, found \"b\""},
+    {"graph x {\n  size B in [4, 1]\n}", "t:2:8: size B: the range [4, 1] is empty"},
+    {"graph x {\n  size B in [-4, 1]\n}", "t:2:8: size B: the range [-4, 1] is negative"},
+    {"graph x {\n  size B in [1, 4] hint 9\n}", "t:2:8: size B: the hint 9 is not a multiple of 1 in [1, 4]"},
+    {"graph x {\n  size B in [1, 4] multiple_of 5\n}", "t:2:8: size B: "},
+    {"graph x {\n  size B in [1, 4]\n  size B in [1, 4]\n}", "t:3:8: size: B is declared twice"},
+    {"graph x {\n  size B in [1, 99999999999999999999]\n}", "t:2:17: the number exceeds 64 bits"},
+    {"graph x {\n  size B in [1, 4.5]\n}", "t:2:17: expected an integer, found \"4\""},
+    {"graph x {\n  input a : f32[99999999999999999999]\n}", "64 bits"},
+    {"graph x {\n  input a : f32[4611686018427387904, 4]\n}",
+     "t:2:9: input: the result f32[4611686018427387904, 4] can have more bytes"},
+    {"graph x {\n  input a : f32[2, 1, 1, 1, 1, 1, 1, 1, 1]\n}", "t:2:13: 9 dimensions; at most 8"},
+    {"graph x {\n  input nan : f32[2]\n}", "t:2:9: \"nan\" is a value and cannot be a name"},
+    {"graph x {\n  input a : f32[2]\n  b = custom([a], dtype=f32)\n}", "t:3:7: custom ops are C functions"},
+    {"graph x {\n  input a : f32[2]\n  b = gelu(a, approximate=\"tan\n}",
+     "t:3:27: the string does not end on its line"},
+    {"graph x {\n  \xff\n}",
+     "t:2:3: expected a statement: size, input, const, output, or NAME = OP(..), found byte \\xff"},
+    {"graph x {\n  size B in [1, 4]\n  b = gelu(B)\n}", "t:3:12: \"B\" is a size; a tensor is needed here"},
+    {"graph x {\n  b = input(a)\n}", "t:2:7: unknown op \"input\""},
+    {"graph x {\n  b = full([2], 1)\n  c = add(b, 1 2)\n}", "t:3:16: expected \",\" or \")\", found \"2\""},
+    {"graph x {\n  b = full([2], 1)\n  c = add(b, 1e)\n}", "t:3:"},
+};
+
+static void test_bad_texts(ind_context *c) {
+    for (size_t i = 0; i < sizeof bad_texts / sizeof *bad_texts; i++) {
+        ind_graph *g = ind_graph_parse(c, bad_texts[i].text, "t");
+        check(!g && strstr(ind_error(c), bad_texts[i].want), bad_texts[i].want, g ? "a graph" : ind_error(c));
+        ind_graph_destroy(g);
+    }
+}
+
+/* Every prefix of a text, every text with one byte changed, and long and deep ones: a status, never a crash. */
+static void test_garbage(ind_context *c) {
+    static const char text[] =
+        "graph m {\n size B in [1, 9] multiple_of 1 hint 4 # c\n input x : f32[B, 2*B + 1]\n"
+        " s, i = max(x, dim=-1)\n y : f32[B] = add(s, -1.5e3, alpha=2)\n z = cat([y, y])\n output z = y\n}\n";
+    static const char bytes[] = {'[', ']', '(', ')', '"', '=', ',', '-', '9', '.', '\n', '#', '\x80', 'e'};
+    static char changed[sizeof text], large[40000];
+    for (size_t n = 0; n < sizeof text; n++) {
+        memcpy(changed, text, n);
+        changed[n] = 0;
+        ind_graph_destroy(ind_graph_parse(c, changed, NULL));
+        for (size_t b = 0; b < sizeof bytes && n + 1 < sizeof text; b++) {
+            memcpy(changed, text, sizeof text);
+            changed[n] = bytes[b];
+            ind_graph_destroy(ind_graph_parse(c, changed, NULL));
+        }
+    }
+    static const char *const fills[] = {"(", "[", "a", "-", "9", "\"", "\n", "#", "not ", "a,"};
+    static const char *const starts[] = {"",
+                                         "graph g {\n input x : f32[",
+                                         "graph g {\n x = add(",
+                                         "graph g {\n x = cat([",
+                                         "graph ",
+                                         "graph g {\n size B in [1, 2]\n input x : f32[B*"};
+    for (size_t s = 0; s < sizeof starts / sizeof *starts; s++) {
+        for (size_t f = 0; f < sizeof fills / sizeof *fills; f++) {
+            size_t used = (size_t)snprintf(large, sizeof large, "%s", starts[s]), step = strlen(fills[f]);
+            for (; used + step + 1 < sizeof large; used += step) memcpy(large + used, fills[f], step);
+            large[used] = 0;
+            ind_graph *g = ind_graph_parse(c, large, NULL);
+            check(!g, "an endless text is rejected", fills[f]);
+            ind_graph_destroy(g);
+        }
+    }
+}
+
+/* ---- round trips */
+
+static const char canonical[] = "graph all {\n"
+                                "  size B in [1, 4096] multiple_of 1 hint 32\n"
+                                "  size S in [8, 512] multiple_of 8 hint 64\n"
+                                "  input x : f32[B, S, 256]\n"
+                                "  const block.0.weight : f32[512, 256]\n"
+                                "  input ids : i64[2*B, S + 1]\n"
+                                "  size : f32[B, S, 512] = linear(x, block.0.weight)\n"
+                                "  input : f32[B, S, 512] = add(size, 1.0, alpha=2)\n"
+                                "  h2 : f32[B, S, 512] = mul(2, input)\n"
+                                "  h3 : f32[B, S, 512] = add(h2, -inf)\n"
+                                "  h4 : f32[B, S, 512] = add(h3, 1e-05)\n"
+                                "  n : f32[B, S, 256] = layer_norm(x, normalized_shape=[256], eps=1e-12)\n"
+                                "  s : f32[B, S], i : i64[B, S] = max(h4, dim=-1)\n"
+                                "  r : f32[] = sum(s)\n"
+                                "  r2 : f32[S] = sum(s, dim=[0])\n"
+                                "  a : i32[S] = arange(end=S, dtype=i32)\n"
+                                "  f : f32[B, 2] = full(size=[B, 2], fill_value=-0.0)\n"
+                                "  v : f32[B, S, 8, 64] = view(h4, size=[B, S, 8, -1])\n"
+                                "  sl : f32[B, S - 1, 512] = slice(h4, dim=1, start=1)\n"
+                                "  c : f32[2*B, S, 512] = cat([h4, h2])\n"
+                                "  t : bool[B, S] = ge(s, 0)\n"
+                                "  output y = v, s, r, also = s, echo = x\n"
+                                "}\n";
+
+static void test_round_trip(ind_context *c) {
+    ind_graph *g = ind_graph_parse(c, canonical, "canonical");
+    if (!check(g != NULL, "canonical text parses", ind_error(c))) return;
+    check(!strcmp(ind_graph_text(g), canonical), "canonical text prints back", ind_graph_text(g));
+    check(!ind__graph_verify(g), "and verifies", ind_error(c));
+    ind_graph_destroy(g);
+}
+
+/* Text of every case above that is a graph, printed and read again. */
+static void test_fixpoint(ind_context *c) {
+    char text[8192];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (*cases[i].want == '!') continue;
+        snprintf(text, sizeof text, "%s  r = %s\n  output y = r\n}\n", head, cases[i].call);
+        ind_graph *g = ind_graph_parse(c, text, "case"), *again;
+        if (!check(g != NULL, cases[i].call, ind_error(c))) continue;
+        again = ind_graph_parse(c, ind_graph_text(g), "printed");
+        check(again && !strcmp(ind_graph_text(g), ind_graph_text(again)), cases[i].call,
+              again ? ind_graph_text(again) : ind_error(c));
+        ind_graph_destroy(again);
+        ind_graph_destroy(g);
+    }
+}
+
+/* ---- the C API */
+
+static void test_messages(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "m");
+    ind_size(g, "B in [1, 64]");
+    ind_tensor x = ind_input(g, "x", "f32[B, 256]"), w = ind_input(g, "w", "f32[512, 128]");
+    ind_here(g, "engine.c", 41);
+    ind_tensor y = ind_linear(x, w, IND_NO_TENSOR);
+    const char *want =
+        "linear: x has 256 features (dim 1 of f32[B, 256]), w expects 128 (dim 1 of f32[512, 128]); x and w must "
+        "agree there   [engine.c:41]";
+    check(!strcmp(ind_graph_error(g), want) && !strcmp(ind_error(c), want), want, ind_graph_error(g));
+    check(y.graph == g && y.id == 0, "a failed op is invalid", NULL);
+    ind_tensor z = ind_add(ind_gelu(y, IND_GELU_TANH), y);
+    check(z.id == 0 && !strcmp(ind_graph_error(g), want), "what follows is quiet", ind_graph_error(g));
+    ind_module *m;
+    check(ind_output(g, "z", z) == IND_SHAPE_MISMATCH && ind_compile(g, NULL, &m) == IND_SHAPE_MISMATCH && !m,
+          "and not compiled", ind_error(c));
+    ind_graph_destroy(g);
+}
+
+static void expect_error(ind_context *c, const char *what, ind_graph *g, const char *words) {
+    (void)c;
+    check(ind_graph_status(g) != IND_OK && strstr(ind_graph_error(g), words), what, ind_graph_error(g));
+    ind_graph_destroy(g);
+}
+
+static void test_handles(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "g"), *other = ind_graph_create(c, "other");
+    ind_tensor x = ind_input(g, "x", "f32[4]"), y = ind_input(other, "y", "f32[4]");
+    ind_add(x, y);
+    expect_error(c, "another graph's tensor", g, "operand 1 is a tensor of another graph, \"other\"");
+    g = ind_graph_create(c, "g");
+    ind_add(ind_input(g, "x", "f32[4]"), IND_NO_TENSOR);
+    expect_error(c, "a missing operand", g, "add: other is not a tensor of this graph");
+    g = ind_graph_create(c, "g");
+    ind_neg((ind_tensor){g, 1234});
+    expect_error(c, "a wild id", g, "neg: operand 0 is not a tensor of this graph");
+    g = ind_graph_create(c, "g");
+    ind_exp(ind_scalar(g, 2));
+    expect_error(c, "a number alone", g, "self is a number; a tensor is needed");
+    g = ind_graph_create(c, "g");
+    ind_output(g, "y", ind_scalar(g, 2));
+    expect_error(c, "a number as output", g, "it is a number");
+    g = ind_graph_create(c, "g");
+    ind_input(g, "a b", "f32[4]");
+    expect_error(c, "a bad name", g, "\"a b\" is not a name");
+    g = ind_graph_create(c, "g");
+    ind_input(g, "a", "f32[4");
+    expect_error(c, "a bad type", g,
+                 "input a: \"f32[4\": column 6: expected \",\" or \"]\", found the end of the text");
+    g = ind_graph_create(c, "g");
+    ind_size(g, "B in 1, 2]");
+    expect_error(c, "a bad size", g, "size: \"B in 1, 2]\": column 6: expected \"[\", found \"1\"");
+    g = ind_graph_create(c, "g");
+    ind_expr none = {c, 0};
+    ind_view(ind_input(g, "a", "f32[4]"), &none, 1);
+    expect_error(c, "an invalid size", g, "element 0 of size is not a valid expression");
+    g = ind_graph_create(c, "g");
+    ind_module *m;
+    check(ind_compile(g, NULL, &m) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "graph g has no output"),
+          "no output", ind_error(c));
+    ind_graph_destroy(g);
+    ind_graph_destroy(other);
+}
+
+static void test_names(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "my graph!");
+    ind_tensor x = ind_input(g, "x", "f32[4]");
+    ind_tensor a = ind_named(ind_exp(x), "act"), b = ind_named(ind_log(x), "act");
+    ind_tensor s = ind_add(ind_add(a, b), ind_scalar_int(g, 3));
+    ind_named(ind_neg(s), "no no");
+    ind_output(g, "y", s);
+    ind_output(g, "same", s);
+    const char *want = "graph my_graph_ {\n  input x : f32[4]\n  act : f32[4] = exp(x)\n  act_1 : f32[4] = log(x)\n"
+                       "  add : f32[4] = add(act, act_1)\n  y : f32[4] = add(add, 3)\n  no_no : f32[4] = neg(y)\n  "
+                       "output y, same = y\n}\n";
+    check(!strcmp(ind_graph_text(g), want), "names", ind_graph_text(g));
+    check(ind_output(g, "y", x) == IND_INVALID_ARGUMENT, "an output twice", ind_graph_error(g));
+    ind_graph_destroy(g);
+}
+
+static void test_nulls(ind_context *c) {
+    ind_tensor n = IND_NO_TENSOR, i;
+    ind_expr e = {NULL, 0};
+    int64_t v;
+    ind_module *m;
+    ind_graph_destroy(NULL);
+    ind_here(NULL, NULL, 0);
+    ind_module_destroy(NULL);
+    bool ok =
+        !ind_graph_create(NULL, "g") && ind_graph_status(NULL) && ind_graph_error(NULL) && !ind_graph_context(NULL);
+    ok = ok && !ind_size(NULL, "B in [1, 2]").id && !ind_input(NULL, "x", "f32[1]").id && ind_output(NULL, "x", n);
+    ok = ok && !ind_graph_parse(NULL, "", "") && !ind_graph_parse(c, NULL, NULL) && !ind_graph_text(NULL);
+    ok = ok && ind_tensor_rank(n) == 0 && ind_tensor_dtype(n) == IND_DTYPE_NONE && !ind_tensor_size(n, 0).id;
+    ok = ok && !ind_add(n, n).id && !ind_where(n, n, n).id && !ind_sum(n, NULL, 0, false, IND_F32).id &&
+         !ind_named(n, NULL).id;
+    ok = ok && !ind_cat(NULL, 3, 0).id && !ind_view_text(n, NULL).id && !ind_max(n, 0, false, &i).id && !i.id &&
+         !ind_softmax(n, 0).id;
+    ok = ok && !ind_layer_norm(n, 1, n, n, 0).id && !ind_pointwise(NULL, NULL).id && !ind_scalar(NULL, 1).id;
+    ok = ok && !ind_full(NULL, NULL, 0, 0, IND_F32).id && !ind_arange(NULL, e, e, e, IND_I64).id &&
+         !ind_slice(n, 0, e, e, e).id;
+    ok = ok && ind_compile(NULL, NULL, &m) == IND_INVALID_ARGUMENT && !m && !ind_module_text(NULL, IND_STAGE_CUDA);
+    ok = ok && !ind_module_json(NULL, IND_STAGE_PLAN) && ind_formula_eval(NULL, e, NULL, &v) &&
+         ind_formula_solve(NULL, e, "", "", 1) == -1;
+    check(ok, "NULL everywhere gives a status", NULL);
+    ind_graph *g = ind_graph_create(c, NULL);
+    ok = !ind_input(g, NULL, NULL).id && ind_graph_status(g);
+    check(ok, "NULL name and type", ind_graph_error(g));
+    ind_graph_destroy(g);
+    g = ind_graph_create(c, NULL);
+    check(!ind_pointwise(g, NULL).id && ind_graph_status(g), "NULL desc", ind_graph_error(g));
+    check(ind_compile(g, NULL, NULL) == IND_INVALID_ARGUMENT, "NULL module", ind_error(c));
+    ind_graph_destroy(g);
+}
+
+/* ---- ops of the user */
+
+typedef struct loads {
+    ind_tensor x;
+    int rank;
+    bool fail;
+} loads;
+
+static ind_value twice(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const loads *l = user;
+    (void)rank;
+    if (l->fail) return (ind_value){0};
+    ind_value v = ind_op_load(o, l->x, index, l->rank);
+    return ind_op_add(o, v, v);
+}
+
+static void test_custom(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "g"), *other = ind_graph_create(c, "other");
+    ind_size(g, "B in [1, 9]");
+    loads l = {ind_input(g, "x", "f16[B, 4]"), 2, false};
+    ind_loop_desc d = {.name = "twice it", .like = l.x, .fn = twice, .user = &l};
+    ind_tensor y = ind_pointwise(g, &d);
+    check(y.id && ind_tensor_dtype(y) == IND_F16 && ind_tensor_rank(y) == 2, "a custom op", ind_graph_error(g));
+    d.dtype = IND_I32;
+    ind_tensor z = ind_pointwise(g, &d);
+    check(z.id && ind_tensor_dtype(z) == IND_I32, "a custom op of another type", ind_graph_error(g));
+    check(!ind__graph_verify(g), "verifies", ind_error(c));
+    check(strstr(ind_graph_text(g), "twice_it : f16[B, 4] = custom([x], dtype=f16)   # twice_it\n") != NULL, "prints",
+          ind_graph_text(g));
+    l.rank = 1;
+    ind_pointwise(g, &d);
+    expect_error(c, "wrong rank", g, "twice_it: loads x with 1 indices; it has 2 dimensions");
+    g = ind_graph_create(c, "g");
+    l = (loads){ind_input(other, "x", "f32[4]"), 1, false};
+    d = (ind_loop_desc){.name = "t", .like = ind_input(g, "y", "f32[4]"), .fn = twice, .user = &l};
+    ind_pointwise(g, &d);
+    expect_error(c, "another graph's tensor", g, "t: loads a tensor that is not of this graph");
+    g = ind_graph_create(c, "g");
+    l.fail = true;
+    d.like = ind_input(g, "y", "f32[4]");
+    ind_pointwise(g, &d);
+    expect_error(c, "no value", g, "t: the function failed");
+    ind_graph_destroy(other);
+}
+
+/* ---- formulas and stages */
+
+static void test_compile(ind_context *c) {
+    static const char text[] =
+        "graph f {\n  size B in [2, 64] multiple_of 2\n  size S in [1, 100]\n  input x : f32[B, S, 8]\n"
+        "  a = sum(x, -1, true)\n  n = div(x, a)\n  m = sum(n, 1)\n  output m, n\n}\n";
+    ind_graph *g = ind_graph_parse(c, text, "f");
+    ind_module *m = NULL;
+    ind_compile_desc d = {.emit_only = true};
+    if (!check(g && !ind_compile(g, &d, &m), "compiles", ind_error(c))) return;
+    ind_graph_destroy(g);
+    for (int s = 0; s <= IND_STAGE_CUDA; s++) {
+        const char *t = ind_module_text(m, (ind_stage)s), *j = ind_module_json(m, (ind_stage)s);
+        check(t && *t && t == ind_module_text(m, (ind_stage)s), "a stage as text", ind_error(c));
+        check(j && *j == '{', "a stage as JSON", ind_error(c));
+    }
+    check(!ind_module_text(m, (ind_stage)99), "no such stage", NULL);
+    ind_formula f = ind_expr_mul(ind_int(c, 32), ind_expr_mul(m->desc.sizes[0], m->desc.sizes[1]));
+    int64_t v = 0;
+    check(!ind_formula_eval(m, f, "B=4, S=10", &v) && v == 1280, "eval", ind_error(c));
+    check(ind_formula_eval(m, f, "B=4", &v) != IND_OK, "eval without S", NULL);
+    check(ind_formula_solve(m, f, "B", "S=10", 1280) == 4, "solve", NULL);
+    check(ind_formula_solve(m, f, "B", "S=10", 1599) == 4, "solve keeps multiple_of", NULL);
+    check(ind_formula_solve(m, f, "B", "S=10", 1 << 30) == 64, "solve stays in range", NULL);
+    check(ind_formula_solve(m, f, "B", "S=10", 3) == -1, "solve finds none", NULL);
+    check(ind_formula_solve(m, f, "Q", "S=10", 3) == -1, "solve for an unknown size", ind_error(c));
+    ind_module_destroy(m);
+}
+
+/* ---- allocations that fail */
+
+typedef struct counter {
+    long live, calls, fail_at;
+} counter;
+
+static void *counted_alloc(size_t bytes, void *user) {
+    counter *n = user;
+    if (++n->calls == n->fail_at) return NULL;
+    void *p = malloc(bytes);
+    if (p) n->live++;
+    return p;
+}
+
+static void counted_free(void *p, void *user) {
+    if (p) ((counter *)user)->live--;
+    free(p);
+}
+
+/* Returns whether all went well. */
+static bool build_all(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "g");
+    ind_size(g, "B in [1, 9]");
+    ind_tensor x = ind_input(g, "x", "f32[B, 16]");
+    loads l = {x, 2, false};
+    ind_tensor y = ind_pointwise(g, &(ind_loop_desc){.name = "twice", .like = x, .fn = twice, .user = &l});
+    ind_output(g, "y", ind_softmax(ind_add(y, ind_scalar(g, 1)), -1));
+    ind_module *m = NULL;
+    ind_compile_desc d = {.emit_only = true};
+    ind_graph *h = ind_graph_parse(c, canonical, "canonical");
+    bool ok = g && !ind_graph_status(g) && h && ind_graph_text(h) && !ind_compile(g, &d, &m);
+    for (int s = 0; s <= IND_STAGE_CUDA; s++)
+        ok = ok && ind_module_text(m, (ind_stage)s) && ind_module_json(m, (ind_stage)s);
+    return ok;
+}
+
+static void test_allocations(void) {
+    long fail_at = 1;
+    for (bool done = false; !done && fail_at < 100000; fail_at++) {
+        counter n = {.fail_at = fail_at};
+        ind_context_desc desc = {.allocator = {counted_alloc, counted_free, &n}, .num_threads = 1};
+        ind_context *c = NULL;
+        ind_status status = ind_context_create(&desc, &c);
+        bool ok = !status && build_all(c);
+        done = ok && n.calls < fail_at;
+        char what[96];
+        snprintf(what, sizeof what, "allocation %ld of %ld fails", fail_at, n.calls);
+        if (!ok) check(status || (ind_error_status(c) && *ind_error(c)), what, "no status");
+        ind_context_destroy(c);
+        check(n.live == 0, what, "a leak");
+    }
+    printf("%ld allocations made to fail\n", fail_at - 2);
+}
+
+int main(void) {
+    ind_context *c;
+    if (ind_context_create(NULL, &c)) return 1;
+    test_shapes(c);
+    test_bad_texts(c);
+    test_garbage(c);
+    test_round_trip(c);
+    test_fixpoint(c);
+    test_messages(c);
+    test_handles(c);
+    test_names(c);
+    test_nulls(c);
+    test_custom(c);
+    test_compile(c);
+    ind_context_destroy(c);
+    test_allocations();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
