@@ -11,8 +11,11 @@
 
    Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
 
-   Contents: >>config >>library >>device >>memory >>pack >>module >>run >>graph >>profile >>internal
-   implementation: >>platform >>symbols >>check >>nvrtc >>pack >>pool >>host-device >>cuda-device >>launch >>capture
+   What it does not do: no compile after ind__module_create, no copy between devices, no device but the context's one.
+
+   Contents: >>library >>memory >>module >>run >>graph >>profile >>pack >>internal
+   implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
+   >>host-device >>cuda-device >>capture >>profile
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
@@ -40,7 +43,8 @@ typedef enum ind_memory {
 
 /* ------------------------------------------------------------------------------------------------ >>module */
 
-/* A compiled graph: immutable, may be used by several threads at once (each with its own instance). */
+/* A compiled graph: immutable, may be used by several threads at once (each with its own instance, or ind_run, which
+   makes one; the context's allocator must then be safe for threads). */
 typedef struct ind_module ind_module;
 
 /* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. */

@@ -154,7 +154,7 @@ static int one(long *graphs) {
     size_t n = strlen(from);
     if (n > MAX_BYTES) n = MAX_BYTES;
     memcpy(text, from, n);
-    for (uint32_t k = 1 + rnd(4); k; k--) n = damages[rnd(sizeof damages / sizeof *damages)](text, n);
+    for (uint32_t k = 1 + rnd(2) * rnd(4); k; k--) n = damages[rnd(sizeof damages / sizeof *damages)](text, n);
     text[n] = 0;
     char *exact = malloc(strlen(text) + 1); /* so that reading past the end is seen */
     if (!exact) return 1;

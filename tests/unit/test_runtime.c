@@ -936,6 +936,9 @@ static void test_cuda(void) {
     test_layer_norm(c, IND_DEVICE_CUDA, 3, 384);
     test_reductions(c, IND_DEVICE_CUDA, 3, 70, false);
     test_reductions(c, IND_DEVICE_CUDA, 70, 5, true);
+    test_matmul(c, IND_DEVICE_CUDA, IND_F32, 2, 33, 40, 50, false);
+    test_matmul(c, IND_DEVICE_CUDA, IND_BF16, 2, 33, 40, 50, false);
+    test_matmul(c, IND_DEVICE_CUDA, IND_F64, 2, 9, 10, 30, true);
     test_gather(c, IND_DEVICE_CUDA, true);
     test_gather(c, IND_DEVICE_CUDA, false);
     test_cuda_instance(c);

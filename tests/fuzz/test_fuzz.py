@@ -1,0 +1,77 @@
+"""Random programs and damaged texts. Short here; longer by hand:
+
+    IND_FUZZ_SECONDS=600 IND_FUZZ_SEED=7 IND_FUZZ_GRAPHS=20000 build/python -m pytest tests/fuzz
+"""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+from generate import graphs
+
+from conftest import BUILD, make
+
+SECONDS = int(os.environ.get("IND_FUZZ_SECONDS", "20"))
+SEED = int(os.environ.get("IND_FUZZ_SEED", "1"))
+HOST_GRAPHS = int(os.environ.get("IND_FUZZ_GRAPHS", "600"))
+# Compiling a kernel for the emulation takes most of a second, for a GPU some 50 ms.
+EMULATED_GRAPHS = max(HOST_GRAPHS // 60, 10)
+GPU_GRAPHS = max(HOST_GRAPHS // 15, 40)
+
+
+def write_graphs(folder, seed, count, most_ops):
+    path = folder / "graphs.txt"
+    path.write_text("---\n".join(graphs(seed, count, most_ops)), encoding="utf-8")
+    return path
+
+
+def run(command, folder, env=None, timeout=280):
+    done = subprocess.run(
+        list(map(str, command)),
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=timeout + SECONDS,
+    )
+    if done.returncode:
+        last = folder / "fuzz_text.last"
+        text = f"\nthe text:\n{last.read_bytes().decode(errors='replace')}" if last.exists() else ""
+        pytest.fail("\n".join(done.stdout.splitlines()[:120]) + text, pytrace=False)
+    return done.stdout
+
+
+def checker():
+    return make(pathlib.Path("build/tests/fuzz/check_graphs"))
+
+
+@pytest.mark.parametrize("most_ops", [4, 14, 40])
+def test_random_graphs_on_the_host(tmp_path, device, most_ops):
+    """Fused, unfused, without passes, all stored: one result."""
+    if device != "host":
+        pytest.skip("runs with make test")
+    count = HOST_GRAPHS // 3
+    assert f"{count} graphs agree" in run([checker(), write_graphs(tmp_path, 1000 * SEED + most_ops, count, most_ops)], tmp_path)
+
+
+def test_random_graphs_on_a_device(tmp_path, device):
+    """Host and GPU agree: the real one with IND_TEST_DEVICE=cuda, else the emulation, under the sanitizers."""
+    env, count = {}, GPU_GRAPHS
+    if device != "cuda":
+        env = {"IND_CUDA_LIBRARY": BUILD / "emulated/libcuda.so", "IND_NVRTC_LIBRARY": BUILD / "emulated/libnvrtc.so"}
+        for library in env.values():
+            make(library.relative_to(BUILD.parent))
+        env, count = {name: str(path) for name, path in env.items()}, EMULATED_GRAPHS
+    graphs_file = write_graphs(tmp_path, 100000 * SEED, count, 10)
+    assert f"{count} graphs agree" in run([checker(), graphs_file, "--cuda"], tmp_path, env)
+
+
+def test_damaged_texts(tmp_path, device):
+    if device != "host":
+        pytest.skip("runs with make test")
+    program = make(pathlib.Path("build/tests/fuzz/fuzz_text"))
+    texts = write_graphs(tmp_path, SEED, 300, 14)
+    assert "of them graphs" in run([program, SECONDS, SEED, texts], tmp_path)
