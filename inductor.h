@@ -446,7 +446,7 @@ typedef enum ind__attr_kind {
 #define X(name, text, description) IND__ATTR_##name,
     IND__ATTR_KINDS(X)
 #undef X
-    IND__NUM_ATTR_KINDS
+        IND__NUM_ATTR_KINDS
 } ind__attr_kind;
 
 typedef struct ind__attr {
@@ -3596,7 +3596,7 @@ ind_status ind__graph_verify(const ind_graph *g) {
    Rounds repeat until none changes anything, at most IND__MAX_ROUNDS. */
 #define IND__MAX_ROUNDS 8
 
-typedef struct rewrite {
+typedef struct graph__rewrite {
     const ind_graph *from;
     ind_graph *to;
     uint32_t enabled; /* bit per ind_pass */
@@ -3605,17 +3605,17 @@ typedef struct rewrite {
     uint32_t *seen;   /* CSE: open addressing, nodes of `to` by hash */
     uint32_t seen_size;
     bool changed;
-} rewrite;
+} graph__rewrite;
 
 /* Gets a node whose operands are tensors of r->to but whose results are still those of r->from. Returns the tensor of
    r->to that stands for its first result (the others follow), 0: the node stays. */
-typedef uint32_t (*pass_fn)(rewrite *r, const ind__node *n);
+typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
-static const ind__node *producer_of(const ind_graph *g, uint32_t tensor) {
+static const ind__node *graph__producer_of(const ind_graph *g, uint32_t tensor) {
     return &g->node[g->tensor[tensor].node];
 }
 
-static bool same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
+static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
     bool same = a->rank == b->rank;
     for (int d = 0; same && d < a->rank; d++) same = ind_expr_same(a->size[d], b->size[d]);
     return same;
@@ -3624,13 +3624,13 @@ static bool same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
 /* ---- numbers with the semantics of their dtype ---- */
 
 /* i for integers and bool, f for floats; always a value that the dtype can hold. */
-typedef struct typed_number {
+typedef struct graph__typed_number {
     ind_dtype dtype;
     int64_t i;
     double f;
-} typed_number;
+} graph__typed_number;
 
-static int64_t wrap_to_dtype(ind_dtype dtype, int64_t v) {
+static int64_t graph__wrap_to_dtype(ind_dtype dtype, int64_t v) {
     switch (dtype) {
     case IND_BOOL: return v != 0;
     case IND_U8: return (uint8_t)v;
@@ -3641,7 +3641,7 @@ static int64_t wrap_to_dtype(ind_dtype dtype, int64_t v) {
     }
 }
 
-static double round_to_dtype(ind_dtype dtype, double v) {
+static double graph__round_to_dtype(ind_dtype dtype, double v) {
     switch (dtype) {
     case IND_F16: return (double)ind__f16_to_f32(ind__f32_to_f16((float)v));
     case IND_BF16: return (double)ind__bf16_to_f32(ind__f32_to_bf16((float)v));
@@ -3651,44 +3651,45 @@ static double round_to_dtype(ind_dtype dtype, double v) {
 }
 
 /* False where C leaves the conversion undefined: a float outside the integers, or NaN. */
-static bool typed_number_cast(typed_number x, ind_dtype to, typed_number *out) {
+static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph__typed_number *out) {
     bool from_float = ind_dtype_is_float(x.dtype);
-    typed_number y = {to, 0, 0};
+    graph__typed_number y = {to, 0, 0};
     if (ind_dtype_is_float(to)) {
-        y.f = round_to_dtype(to, from_float ? x.f : (double)x.i);
+        y.f = graph__round_to_dtype(to, from_float ? x.f : (double)x.i);
     } else if (to == IND_BOOL) {
         y.i = from_float ? x.f != 0 : x.i != 0;
     } else {
         if (from_float && !(x.f > -9.2e18 && x.f < 9.2e18)) return false;
-        y.i = wrap_to_dtype(to, from_float ? (int64_t)x.f : x.i);
+        y.i = graph__wrap_to_dtype(to, from_float ? (int64_t)x.f : x.i);
     }
     *out = y;
     return true;
 }
 
-static typed_number typed_number_of(const ind__attr *a) {
-    typed_number x = {a->is_int ? IND_I64 : IND_F64, a->is_int ? a->i : 0, a->is_int ? 0 : a->f};
+static graph__typed_number graph__typed_number_of(const ind__attr *a) {
+    graph__typed_number x = {a->is_int ? IND_I64 : IND_F64, a->is_int ? a->i : 0, a->is_int ? 0 : a->f};
     return x;
 }
 
 /* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
-static bool uniform_of(const ind_graph *g, uint32_t tensor, typed_number *out) {
-    const ind__node *n = producer_of(g, tensor);
+static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
+    const ind__node *n = graph__producer_of(g, tensor);
     if (n->op != IND_OP_SCALAR && n->op != IND_OP_FULL) return false;
-    if (n->op == IND_OP_FULL) return typed_number_cast(typed_number_of(&n->attr[1]), g->tensor[tensor].dtype, out);
-    *out = typed_number_of(&n->attr[0]);
+    if (n->op == IND_OP_FULL)
+        return graph__typed_number_cast(graph__typed_number_of(&n->attr[1]), g->tensor[tensor].dtype, out);
+    *out = graph__typed_number_of(&n->attr[0]);
     return true;
 }
 
-static bool uniform_is(const ind_graph *g, uint32_t tensor, int64_t value) {
-    typed_number x;
-    if (!uniform_of(g, tensor, &x)) return false;
+static bool graph__uniform_is(const ind_graph *g, uint32_t tensor, int64_t value) {
+    graph__typed_number x;
+    if (!graph__uniform_of(g, tensor, &x)) return false;
     return ind_dtype_is_float(x.dtype) ? x.f == (double)value : x.i == value;
 }
 
 /* ---- FOLD ---- */
 
-static bool fold_float(ind_graph_op op, double a, double b, double *out) {
+static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) {
     switch (op) {
     case IND_OP_ADD: *out = a + b; return true;
     case IND_OP_SUB: *out = a - b; return true;
@@ -3701,7 +3702,7 @@ static bool fold_float(ind_graph_op op, double a, double b, double *out) {
 }
 
 /* Through unsigned numbers: integers wrap around. */
-static bool fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
+static bool graph__fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case IND_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
     case IND_OP_SUB: *out = (int64_t)((uint64_t)a - (uint64_t)b); return true;
@@ -3713,19 +3714,21 @@ static bool fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
 }
 
 /* Both operands have dtype t. Computing in double and rounding once more is exact for f32 (53 >= 2 * 24 + 2 bits). */
-static bool fold_binary(ind_graph_op op, ind_dtype t, typed_number a, typed_number b, typed_number *out) {
+static bool graph__fold_binary(ind_graph_op op, ind_dtype t, graph__typed_number a, graph__typed_number b,
+                               graph__typed_number *out) {
     out->dtype = t;
     if (!ind_dtype_is_float(t)) {
-        if (!fold_int(op, a.i, b.i, &out->i)) return false;
-        out->i = wrap_to_dtype(t, out->i);
+        if (!graph__fold_int(op, a.i, b.i, &out->i)) return false;
+        out->i = graph__wrap_to_dtype(t, out->i);
         return true;
     }
-    if (!fold_float(op, a.f, b.f, &out->f)) return false;
-    out->f = round_to_dtype(t, out->f);
+    if (!graph__fold_float(op, a.f, b.f, &out->f)) return false;
+    out->f = graph__round_to_dtype(t, out->f);
     return true;
 }
 
-static bool fold_compare(ind_graph_op op, typed_number a, typed_number b, typed_number *out) {
+static bool graph__fold_compare(ind_graph_op op, graph__typed_number a, graph__typed_number b,
+                                graph__typed_number *out) {
     bool is_float = ind_dtype_is_float(a.dtype);
     bool less = is_float ? a.f < b.f : a.i < b.i;
     bool equal = is_float ? a.f == b.f : a.i == b.i;
@@ -3742,71 +3745,71 @@ static bool fold_compare(ind_graph_op op, typed_number a, typed_number b, typed_
     }
 }
 
-static bool fold_unary(ind_graph_op op, ind_dtype t, typed_number a, typed_number *out) {
+static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number a, graph__typed_number *out) {
     *out = a;
     switch (op) {
     case IND_OP_CAST: return true;
     case IND_OP_NEG:
         out->f = -a.f;
-        out->i = wrap_to_dtype(t, (int64_t)(0 - (uint64_t)a.i));
+        out->i = graph__wrap_to_dtype(t, (int64_t)(0 - (uint64_t)a.i));
         return true;
     case IND_OP_RELU:
         out->f = a.f < 0 ? 0 : a.f;
         out->i = a.i < 0 ? 0 : a.i;
         return true;
-    case IND_OP_SQRT: out->f = round_to_dtype(t, sqrt(a.f)); return true;
-    case IND_OP_RECIPROCAL: out->f = round_to_dtype(t, 1 / a.f); return true;
+    case IND_OP_SQRT: out->f = graph__round_to_dtype(t, sqrt(a.f)); return true;
+    case IND_OP_RECIPROCAL: out->f = graph__round_to_dtype(t, 1 / a.f); return true;
     default: return false;
     }
 }
 
 /* Only ops whose result every device rounds alike: exp and its kin are left to the device. */
-static bool fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, typed_number *out) {
-    typed_number x[3];
+static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
+    graph__typed_number x[3];
     if (n->num_operands == 0 || n->num_operands > 3) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
-        if (n->operand[k] == 0 || !uniform_of(g, n->operand[k], &x[k])) return false;
+        if (n->operand[k] == 0 || !graph__uniform_of(g, n->operand[k], &x[k])) return false;
     }
-    if (ind__op_has(n->op, 'V')) return typed_number_cast(x[0], result, out);
-    if (n->op == IND_OP_WHERE) return typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
+    if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
+    if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
     if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CAT) return false;
     ind_dtype t =
         ind_dtype_compute(ind__op_has(n->op, 'B') ? ind__result_type(g, n->operand, n->num_operands) : result);
     if (n->op == IND_OP_CAST) t = result;
     if (t == IND_BOOL && n->op != IND_OP_CAST) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
-        if (!typed_number_cast(x[k], t, &x[k])) return false;
+        if (!graph__typed_number_cast(x[k], t, &x[k])) return false;
     }
-    typed_number v = {t, 0, 0}, alpha;
-    if (n->num_operands == 1) return fold_unary(n->op, t, x[0], &v) && typed_number_cast(v, result, out);
-    if (ind__op_has(n->op, 'B')) return fold_compare(n->op, x[0], x[1], out);
+    graph__typed_number v = {t, 0, 0}, alpha;
+    if (n->num_operands == 1) return graph__fold_unary(n->op, t, x[0], &v) && graph__typed_number_cast(v, result, out);
+    if (ind__op_has(n->op, 'B')) return graph__fold_compare(n->op, x[0], x[1], out);
     if (n->op == IND_OP_ADD || n->op == IND_OP_SUB) {
-        if (!typed_number_cast(typed_number_of(&n->attr[0]), t, &alpha)) return false;
-        fold_binary(IND_OP_MUL, t, x[1], alpha, &x[1]);
+        if (!graph__typed_number_cast(graph__typed_number_of(&n->attr[0]), t, &alpha)) return false;
+        graph__fold_binary(IND_OP_MUL, t, x[1], alpha, &x[1]);
     }
-    return fold_binary(n->op, t, x[0], x[1], &v) && typed_number_cast(v, result, out);
+    return graph__fold_binary(n->op, t, x[0], x[1], &v) && graph__typed_number_cast(v, result, out);
 }
 
-static uint32_t rewrite_add(rewrite *r, const ind__node *n);
+static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n);
 
 /* Arithmetic and views of uniform tensors become one full(). (TorchInductor's constant_fold_uniform_value.) */
-static uint32_t pass_fold(rewrite *r, const ind__node *n) {
+static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *result = &r->from->tensor[n->result];
-    typed_number v;
-    if (n->num_results != 1 || !fold_value(r->to, n, result->dtype, &v)) return 0;
+    graph__typed_number v;
+    if (n->num_results != 1 || !graph__fold_value(r->to, n, result->dtype, &v)) return 0;
     ind__attr attr[3] = {{.kind = IND__ATTR_SIZES, .list = result->size, .count = result->rank},
                          {.kind = IND__ATTR_SCALAR, .is_int = !ind_dtype_is_float(v.dtype), .i = v.i, .f = v.f},
                          {.kind = IND__ATTR_DTYPE, .i = result->dtype}};
     ind__node full = {.op = IND_OP_FULL, .attr = attr, .num_attrs = 3, .result = n->result, .num_results = 1};
     full.file = n->file;
     full.line = n->line;
-    return rewrite_add(r, &full);
+    return graph__rewrite_add(r, &full);
 }
 
 /* ---- NOOP ---- */
 
 /* A cast to `wide` and back loses nothing. */
-static bool lossless(ind_dtype narrow, ind_dtype wide) {
+static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
         return wide == IND_F64 ? ind_dtype_bytes(narrow) <= 4 : wide == IND_F32 && ind_dtype_bytes(narrow) <= 2;
@@ -3815,7 +3818,7 @@ static bool lossless(ind_dtype narrow, ind_dtype wide) {
 }
 
 /* Where dimension d of the result of a permute or transpose comes from. */
-static int permuted_dim(const ind__node *n, int rank, int d) {
+static int graph__permuted_dim(const ind__node *n, int rank, int d) {
     int64_t v[2] = {0, 0};
     if (n->op == IND_OP_PERMUTE) {
         (void)ind_expr_is_int(n->attr[0].list[d], &v[0]);
@@ -3825,72 +3828,74 @@ static int permuted_dim(const ind__node *n, int rank, int d) {
     return (int)(d == v[0] ? v[1] : d == v[1] ? v[0] : d);
 }
 
-static bool is_permute_op(const ind__node *n) {
+static bool graph__is_permute_op(const ind__node *n) {
     return n->op == IND_OP_PERMUTE || n->op == IND_OP_TRANSPOSE;
 }
 
 /* x, if n or n over another permutation puts every dimension back where it was. */
-static uint32_t unpermuted(const rewrite *r, const ind__node *n) {
-    const ind__node *inner = producer_of(r->to, n->operand[0]);
+static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
+    const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
     int rank = r->from->tensor[n->result].rank;
-    bool alone = true, pair = is_permute_op(inner);
+    bool alone = true, pair = graph__is_permute_op(inner);
     for (int d = 0; d < rank; d++) {
-        int from = permuted_dim(n, rank, d);
+        int from = graph__permuted_dim(n, rank, d);
         alone = alone && from == d;
-        pair = pair && permuted_dim(inner, rank, from) == d;
+        pair = pair && graph__permuted_dim(inner, rank, from) == d;
     }
     return alone ? n->operand[0] : pair ? inner->operand[0] : 0;
 }
 
 /* Reshapes in a row depend on the first input and the last shape alone: the earliest input that already has it. */
-static uint32_t unreshaped(const rewrite *r, const ind__node *n) {
+static uint32_t graph__unreshaped(const graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *result = &r->from->tensor[n->result];
     uint32_t x = n->operand[0];
     for (int depth = 0; depth < IND_MAX_RANK; depth++) {
-        if (same_shape(&r->to->tensor[x], result)) return x;
-        const ind__node *inner = producer_of(r->to, x);
+        if (graph__same_shape(&r->to->tensor[x], result)) return x;
+        const ind__node *inner = graph__producer_of(r->to, x);
         if (inner->op != IND_OP_VIEW && inner->op != IND_OP_UNSQUEEZE && inner->op != IND_OP_SQUEEZE) return 0;
         x = inner->operand[0];
     }
     return 0;
 }
 
-static uint32_t same_as_inner(const rewrite *r, const ind__node *n) {
-    const ind__node *inner = producer_of(r->to, n->operand[0]);
+static uint32_t graph__same_as_inner(const graph__rewrite *r, const ind__node *n) {
+    const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
     if (n->op == IND_OP_NEG) return inner->op == IND_OP_NEG ? inner->operand[0] : 0;
     if (n->op == IND_OP_RELU) return inner->op == IND_OP_RELU ? n->operand[0] : 0;
     if (inner->op != IND_OP_CAST) return n->operand[0];
     uint32_t x = inner->operand[0];
-    bool back = lossless(r->to->tensor[x].dtype, r->to->tensor[n->operand[0]].dtype);
+    bool back = graph__lossless(r->to->tensor[x].dtype, r->to->tensor[n->operand[0]].dtype);
     return back && r->to->tensor[x].dtype == (ind_dtype)n->attr[0].i ? x : n->operand[0];
 }
 
 /* The operand that n may be replaced by, if its dtype and shape are the result's; 0: none. */
-static uint32_t noop_candidate(const rewrite *r, const ind__node *n) {
+static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *n) {
     const ind_graph *g = r->to;
     uint32_t a = n->num_operands > 0 ? n->operand[0] : 0, b = n->num_operands > 1 ? n->operand[1] : 0;
-    typed_number condition;
+    graph__typed_number condition;
     switch (n->op) {
     case IND_OP_ADD:
-        return uniform_is(g, b, 0) ? a : uniform_is(g, a, 0) && n->attr[0].is_int && n->attr[0].i == 1 ? b : 0;
-    case IND_OP_SUB: return uniform_is(g, b, 0) ? a : 0;
-    case IND_OP_MUL: return uniform_is(g, b, 1) ? a : uniform_is(g, a, 1) ? b : 0;
+        return graph__uniform_is(g, b, 0)                                             ? a
+               : graph__uniform_is(g, a, 0) && n->attr[0].is_int && n->attr[0].i == 1 ? b
+                                                                                      : 0;
+    case IND_OP_SUB: return graph__uniform_is(g, b, 0) ? a : 0;
+    case IND_OP_MUL: return graph__uniform_is(g, b, 1) ? a : graph__uniform_is(g, a, 1) ? b : 0;
     case IND_OP_DIV:
-    case IND_OP_POW: return uniform_is(g, b, 1) ? a : 0;
+    case IND_OP_POW: return graph__uniform_is(g, b, 1) ? a : 0;
     case IND_OP_MAXIMUM:
     case IND_OP_MINIMUM: return a == b ? a : 0;
     case IND_OP_WHERE:
         if (b == n->operand[2]) return b;
-        if (!uniform_of(g, a, &condition)) return 0;
+        if (!graph__uniform_of(g, a, &condition)) return 0;
         return condition.i != 0 || condition.f != 0 ? b : n->operand[2];
     case IND_OP_NEG:
     case IND_OP_RELU:
-    case IND_OP_CAST: return same_as_inner(r, n);
+    case IND_OP_CAST: return graph__same_as_inner(r, n);
     case IND_OP_PERMUTE:
-    case IND_OP_TRANSPOSE: return unpermuted(r, n);
+    case IND_OP_TRANSPOSE: return graph__unpermuted(r, n);
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
-    case IND_OP_SQUEEZE: return unreshaped(r, n);
+    case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
     case IND_OP_SLICE: /* the same size can only be the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
@@ -3900,16 +3905,16 @@ static uint32_t noop_candidate(const rewrite *r, const ind__node *n) {
 
 /* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, casts and
    views that change nothing. A Python number never stands for a tensor: it would promote differently. */
-static uint32_t pass_noop(rewrite *r, const ind__node *n) {
-    uint32_t x = noop_candidate(r, n);
+static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
+    uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;
     const ind__tensor_info *have = &r->to->tensor[x], *want = &r->from->tensor[n->result];
-    return !have->weak && have->dtype == want->dtype && same_shape(have, want) ? x : 0;
+    return !have->weak && have->dtype == want->dtype && graph__same_shape(have, want) ? x : 0;
 }
 
 /* ---- CSE ---- */
 
-static uint64_t attr_hash(const ind__attr *a, uint64_t h) {
+static uint64_t graph__attr_hash(const ind__attr *a, uint64_t h) {
     struct {
         int64_t kind, is_int, i, count, e;
         double f;
@@ -3920,7 +3925,7 @@ static uint64_t attr_hash(const ind__attr *a, uint64_t h) {
     return h;
 }
 
-static bool attr_equal(const ind__attr *a, const ind__attr *b) {
+static bool graph__attr_equal(const ind__attr *a, const ind__attr *b) {
     if (a->kind != b->kind || a->is_int != b->is_int || a->i != b->i || a->count != b->count || a->e.id != b->e.id)
         return false;
     if (memcmp(&a->f, &b->f, sizeof a->f) != 0 || (a->s == NULL) != (b->s == NULL)) return false;
@@ -3931,50 +3936,50 @@ static bool attr_equal(const ind__attr *a, const ind__attr *b) {
     return true;
 }
 
-static uint64_t node_hash(const ind__node *n) {
+static uint64_t graph__node_hash(const ind__node *n) {
     uint64_t h = ind__hash(n->operand, n->num_operands * sizeof *n->operand, (uint64_t)n->op);
-    for (uint32_t k = 0; k < n->num_attrs; k++) h = attr_hash(&n->attr[k], h);
+    for (uint32_t k = 0; k < n->num_attrs; k++) h = graph__attr_hash(&n->attr[k], h);
     return h;
 }
 
-static bool node_equal(const ind__node *a, const ind__node *b) {
+static bool graph__node_equal(const ind__node *a, const ind__node *b) {
     if (a->op != b->op || a->num_operands != b->num_operands || a->num_attrs != b->num_attrs) return false;
     if (a->num_operands && memcmp(a->operand, b->operand, a->num_operands * sizeof *a->operand) != 0) return false;
     for (uint32_t k = 0; k < a->num_attrs; k++) {
-        if (!attr_equal(&a->attr[k], &b->attr[k])) return false;
+        if (!graph__attr_equal(&a->attr[k], &b->attr[k])) return false;
     }
     return true;
 }
 
-static bool mergeable(ind_graph_op op) {
+static bool graph__mergeable(ind_graph_op op) {
     return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
-static uint32_t *seen_slot(rewrite *r, const ind__node *n) {
-    uint32_t at = (uint32_t)node_hash(n) & (r->seen_size - 1);
-    while (r->seen[at] && !node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
+static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
+    uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
+    while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
     return &r->seen[at];
 }
 
 /* Same op, same operands, same attributes: one result. */
-static uint32_t pass_cse(rewrite *r, const ind__node *n) {
-    if (!mergeable(n->op)) return 0;
-    uint32_t node = *seen_slot(r, n);
+static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
+    if (!graph__mergeable(n->op)) return 0;
+    uint32_t node = *graph__seen_slot(r, n);
     return node ? r->to->node[node].result : 0;
 }
 
 /* ---- rounds ---- */
 
-static const pass_fn pass_table[IND_NUM_PASSES] = {
+static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_DCE] = NULL, /* chooses the nodes: mark_live_nodes */
-    [IND_PASS_FOLD] = pass_fold,
-    [IND_PASS_NOOP] = pass_noop,
-    [IND_PASS_CSE] = pass_cse,
+    [IND_PASS_FOLD] = graph__pass_fold,
+    [IND_PASS_NOOP] = graph__pass_noop,
+    [IND_PASS_CSE] = graph__pass_cse,
 };
 
 /* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
-static void mark_live_nodes(rewrite *r) {
+static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
     for (uint32_t i = 0; i < g->num_outputs; i++) r->live[g->tensor[g->output[i].tensor].node] = true;
@@ -3988,7 +3993,7 @@ static void mark_live_nodes(rewrite *r) {
     }
 }
 
-static ind_body *body_clone(ind_context *c, const ind_body *b) {
+static ind_body *graph__body_clone(ind_context *c, const ind_body *b) {
     ind_body *copy = ind__alloc(c, sizeof *copy);
     if (!copy) return NULL;
     *copy = *b;
@@ -4004,10 +4009,10 @@ static ind_body *body_clone(ind_context *c, const ind_body *b) {
 }
 
 /* Adds n to r->to under the names and the position it has in r->from. Returns its first result, 0 on failure. */
-static uint32_t rewrite_add(rewrite *r, const ind__node *n) {
+static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     ind_tensor made;
     ind_body *body = NULL;
-    if (n->body && !(body = body_clone(r->to->context, n->body))) return 0;
+    if (n->body && !(body = graph__body_clone(r->to->context, n->body))) return 0;
     ind_here(r->to, n->file, n->line);
     const ind__tensor_info *x = &r->from->tensor[n->result];
     if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST) {
@@ -4018,30 +4023,30 @@ static uint32_t rewrite_add(rewrite *r, const ind__node *n) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
         }
     }
-    if (made.id && mergeable(n->op)) {
+    if (made.id && graph__mergeable(n->op)) {
         uint32_t node = r->to->tensor[made.id].node;
-        *seen_slot(r, &r->to->node[node]) = node;
+        *graph__seen_slot(r, &r->to->node[node]) = node;
     }
     return made.id;
 }
 
-static uint32_t rewrite_node(rewrite *r, const ind__node *n) {
+static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
     for (int p = 0; p < IND_NUM_PASSES; p++) {
-        uint32_t x = pass_table[p] && (r->enabled >> p & 1) ? pass_table[p](r, n) : 0;
+        uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
         if (x) {
             r->changed = true;
             return x;
         }
     }
-    return rewrite_add(r, n);
+    return graph__rewrite_add(r, n);
 }
 
-static ind_status rewrite_status(const rewrite *r) {
+static ind_status graph__rewrite_status(const graph__rewrite *r) {
     ind_status status = ind_graph_status(r->to);
     return status ? status : ind__failed(r->to->context);
 }
 
-static ind_status copy_nodes(rewrite *r, uint32_t *operands) {
+static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
     for (uint32_t i = 0; i < g->num_sizes; i++) {
         ind_status status = ind__graph_declare(r->to, g->size_symbol[i]);
@@ -4052,8 +4057,8 @@ static ind_status copy_nodes(rewrite *r, uint32_t *operands) {
         if (!r->live[i]) continue;
         for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
         n.operand = operands;
-        uint32_t x = rewrite_node(r, &n);
-        if (!x) return rewrite_status(r);
+        uint32_t x = graph__rewrite_node(r, &n);
+        if (!x) return graph__rewrite_status(r);
         for (uint32_t k = 0; k < n.num_results; k++) r->map[n.result + k] = x + k;
     }
     for (uint32_t i = 0; i < g->num_outputs; i++) {
@@ -4064,9 +4069,9 @@ static ind_status copy_nodes(rewrite *r, uint32_t *operands) {
 }
 
 /* One round: *out is a rewritten copy of g. */
-static ind_status rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
+static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
     ind_context *c = g->context;
-    rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
+    graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
     uint32_t most = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) most = g->node[i].num_operands > most ? g->node[i].num_operands : most;
     while (r.seen_size < 2 * (uint64_t)g->num_nodes && r.seen_size < UINT32_MAX / 4) r.seen_size *= 2;
@@ -4077,8 +4082,8 @@ static ind_status rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph 
     r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
     ind_status status = r.to ? IND_OK : ind__failed(c);
     if (status == IND_OK) {
-        mark_live_nodes(&r);
-        status = copy_nodes(&r, operands);
+        graph__mark_live_nodes(&r);
+        status = graph__copy_nodes(&r, operands);
     }
     if (status) {
         ind_graph_destroy(r.to);
@@ -4097,9 +4102,9 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
     bool changed;
     ind_graph *next = NULL;
     *out = NULL;
-    ind_status status = rewrite_round(g, ~disabled_passes, out, &changed);
+    ind_status status = graph__rewrite_round(g, ~disabled_passes, out, &changed);
     for (int round = 1; status == IND_OK && changed && round < IND__MAX_ROUNDS; round++) {
-        status = rewrite_round(*out, ~disabled_passes, &next, &changed);
+        status = graph__rewrite_round(*out, ~disabled_passes, &next, &changed);
         ind_graph_destroy(*out);
         *out = next;
     }
@@ -4115,36 +4120,36 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
    bf16). Every operand is cast to the compute type of its op first, which is the whole of type promotion. An f16 or
    bf16 result that stays inside a kernel is not rounded in between (as in TorchInductor); an explicit cast rounds. */
 
-typedef struct lower_walk {
+typedef struct graph__lower_walk {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
     uint32_t *users;        /* by tensor: how often later ops read it */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
-} lower_walk;
+} graph__lower_walk;
 
-typedef struct lower_ctx lower_ctx;
-typedef ind_value (*lower_element_fn)(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l);
-typedef ind_status (*lower_fn)(lower_ctx *l, ind__box **results);
+typedef struct graph__lower_ctx graph__lower_ctx;
+typedef ind_value (*graph__lower_element_fn)(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l);
+typedef ind_status (*graph__lower_fn)(graph__lower_ctx *l, ind__box **results);
 
-typedef struct lowering_row {
-    lower_fn lower;
-    lower_element_fn element;
+typedef struct graph__lowering_row {
+    graph__lower_fn lower;
+    graph__lower_element_fn element;
     ind_loop_op op, bool_op;
-} lowering_row;
+} graph__lowering_row;
 
 /* The node being lowered: what its loop functions are given. */
-struct lower_ctx {
-    const lower_walk *w;
+struct graph__lower_ctx {
+    const graph__lower_walk *w;
     ind_context *context;
     const ind__node *node;
-    const lowering_row *row;
-    const ind__tensor_info *result; /* of the first result */
-    ind_dtype compute;              /* type the operands are cast to */
-    lower_element_fn element;       /* of the pointwise loop or the reduction being recorded */
-    ind__box *part[2];              /* results of an earlier loop of this node */
-    struct {                        /* dimensions of operand 0 of a reduction */
+    const graph__lowering_row *row;
+    const ind__tensor_info *result;  /* of the first result */
+    ind_dtype compute;               /* type the operands are cast to */
+    graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
+    ind__box *part[2];               /* results of an earlier loop of this node */
+    struct {                         /* dimensions of operand 0 of a reduction */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
@@ -4158,32 +4163,32 @@ struct lower_ctx {
     } product;
 };
 
-static const ind__tensor_info *lower_operand_info(const lower_ctx *l, uint32_t k) {
+static const ind__tensor_info *graph__lower_operand_info(const graph__lower_ctx *l, uint32_t k) {
     return &l->w->graph->tensor[l->node->operand[k]];
 }
 
-static bool lower_has_operand(const lower_ctx *l, uint32_t k) {
+static bool graph__lower_has_operand(const graph__lower_ctx *l, uint32_t k) {
     return k < l->node->num_operands && l->node->operand[k] != 0;
 }
 
-static ind__box *lower_operand_box(const lower_ctx *l, uint32_t k) {
+static ind__box *graph__lower_operand_box(const graph__lower_ctx *l, uint32_t k) {
     return l->w->box[l->node->operand[k]];
 }
 
-static bool size_is_one(ind_expr size) {
+static bool graph__size_is_one(ind_expr size) {
     return ind_known_eq(size, ind_int(size.context, 1));
 }
 
-static bool size_is_zero(ind_expr size) {
+static bool graph__size_is_zero(ind_expr size) {
     return ind_known_eq(size, ind_int(size.context, 0));
 }
 
-static ind_value lower_cast(ind_ops *o, ind_value v, ind_dtype dtype) {
+static ind_value graph__lower_cast(ind_ops *o, ind_value v, ind_dtype dtype) {
     return v.id && ind_op_dtype(o, v) != dtype ? ind_op_cast(o, v, dtype) : v;
 }
 
-static ind_value lower_number(ind_ops *o, typed_number x, ind_dtype dtype) {
-    if (!typed_number_cast(x, dtype, &x)) {
+static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtype dtype) {
+    if (!graph__typed_number_cast(x, dtype, &x)) {
         ind__fail(ind_op_context(o), IND_OUT_OF_RANGE, "a number does not fit in %s", ind_dtype_name(dtype));
         return (ind_value){0};
     }
@@ -4193,75 +4198,76 @@ static ind_value lower_number(ind_ops *o, typed_number x, ind_dtype dtype) {
 
 /* Element of a box of `rank` dimensions under broadcasting: missing leading dimensions, and index 0 where the size
  * is 1. */
-static ind_value lower_load_broadcast(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
+static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) {
-        at[d] = size_is_one(x->size[d]) ? ind_int(ind_op_context(o), 0) : index[rank - x->rank + d];
+        at[d] = graph__size_is_one(x->size[d]) ? ind_int(ind_op_context(o), 0) : index[rank - x->rank + d];
     }
     return ind__box_load(o, x, at, x->rank);
 }
 
 /* Operand k at an index of the result, in `dtype`. A Python number is a constant of that type, unrounded until then. */
-static ind_value lower_operand_as(ind_ops *o, const lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
-                                  ind_dtype dtype) {
-    const ind__node *from = &l->w->graph->node[lower_operand_info(l, k)->node];
-    if (from->op == IND_OP_SCALAR) return lower_number(o, typed_number_of(&from->attr[0]), dtype);
-    return lower_cast(o, lower_load_broadcast(o, lower_operand_box(l, k), index, rank), dtype);
+static ind_value graph__lower_operand_as(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                         int rank, ind_dtype dtype) {
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
+    if (from->op == IND_OP_SCALAR) return graph__lower_number(o, graph__typed_number_of(&from->attr[0]), dtype);
+    return graph__lower_cast(o, graph__lower_load_broadcast(o, graph__lower_operand_box(l, k), index, rank), dtype);
 }
 
-static ind_value lower_operand(ind_ops *o, const lower_ctx *l, uint32_t k, const ind_expr *index, int rank) {
-    return lower_operand_as(o, l, k, index, rank, l->compute);
+static ind_value graph__lower_operand(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                      int rank) {
+    return graph__lower_operand_as(o, l, k, index, rank, l->compute);
 }
 
-static ind_value lower_float(ind_ops *o, const lower_ctx *l, double v) {
+static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, double v) {
     return ind_op_constant(o, v, l->compute);
 }
 
 /* ---- pointwise ---- */
 
-static ind_value lower_run_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    lower_ctx *l = user;
+static ind_value graph__lower_run_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
     return l->element(o, index, rank, l);
 }
 
-static ind_status lower_loop(lower_ctx *l, ind_dtype dtype, const ind_expr *size, int rank, lower_element_fn element,
-                             ind__box **out) {
+static ind_status graph__lower_loop(graph__lower_ctx *l, ind_dtype dtype, const ind_expr *size, int rank,
+                                    graph__lower_element_fn element, ind__box **out) {
     l->element = element;
-    *out = ind__box_pointwise(l->w->program, dtype, size, rank, lower_run_element, l);
+    *out = ind__box_pointwise(l->w->program, dtype, size, rank, graph__lower_run_element, l);
     return *out ? IND_OK : ind__failed(l->context);
 }
 
-static ind_status lower_pointwise(lower_ctx *l, ind__box **results) {
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, l->row->element, results);
+static ind_status graph__lower_pointwise(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, l->row->element, results);
 }
 
 /* Comparisons compute in the common type of their operands; bools compare as numbers. */
-static ind_status lower_compare(lower_ctx *l, ind__box **results) {
+static ind_status graph__lower_compare(graph__lower_ctx *l, ind__box **results) {
     l->compute = ind_dtype_compute(ind__result_type(l->w->graph, l->node->operand, l->node->num_operands));
     if (l->compute == IND_BOOL) l->compute = IND_U8;
-    return lower_pointwise(l, results);
+    return graph__lower_pointwise(l, results);
 }
 
-static ind_value lower_unary(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    return ind__emit1(o, l->row->op, lower_operand(o, l, 0, index, rank));
+static ind_value graph__lower_unary(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__emit1(o, l->row->op, graph__lower_operand(o, l, 0, index, rank));
 }
 
-static ind_value lower_binary(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value a = lower_operand(o, l, 0, index, rank), b = lower_operand(o, l, 1, index, rank);
+static ind_value graph__lower_binary(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     return ind__emit2(o, l->compute == IND_BOOL ? l->row->bool_op : l->row->op, a, b);
 }
 
 /* self + alpha * other, and the same with minus. */
-static ind_value lower_add(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value a = lower_operand(o, l, 0, index, rank), b = lower_operand(o, l, 1, index, rank);
+static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     if (l->compute == IND_BOOL) return ind__emit2(o, l->row->bool_op, a, b);
-    typed_number alpha = typed_number_of(&l->node->attr[0]);
-    if (alpha.i != 1 && alpha.f != 1) b = ind_op_mul(o, b, lower_number(o, alpha, l->compute));
+    graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
+    if (alpha.i != 1 && alpha.f != 1) b = ind_op_mul(o, b, graph__lower_number(o, alpha, l->compute));
     return ind__emit2(o, l->row->op, a, b);
 }
 
 /* The exponents that PyTorch's pow_tensor_scalar treats apart, on every device. */
-static ind_value pow_special(ind_ops *o, ind_value x, double exponent) {
+static ind_value graph__pow_special(ind_ops *o, ind_value x, double exponent) {
     ind_value square = ind_op_mul(o, x, x);
     if (exponent == 2) return square;
     if (exponent == 3) return ind_op_mul(o, square, x);
@@ -4271,211 +4277,216 @@ static ind_value pow_special(ind_ops *o, ind_value x, double exponent) {
     return ind_op_reciprocal(o, x);
 }
 
-static ind_value lower_pow(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_pow(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     static const double special[] = {2, 3, -2, 0.5, -0.5, -1};
-    ind_value x = lower_operand(o, l, 0, index, rank);
-    const ind__node *from = &l->w->graph->node[lower_operand_info(l, 1)->node];
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, 1)->node];
     if (from->op == IND_OP_SCALAR && ind_dtype_is_float(l->compute)) {
-        typed_number e = typed_number_of(&from->attr[0]);
+        graph__typed_number e = graph__typed_number_of(&from->attr[0]);
         for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
-            if (e.f + (double)e.i == special[i]) return pow_special(o, x, special[i]);
+            if (e.f + (double)e.i == special[i]) return graph__pow_special(o, x, special[i]);
         }
     }
-    return ind_op_pow(o, x, lower_operand(o, l, 1, index, rank));
+    return ind_op_pow(o, x, graph__lower_operand(o, l, 1, index, rank));
 }
 
 /* maximum(x, 0), which keeps NaN as torch.relu does. */
-static ind_value lower_relu(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value x = lower_operand(o, l, 0, index, rank);
-    return ind_op_maximum(o, x, lower_number(o, (typed_number){IND_I64, 0, 0}, l->compute));
+static ind_value graph__lower_relu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_maximum(o, x, graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute));
 }
 
 /* erf: x/2 (1 + erf(x / sqrt 2)); tanh: x/2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel 2016). */
-static ind_value lower_gelu(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_gelu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const char *form = l->node->attr[0].s;
-    ind_value x = lower_operand(o, l, 0, index, rank), t;
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), t;
     if (form && strcmp(form, "tanh") == 0) {
         ind_value cube = ind_op_mul(o, ind_op_mul(o, x, x), x);
-        t = ind_op_add(o, x, ind_op_mul(o, lower_float(o, l, 0.044715), cube));
-        t = ind_op_tanh(o, ind_op_mul(o, lower_float(o, l, 0.79788456080286535588), t));
+        t = ind_op_add(o, x, ind_op_mul(o, graph__lower_float(o, l, 0.044715), cube));
+        t = ind_op_tanh(o, ind_op_mul(o, graph__lower_float(o, l, 0.79788456080286535588), t));
     } else {
-        t = ind_op_erf(o, ind_op_mul(o, x, lower_float(o, l, 0.70710678118654752440)));
+        t = ind_op_erf(o, ind_op_mul(o, x, graph__lower_float(o, l, 0.70710678118654752440)));
     }
-    return ind_op_mul(o, ind_op_mul(o, lower_float(o, l, 0.5), x), ind_op_add(o, lower_float(o, l, 1), t));
+    return ind_op_mul(o, ind_op_mul(o, graph__lower_float(o, l, 0.5), x),
+                      ind_op_add(o, graph__lower_float(o, l, 1), t));
 }
 
-static ind_value lower_silu(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value x = lower_operand(o, l, 0, index, rank);
+static ind_value graph__lower_silu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
     return ind_op_mul(o, x, ind_op_sigmoid(o, x));
 }
 
-static ind_value lower_where(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value condition = lower_operand_as(o, l, 0, index, rank, IND_BOOL);
-    return ind_op_where(o, condition, lower_operand(o, l, 1, index, rank), lower_operand(o, l, 2, index, rank));
+static ind_value graph__lower_where(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value condition = graph__lower_operand_as(o, l, 0, index, rank, IND_BOOL);
+    return ind_op_where(o, condition, graph__lower_operand(o, l, 1, index, rank),
+                        graph__lower_operand(o, l, 2, index, rank));
 }
 
-static ind_value lower_cast_op(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    const ind__node *from = &l->w->graph->node[lower_operand_info(l, 0)->node];
-    if (from->op == IND_OP_SCALAR) return lower_number(o, typed_number_of(&from->attr[0]), l->result->dtype);
-    return ind_op_cast(o, lower_load_broadcast(o, lower_operand_box(l, 0), index, rank), l->result->dtype);
+static ind_value graph__lower_cast_op(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, 0)->node];
+    if (from->op == IND_OP_SCALAR)
+        return graph__lower_number(o, graph__typed_number_of(&from->attr[0]), l->result->dtype);
+    return ind_op_cast(o, graph__lower_load_broadcast(o, graph__lower_operand_box(l, 0), index, rank),
+                       l->result->dtype);
 }
 
-static ind_value lower_full(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_full(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index, (void)rank;
     const ind__attr *value = &l->node->attr[l->node->op == IND_OP_FULL ? 1 : 0];
-    return lower_number(o, typed_number_of(value), l->result->dtype);
+    return graph__lower_number(o, graph__typed_number_of(value), l->result->dtype);
 }
 
-static ind_value lower_arange(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_arange(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
     ind_expr at = ind_expr_add(l->node->attr[0].e, ind_expr_mul(index[0], l->node->attr[2].e));
-    return lower_cast(o, ind_op_index(o, at, IND_I64), l->compute);
+    return graph__lower_cast(o, ind_op_index(o, at, IND_I64), l->compute);
 }
 
 /* ---- cat ---- */
 
 /* Input k of a cat, which begins at `start` of the result. */
-static ind_value cat_element(ind_ops *o, const lower_ctx *l, uint32_t k, const ind_expr *index, int rank, int dim,
-                             ind_expr start) {
+static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
+                                    int dim, ind_expr start) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < rank; d++) at[d] = index[d];
     at[dim] = ind_expr_sub(index[dim], start);
-    return lower_operand(o, l, k, at, rank);
+    return graph__lower_operand(o, l, k, at, rank);
 }
 
 /* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only where
    it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
-static ind_value lower_cat(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
     ind_value v = {0}, outer = o->mask;
     for (uint32_t k = l->node->num_operands; k-- > 0;) {
-        const ind__tensor_info *x = lower_operand_info(l, k);
-        if (size_is_zero(x->size[dim])) continue;
+        const ind__tensor_info *x = graph__lower_operand_info(l, k);
+        if (graph__size_is_zero(x->size[dim])) continue;
         ind_expr start = ind_expr_sub(end, x->size[dim]);
         ind_expr inside = ind_expr_and(ind_expr_le(start, index[dim]), ind_expr_lt(index[dim], end));
         ind_value mask = ind_op_index(o, inside, IND_BOOL);
         o->mask = ind_known_true(inside) ? outer : outer.id ? ind_op_and(o, outer, mask) : mask;
-        ind_value here = cat_element(o, l, k, index, rank, dim, start);
+        ind_value here = graph__cat_element(o, l, k, index, rank, dim, start);
         o->mask = outer;
         v = v.id ? ind_op_where(o, mask, here, v) : here;
         end = start;
     }
-    return v.id ? v : lower_number(o, (typed_number){IND_I64, 0, 0}, l->compute);
+    return v.id ? v : graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
 }
 
 /* ---- custom ops ---- */
 
-static ind_value custom_load(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
-    const lower_ctx *l = user;
-    return ind__box_load(o, lower_operand_box(l, inst->source), index, (int)inst->num_index);
+static ind_value graph__custom_load(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__lower_ctx *l = user;
+    return ind__box_load(o, graph__lower_operand_box(l, inst->source), index, (int)inst->num_index);
 }
 
-static ind_value lower_custom(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
-    ind__replay replay = {.body = l->node->body, .var = index, .load = custom_load, .user = l};
-    return lower_cast(o, ind__body_replay(o, &replay), l->compute);
+    ind__replay replay = {.body = l->node->body, .var = index, .load = graph__custom_load, .user = l};
+    return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
 /* ---- gathers ---- */
 
 /* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
  * PyTorch. */
-static ind_expr lower_indirect(ind_ops *o, const lower_ctx *l, uint32_t k, const ind_expr *index, int rank, uint32_t x,
-                               int d) {
-    ind_value v = lower_operand_as(o, l, k, index, rank, IND_I64);
-    return ind_op_indirect(o, v, lower_operand_info(l, x)->size[d], false);
+static ind_expr graph__lower_indirect(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                      int rank, uint32_t x, int d) {
+    ind_value v = graph__lower_operand_as(o, l, k, index, rank, IND_I64);
+    return ind_op_indirect(o, v, graph__lower_operand_info(l, x)->size[d], false);
 }
 
 /* weight[indices] */
-static ind_value lower_embedding(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_expr at[2] = {lower_indirect(o, l, 1, index, rank - 1, 0, 0), index[rank - 1]};
-    return lower_cast(o, ind__box_load(o, lower_operand_box(l, 0), at, 2), l->compute);
+static ind_value graph__lower_embedding(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[2] = {graph__lower_indirect(o, l, 1, index, rank - 1, 0, 0), index[rank - 1]};
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 2), l->compute);
 }
 
 /* gather: self[.., index[i..], ..]; index_select: self[.., index[i_dim], ..] */
-static ind_value lower_gather(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank > 0) at[dim] = lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
-    return lower_cast(o, ind__box_load(o, lower_operand_box(l, 0), at, rank), l->compute);
+    if (rank > 0) at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
 }
 
 /* ---- views ---- */
 
 /* Index d of the result of the view being built. */
-static ind_expr lower_view_index(const lower_ctx *l, int d) {
+static ind_expr graph__lower_view_index(const graph__lower_ctx *l, int d) {
     return ind__index_symbol(l->context, 'i', d, l->result->size[d]);
 }
 
-static ind_status lower_make_view(lower_ctx *l, const ind_expr *map, ind__box **results) {
-    results[0] = ind__box_view(l->w->program, lower_operand_box(l, 0), l->result->size, l->result->rank, map);
+static ind_status graph__lower_make_view(graph__lower_ctx *l, const ind_expr *map, ind__box **results) {
+    results[0] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank, map);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
-static ind_status lower_view(lower_ctx *l, ind__box **results) {
-    results[0] = ind__box_reshape(l->w->program, lower_operand_box(l, 0), l->result->size, l->result->rank);
+static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
+    results[0] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
-static ind_status lower_permute(lower_ctx *l, ind__box **results) {
+static ind_status graph__lower_permute(graph__lower_ctx *l, ind__box **results) {
     ind_expr map[IND_MAX_RANK];
     int rank = l->result->rank;
-    for (int d = 0; d < rank; d++) map[permuted_dim(l->node, rank, d)] = lower_view_index(l, d);
-    return lower_make_view(l, map, results);
+    for (int d = 0; d < rank; d++) map[graph__permuted_dim(l->node, rank, d)] = graph__lower_view_index(l, d);
+    return graph__lower_make_view(l, map, results);
 }
 
-static ind_status lower_expand(lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *x = lower_operand_info(l, 0);
+static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) {
-        map[d] = size_is_one(x->size[d]) ? ind_int(l->context, 0) : lower_view_index(l, l->result->rank - x->rank + d);
+        map[d] = graph__size_is_one(x->size[d]) ? ind_int(l->context, 0)
+                                                : graph__lower_view_index(l, l->result->rank - x->rank + d);
     }
-    return lower_make_view(l, map, results);
+    return graph__lower_make_view(l, map, results);
 }
 
 /* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
-static ind_status lower_squeeze(lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *x = lower_operand_info(l, 0);
+static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     int from = 0;
     for (int d = 0; d < x->rank; d++) {
         map[d] = ind_int(l->context, 0);
-        if (size_is_one(x->size[d])) continue;
-        while (from < l->result->rank && size_is_one(l->result->size[from])) from++;
-        map[d] = lower_view_index(l, from++);
+        if (graph__size_is_one(x->size[d])) continue;
+        while (from < l->result->rank && graph__size_is_one(l->result->size[from])) from++;
+        map[d] = graph__lower_view_index(l, from++);
     }
-    return lower_make_view(l, map, results);
+    return graph__lower_make_view(l, map, results);
 }
 
-static ind_status lower_slice(lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *x = lower_operand_info(l, 0);
+static ind_status graph__lower_slice(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + x->rank : l->node->attr[0].i);
     ind_expr map[IND_MAX_RANK], first, last;
-    for (int d = 0; d < x->rank; d++) map[d] = lower_view_index(l, d);
+    for (int d = 0; d < x->rank; d++) map[d] = graph__lower_view_index(l, d);
     ind__slice_bounds(x->size[dim], &l->node->attr[1], &l->node->attr[2], &first, &last);
     map[dim] = ind_expr_add(first, ind_expr_mul(map[dim], l->node->attr[3].e));
-    return lower_make_view(l, map, results);
+    return graph__lower_make_view(l, map, results);
 }
 
-static ind_status lower_select(lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *x = lower_operand_info(l, 0);
+static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + x->rank : l->node->attr[0].i);
     ind_expr map[IND_MAX_RANK], at = l->node->attr[1].e;
     for (int d = 0; d < x->rank; d++) {
-        if (d != dim) map[d] = lower_view_index(l, d < dim ? d : d - 1);
+        if (d != dim) map[d] = graph__lower_view_index(l, d < dim ? d : d - 1);
     }
     map[dim] = ind_known_lt(at, ind_int(l->context, 0)) ? ind_expr_add(at, x->size[dim]) : at;
-    return lower_make_view(l, map, results);
+    return graph__lower_make_view(l, map, results);
 }
 
 /* ---- reductions ---- */
 
 /* Splits the dimensions of operand 0 into kept and reduced ones (bits of `mask`). */
-static void split_axes(lower_ctx *l, uint32_t mask) {
-    const ind__tensor_info *x = lower_operand_info(l, 0);
+static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     memset(&l->axes, 0, sizeof l->axes);
     l->axes.rank = x->rank;
     for (int d = 0; d < x->rank; d++) {
@@ -4491,7 +4502,7 @@ static void split_axes(lower_ctx *l, uint32_t mask) {
 }
 
 /* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
-static uint32_t dim_mask(const ind__attr *dims, int rank) {
+static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     uint32_t mask = 0;
     if (dims->kind == IND__ATTR_NONE || (dims->kind != IND__ATTR_INT && dims->count == 0)) return (1u << rank) - 1;
     for (int k = 0; k < (dims->kind == IND__ATTR_INT ? 1 : dims->count); k++) {
@@ -4504,8 +4515,8 @@ static uint32_t dim_mask(const ind__attr *dims, int rank) {
 }
 
 /* From indices of the kept, then of the reduced dimensions to one of operand 0. */
-static ind_value reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    lower_ctx *l = user;
+static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
     ind_expr at[IND_MAX_RANK];
     for (int k = 0; k < l->axes.num_kept; k++) at[l->axes.kept[k]] = index[k];
     for (int k = 0; k < l->axes.num_reduced; k++) {
@@ -4515,131 +4526,133 @@ static ind_value reduced_element(ind_ops *o, const ind_expr *index, int rank, vo
 }
 
 /* What a reduction gives over one element, apart from the element itself, or over none. */
-static ind_value neutral_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const typed_number *v = user;
+static ind_value graph__neutral_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__typed_number *v = user;
     (void)index, (void)rank;
-    return lower_number(o, *v, v->dtype);
+    return graph__lower_number(o, *v, v->dtype);
 }
 
 /* One element or none is no loop: the element, or a constant. */
-static ind_status lower_reduce_trivially(lower_ctx *l, ind_reduction type, ind_dtype dtype, ind__box **results) {
-    bool empty = size_is_zero(l->axes.count);
+static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
+                                                ind__box **results) {
+    bool empty = graph__size_is_zero(l->axes.count);
     for (int k = 0; k < ind__reduction_results(type); k++) {
         bool element = k == 0 && !empty && type != IND_REDUCE_ARGMAX;
         bool one = !empty ? k == 1 && type == IND_REDUCE_ONLINE_SOFTMAX : type == IND_REDUCE_PROD;
-        typed_number v = {dtype, one, one};
-        results[k] = ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept,
-                                        element ? reduced_element : neutral_element, element ? (void *)l : &v);
+        graph__typed_number v = {dtype, one, one};
+        results[k] =
+            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept,
+                               element ? graph__reduced_element : graph__neutral_element, element ? (void *)l : &v);
         if (!results[k]) return ind__failed(l->context);
     }
     return IND_OK;
 }
 
 /* Reduces element(index of operand 0) over the reduced axes; results have the kept dimensions only. */
-static ind_status lower_reduce(lower_ctx *l, ind_reduction type, ind_dtype dtype, lower_element_fn element,
-                               ind__box **results) {
+static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
+                                      graph__lower_element_fn element, ind__box **results) {
     l->element = element;
-    if (size_is_one(l->axes.count) || size_is_zero(l->axes.count))
-        return lower_reduce_trivially(l, type, dtype, results);
+    if (graph__size_is_one(l->axes.count) || graph__size_is_zero(l->axes.count))
+        return graph__lower_reduce_trivially(l, type, dtype, results);
     ind__reduction_desc d = {.type = type,
                              .dtype = dtype,
                              .size = l->axes.size,
                              .rank = l->axes.num_kept,
                              .rrange = l->axes.range,
                              .rrank = l->axes.num_reduced,
-                             .fn = reduced_element,
+                             .fn = graph__reduced_element,
                              .user = l};
     return ind__box_reduction(l->w->program, &d, results);
 }
 
 /* keepdim: the reduced dimensions come back with size 1. */
-static ind_status lower_keep_dims(lower_ctx *l, ind__box **x) {
+static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
     if (l->result->rank == l->axes.num_kept) return IND_OK;
-    for (int k = 0; k < l->axes.num_kept; k++) map[k] = lower_view_index(l, l->axes.kept[k]);
+    for (int k = 0; k < l->axes.num_kept; k++) map[k] = graph__lower_view_index(l, l->axes.kept[k]);
     *x = ind__box_view(l->w->program, *x, l->result->size, l->result->rank, map);
     return *x ? IND_OK : ind__failed(l->context);
 }
 
-static ind_value lower_self(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    return lower_operand(o, l, 0, index, rank);
+static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand(o, l, 0, index, rank);
 }
 
 /* Part k, an earlier result of the same shape as this one. */
-static ind_value lower_part(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    return lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
+static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
 /* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8 and
    turned back. */
-static ind_status lower_reduction(lower_ctx *l, ind_reduction type, ind__box **results) {
+static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
     if (as_u8) l->compute = IND_U8;
-    ind_status status = lower_reduce(l, type, as_u8 ? IND_U8 : l->result->dtype, lower_self, results);
-    if (status == IND_OK) status = lower_keep_dims(l, results);
+    ind_status status = graph__lower_reduce(l, type, as_u8 ? IND_U8 : l->result->dtype, graph__lower_self, results);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, results);
     if (status || !as_u8) return status;
     l->part[0] = results[0];
-    return lower_loop(l, IND_BOOL, l->result->size, l->result->rank, lower_part, results);
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__lower_part, results);
 }
 
-static ind_status lower_sum(lower_ctx *l, ind__box **results) {
-    split_axes(l, dim_mask(&l->node->attr[0], lower_operand_info(l, 0)->rank));
-    return lower_reduction(l, IND_REDUCE_SUM, results);
+static ind_status graph__lower_sum(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    return graph__lower_reduction(l, IND_REDUCE_SUM, results);
 }
 
-static ind_status lower_amax(lower_ctx *l, ind__box **results) {
-    split_axes(l, dim_mask(&l->node->attr[0], lower_operand_info(l, 0)->rank));
-    return lower_reduction(l, l->node->op == IND_OP_AMIN ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
+static ind_status graph__lower_amax(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    return graph__lower_reduction(l, l->node->op == IND_OP_AMIN ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
 }
 
 /* torch.any gives u8 for u8 and bool for all others. */
-static ind_status lower_any(lower_ctx *l, ind__box **results) {
-    split_axes(l, dim_mask(&l->node->attr[0], lower_operand_info(l, 0)->rank));
+static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
     l->compute = IND_BOOL;
-    ind_status status = lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, lower_self, results);
-    if (status == IND_OK) status = lower_keep_dims(l, results);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, graph__lower_self, results);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, results);
     if (status || l->result->dtype == IND_BOOL) return status;
     l->part[0] = results[0];
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, lower_part, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_part, results);
 }
 
-static ind_status lower_argmax(lower_ctx *l, ind__box **results) {
-    split_axes(l, dim_mask(&l->node->attr[0], lower_operand_info(l, 0)->rank));
-    l->compute = ind_dtype_compute(lower_operand_info(l, 0)->dtype);
+static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, 0)->dtype);
     if (l->compute == IND_BOOL) l->compute = IND_U8;
-    ind_status status = lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, lower_self, results);
-    return status ? status : lower_keep_dims(l, results);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, graph__lower_self, results);
+    return status ? status : graph__lower_keep_dims(l, results);
 }
 
 /* Values and indices: two reductions over the same rows, which share a kernel. */
-static ind_status lower_max(lower_ctx *l, ind__box **results) {
-    ind_status status = lower_amax(l, &results[0]);
-    return status ? status : lower_argmax(l, &results[1]);
+static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_amax(l, &results[0]);
+    return status ? status : graph__lower_argmax(l, &results[1]);
 }
 
 /* Number of elements reduced, as a value. */
-static ind_value lower_count(ind_ops *o, const lower_ctx *l) {
+static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     int64_t n;
-    if (ind_expr_is_int(l->axes.count, &n)) return lower_float(o, l, (double)n);
+    if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, (double)n);
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-static ind_value mean_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    return ind_op_div(o, ind__box_load(o, l->part[0], index, rank), lower_count(o, l));
+static ind_value graph__mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_div(o, ind__box_load(o, l->part[0], index, rank), graph__lower_count(o, l));
 }
 
-static ind_status lower_mean(lower_ctx *l, ind__box **results) {
-    split_axes(l, dim_mask(&l->node->attr[0], lower_operand_info(l, 0)->rank));
-    ind_status status = lower_reduce(l, IND_REDUCE_SUM, l->compute, lower_self, l->part);
-    if (status == IND_OK) status = lower_keep_dims(l, l->part);
+static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__lower_self, l->part);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, l->part);
     if (status) return status;
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, mean_element, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
 /* ---- composites: a reduction and a pointwise loop over the same rows ---- */
 
 /* Result k of the row that `index` (of the full shape) lies in. */
-static ind_value lower_row_part(ind_ops *o, const lower_ctx *l, int k, const ind_expr *index) {
+static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, int k, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < l->axes.num_kept; d++) at[d] = index[l->axes.kept[d]];
     return ind__box_load(o, l->part[k], at, l->axes.num_kept);
@@ -4647,102 +4660,103 @@ static ind_value lower_row_part(ind_ops *o, const lower_ctx *l, int k, const ind
 
 /* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m - m
  * does. */
-static ind_value softmax_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value m = lower_row_part(o, l, 0, index);
-    ind_value sum = ind_op_add(o, lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
-    ind_value x = ind_op_sub(o, lower_operand(o, l, 0, index, rank), m);
+static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
     return l->node->op == IND_OP_SOFTMAX ? ind_op_div(o, ind_op_exp(o, x), sum) : ind_op_sub(o, x, ind_op_log(o, sum));
 }
 
-static ind_status lower_softmax(lower_ctx *l, ind__box **results) {
-    split_axes(l, dim_mask(&l->node->attr[0], l->result->rank));
-    ind_status status = lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, lower_self, l->part);
+static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], l->result->rank));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
     if (status) return status;
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, softmax_element, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__softmax_element, results);
 }
 
 /* Bits of the last dimensions that normalized_shape names. */
-static uint32_t normalised_mask(const lower_ctx *l) {
+static uint32_t graph__normalised_mask(const graph__lower_ctx *l) {
     int rank = l->result->rank, count = l->node->attr[0].count;
     return ((1u << rank) - 1) & ~((1u << (rank - count)) - 1);
 }
 
-static ind_value layer_norm_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value x = ind_op_sub(o, lower_operand(o, l, 0, index, rank), lower_row_part(o, l, 0, index));
-    ind_value variance = ind_op_div(o, lower_row_part(o, l, 1, index), lower_count(o, l));
-    x = ind_op_mul(o, x, ind_op_rsqrt(o, ind_op_add(o, variance, lower_float(o, l, l->node->attr[1].f))));
-    if (lower_has_operand(l, 1)) x = ind_op_mul(o, x, lower_operand(o, l, 1, index, rank));
-    return lower_has_operand(l, 2) ? ind_op_add(o, x, lower_operand(o, l, 2, index, rank)) : x;
+static ind_value graph__layer_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), graph__lower_row_part(o, l, 0, index));
+    ind_value variance = ind_op_div(o, graph__lower_row_part(o, l, 1, index), graph__lower_count(o, l));
+    x = ind_op_mul(o, x, ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, l->node->attr[1].f))));
+    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__lower_operand(o, l, 1, index, rank));
+    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__lower_operand(o, l, 2, index, rank)) : x;
 }
 
-static ind_status lower_layer_norm(lower_ctx *l, ind__box **results) {
-    split_axes(l, normalised_mask(l));
-    ind_status status = lower_reduce(l, IND_REDUCE_WELFORD, l->compute, lower_self, l->part);
+static ind_status graph__lower_layer_norm(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__normalised_mask(l));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
     if (status) return status;
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, layer_norm_element, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__layer_norm_element, results);
 }
 
-static ind_value square_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
-    ind_value x = lower_operand(o, l, 0, index, rank);
+static ind_value graph__square_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
     return ind_op_mul(o, x, x);
 }
 
 /* eps left out: the epsilon of the type computed in (torch.rms_norm). */
-static ind_value rms_norm_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__rms_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *given = &l->node->attr[1];
     double eps = given->kind != IND__ATTR_NONE ? given->f : l->compute == IND_F64 ? DBL_EPSILON : FLT_EPSILON;
-    ind_value mean = ind_op_div(o, lower_row_part(o, l, 0, index), lower_count(o, l));
-    ind_value x = lower_operand(o, l, 0, index, rank);
-    x = ind_op_mul(o, x, ind_op_rsqrt(o, ind_op_add(o, mean, lower_float(o, l, eps))));
-    return lower_has_operand(l, 1) ? ind_op_mul(o, x, lower_operand(o, l, 1, index, rank)) : x;
+    ind_value mean = ind_op_div(o, graph__lower_row_part(o, l, 0, index), graph__lower_count(o, l));
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    x = ind_op_mul(o, x, ind_op_rsqrt(o, ind_op_add(o, mean, graph__lower_float(o, l, eps))));
+    return graph__lower_has_operand(l, 1) ? ind_op_mul(o, x, graph__lower_operand(o, l, 1, index, rank)) : x;
 }
 
-static ind_status lower_rms_norm(lower_ctx *l, ind__box **results) {
-    split_axes(l, normalised_mask(l));
-    ind_status status = lower_reduce(l, IND_REDUCE_SUM, l->compute, square_element, l->part);
+static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results) {
+    graph__split_axes(l, graph__normalised_mask(l));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__square_element, l->part);
     if (status) return status;
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, rms_norm_element, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
 }
 
 /* ---- matrix products ---- */
 
 /* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
-static void batch_index(const lower_ctx *l, const ind__box *x, int inner, const ind_expr *index, ind_expr *at) {
+static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
+                               ind_expr *at) {
     int own = x->rank - inner;
     for (int d = 0; d < own; d++) {
-        at[d] = size_is_one(x->size[d]) ? ind_int(l->context, 0) : index[l->product.batch - own + d];
+        at[d] = graph__size_is_one(x->size[d]) ? ind_int(l->context, 0) : index[l->product.batch - own + d];
     }
 }
 
 /* index: batch.., m, n, k; m and n may be absent. */
-static ind_value product_a(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const lower_ctx *l = user;
+static ind_value graph__product_a(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
     ind_expr at[IND_MAX_RANK];
     int own = l->product.a->rank - (l->product.has_m ? 2 : 1);
-    batch_index(l, l->product.a, l->product.has_m ? 2 : 1, index, at);
+    graph__batch_index(l, l->product.a, l->product.has_m ? 2 : 1, index, at);
     if (l->product.has_m) at[own] = index[l->product.batch];
     at[l->product.a->rank - 1] = index[rank - 1];
-    return lower_cast(o, ind__box_load(o, l->product.a, at, l->product.a->rank), l->compute);
+    return graph__lower_cast(o, ind__box_load(o, l->product.a, at, l->product.a->rank), l->compute);
 }
 
-static ind_value product_b(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const lower_ctx *l = user;
+static ind_value graph__product_b(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
     ind_expr at[IND_MAX_RANK];
     int last = l->product.b->rank - 1, k_at = l->product.transposed || !l->product.has_n ? last : last - 1;
-    batch_index(l, l->product.b, l->product.has_n ? 2 : 1, index, at);
+    graph__batch_index(l, l->product.b, l->product.has_n ? 2 : 1, index, at);
     at[k_at] = index[rank - 1];
     if (l->product.has_n) at[l->product.transposed ? last - 1 : last] = index[rank - 2];
-    return lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
+    return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
 /* Operand k in memory: a kernel reads each of its elements many times. */
-static ind__box *stored_operand(lower_ctx *l, uint32_t k) {
-    ind__box *x = lower_operand_box(l, k);
+static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
 }
 
 /* a[.., m, k] against one matrix b: all of a's leading dimensions are rows of one product. */
-static ind_status flatten_rows(lower_ctx *l) {
+static ind_status graph__flatten_rows(graph__lower_ctx *l) {
     ind__box *a = l->product.a;
     ind_expr size[2] = {ind__product(l->context, a->size, a->rank - 1), a->size[a->rank - 1]};
     if (a->rank <= 2) return IND_OK;
@@ -4750,14 +4764,14 @@ static ind_status flatten_rows(lower_ctx *l) {
     return l->product.a ? IND_OK : ind__failed(l->context);
 }
 
-static bool has_no_batch(const ind__box *x, int inner) {
+static bool graph__has_no_batch(const ind__box *x, int inner) {
     bool none = true;
-    for (int d = 0; d < x->rank - inner; d++) none = none && size_is_one(x->size[d]);
+    for (int d = 0; d < x->rank - inner; d++) none = none && graph__size_is_one(x->size[d]);
     return none;
 }
 
 /* Sizes of the product: batch dimensions of the result, then m and n. */
-static void product_sizes(lower_ctx *l) {
+static void graph__product_sizes(graph__lower_ctx *l) {
     const ind__box *a = l->product.a, *b = l->product.b;
     int rank = l->product.batch = l->result->rank - l->product.has_m - l->product.has_n;
     for (int d = 0; d < rank; d++) l->product.size[d] = l->result->size[d];
@@ -4767,16 +4781,16 @@ static void product_sizes(lower_ctx *l) {
 }
 
 /* *out: the product of operands x and y, of l->product.size. Over an inner dimension of size 0 it is 0. */
-static ind_status lower_dot(lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
-    l->product.a = stored_operand(l, x);
-    l->product.b = stored_operand(l, y);
+static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
+    l->product.a = graph__stored_operand(l, x);
+    l->product.b = graph__stored_operand(l, y);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     l->product.has_m = l->product.a->rank > 1;
     l->product.has_n = l->product.b->rank > 1;
     l->product.transposed = transposed;
-    product_sizes(l);
-    if (l->product.has_m && has_no_batch(l->product.b, l->product.has_n ? 2 : 1) && l->product.b->rank <= 2) {
-        ind_status status = flatten_rows(l);
+    graph__product_sizes(l);
+    if (l->product.has_m && graph__has_no_batch(l->product.b, l->product.has_n ? 2 : 1) && l->product.b->rank <= 2) {
+        ind_status status = graph__flatten_rows(l);
         if (status) return status;
         l->product.batch = 0;
         l->product.size[0] = l->product.a->size[0];
@@ -4784,9 +4798,10 @@ static ind_status lower_dot(lower_ctx *l, uint32_t x, uint32_t y, bool transpose
         l->product.rank = 1 + l->product.has_n;
     }
     const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
-    typed_number zero = {l->result->dtype, 0, 0};
-    if (size_is_zero(*k)) {
-        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, neutral_element, &zero);
+    graph__typed_number zero = {l->result->dtype, 0, 0};
+    if (graph__size_is_zero(*k)) {
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
+                                  &zero);
         return *out ? IND_OK : ind__failed(l->context);
     }
     ind__reduction_desc d = {.type = IND_REDUCE_DOT,
@@ -4795,61 +4810,62 @@ static ind_status lower_dot(lower_ctx *l, uint32_t x, uint32_t y, bool transpose
                              .rank = l->product.rank,
                              .rrange = k,
                              .rrank = 1,
-                             .fn = product_a,
-                             .second_fn = product_b,
+                             .fn = graph__product_a,
+                             .second_fn = graph__product_b,
                              .user = l};
     return ind__box_reduction(l->w->program, &d, out);
 }
 
 /* Back to the shape of the graph, where rows were flattened for the product. */
-static ind_status lower_unflatten(lower_ctx *l, ind__box **x) {
+static ind_status graph__lower_unflatten(graph__lower_ctx *l, ind__box **x) {
     if ((*x)->rank == l->result->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, l->result->size, l->result->rank);
     return *x ? IND_OK : ind__failed(l->context);
 }
 
-static ind_status lower_matmul(lower_ctx *l, ind__box **results) {
-    ind_status status = lower_dot(l, 0, 1, false, results);
-    return status ? status : lower_unflatten(l, results);
+static ind_status graph__lower_matmul(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_dot(l, 0, 1, false, results);
+    return status ? status : graph__lower_unflatten(l, results);
 }
 
-static ind_value linear_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value product = ind__box_load(o, l->part[0], index, rank);
-    return ind_op_add(o, product, lower_operand(o, l, 2, index, rank));
+    return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
 /* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory. */
-static ind_status lower_linear(lower_ctx *l, ind__box **results) {
-    ind_status status = lower_dot(l, 0, 1, true, results);
-    if (status == IND_OK && lower_has_operand(l, 2)) {
+static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_dot(l, 0, 1, true, results);
+    if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
-        status = lower_loop(l, l->result->dtype, l->product.size, l->product.rank, linear_element, results);
+        status =
+            graph__lower_loop(l, l->result->dtype, l->product.size, l->product.rank, graph__linear_element, results);
     }
-    return status ? status : lower_unflatten(l, results);
+    return status ? status : graph__lower_unflatten(l, results);
 }
 
-static ind_value lower_scaled(ind_ops *o, const lower_ctx *l, ind_value x, const ind__attr *factor) {
-    typed_number f = typed_number_of(factor);
-    return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, lower_number(o, f, l->compute));
+static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
+    graph__typed_number f = graph__typed_number_of(factor);
+    return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
 /* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not read, so its NaN do not spread. */
-static ind_value addmm_element(ind_ops *o, const ind_expr *index, int rank, lower_ctx *l) {
+static ind_value graph__addmm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *beta = &l->node->attr[0], *alpha = &l->node->attr[1];
-    ind_value product = lower_scaled(o, l, ind__box_load(o, l->part[0], index, rank), alpha);
+    ind_value product = graph__lower_scaled(o, l, ind__box_load(o, l->part[0], index, rank), alpha);
     if (beta->is_int ? beta->i == 0 : beta->f == 0) return product;
-    return ind_op_add(o, lower_scaled(o, l, lower_operand(o, l, 0, index, rank), beta), product);
+    return ind_op_add(o, graph__lower_scaled(o, l, graph__lower_operand(o, l, 0, index, rank), beta), product);
 }
 
-static ind_status lower_addmm(lower_ctx *l, ind__box **results) {
-    ind_status status = lower_dot(l, 1, 2, false, l->part);
+static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_dot(l, 1, 2, false, l->part);
     if (status) return status;
-    return lower_loop(l, l->result->dtype, l->result->size, l->result->rank, addmm_element, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
 }
 
 /* ---- inputs, and the table ---- */
 
-static ind_status lower_source(lower_ctx *l, ind__box **results) {
+static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     ind__buffer_kind kind = l->node->op == IND_OP_INPUT ? IND__BUFFER_INPUT : IND__BUFFER_CONST;
     uint32_t buffer =
         ind__lowered_input(l->w->program, l->result->name, kind, l->result->dtype, l->result->size, l->result->rank);
@@ -4862,37 +4878,37 @@ static ind_status lower_source(lower_ctx *l, ind__box **results) {
 #define IND__LOWERINGS(X)                                                                                              \
     X(INPUT, source, NULL, NONE, NONE)                                                                                 \
     X(CONST, source, NULL, NONE, NONE)                                                                                 \
-    X(SCALAR, pointwise, lower_full, NONE, NONE)                                                                       \
-    X(FULL, pointwise, lower_full, NONE, NONE)                                                                         \
-    X(ARANGE, pointwise, lower_arange, NONE, NONE)                                                                     \
-    X(ADD, pointwise, lower_add, ADD, OR)                                                                              \
-    X(SUB, pointwise, lower_add, SUB, NE)                                                                              \
-    X(MUL, pointwise, lower_binary, MUL, AND)                                                                          \
-    X(DIV, pointwise, lower_binary, DIV, NONE)                                                                         \
-    X(POW, pointwise, lower_pow, POW, NONE)                                                                            \
-    X(MAXIMUM, pointwise, lower_binary, MAXIMUM, OR)                                                                   \
-    X(MINIMUM, pointwise, lower_binary, MINIMUM, AND)                                                                  \
-    X(EQ, compare, lower_binary, EQ, EQ)                                                                               \
-    X(NE, compare, lower_binary, NE, NE)                                                                               \
-    X(LT, compare, lower_binary, LT, LT)                                                                               \
-    X(LE, compare, lower_binary, LE, LE)                                                                               \
-    X(GT, compare, lower_binary, GT, GT)                                                                               \
-    X(GE, compare, lower_binary, GE, GE)                                                                               \
-    X(NEG, pointwise, lower_unary, NEG, NONE)                                                                          \
-    X(EXP, pointwise, lower_unary, EXP, NONE)                                                                          \
-    X(LOG, pointwise, lower_unary, LOG, NONE)                                                                          \
-    X(SQRT, pointwise, lower_unary, SQRT, NONE)                                                                        \
-    X(RSQRT, pointwise, lower_unary, RSQRT, NONE)                                                                      \
-    X(RECIPROCAL, pointwise, lower_unary, RECIPROCAL, NONE)                                                            \
-    X(TANH, pointwise, lower_unary, TANH, NONE)                                                                        \
-    X(ERF, pointwise, lower_unary, ERF, NONE)                                                                          \
-    X(SIGMOID, pointwise, lower_unary, SIGMOID, NONE)                                                                  \
-    X(RELU, pointwise, lower_relu, NONE, NONE)                                                                         \
-    X(GELU, pointwise, lower_gelu, NONE, NONE)                                                                         \
-    X(SILU, pointwise, lower_silu, NONE, NONE)                                                                         \
-    X(WHERE, pointwise, lower_where, NONE, NONE)                                                                       \
-    X(CAST, pointwise, lower_cast_op, NONE, NONE)                                                                      \
-    X(CUSTOM, pointwise, lower_custom, NONE, NONE)                                                                     \
+    X(SCALAR, pointwise, graph__lower_full, NONE, NONE)                                                                \
+    X(FULL, pointwise, graph__lower_full, NONE, NONE)                                                                  \
+    X(ARANGE, pointwise, graph__lower_arange, NONE, NONE)                                                              \
+    X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
+    X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
+    X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
+    X(DIV, pointwise, graph__lower_binary, DIV, NONE)                                                                  \
+    X(POW, pointwise, graph__lower_pow, POW, NONE)                                                                     \
+    X(MAXIMUM, pointwise, graph__lower_binary, MAXIMUM, OR)                                                            \
+    X(MINIMUM, pointwise, graph__lower_binary, MINIMUM, AND)                                                           \
+    X(EQ, compare, graph__lower_binary, EQ, EQ)                                                                        \
+    X(NE, compare, graph__lower_binary, NE, NE)                                                                        \
+    X(LT, compare, graph__lower_binary, LT, LT)                                                                        \
+    X(LE, compare, graph__lower_binary, LE, LE)                                                                        \
+    X(GT, compare, graph__lower_binary, GT, GT)                                                                        \
+    X(GE, compare, graph__lower_binary, GE, GE)                                                                        \
+    X(NEG, pointwise, graph__lower_unary, NEG, NONE)                                                                   \
+    X(EXP, pointwise, graph__lower_unary, EXP, NONE)                                                                   \
+    X(LOG, pointwise, graph__lower_unary, LOG, NONE)                                                                   \
+    X(SQRT, pointwise, graph__lower_unary, SQRT, NONE)                                                                 \
+    X(RSQRT, pointwise, graph__lower_unary, RSQRT, NONE)                                                               \
+    X(RECIPROCAL, pointwise, graph__lower_unary, RECIPROCAL, NONE)                                                     \
+    X(TANH, pointwise, graph__lower_unary, TANH, NONE)                                                                 \
+    X(ERF, pointwise, graph__lower_unary, ERF, NONE)                                                                   \
+    X(SIGMOID, pointwise, graph__lower_unary, SIGMOID, NONE)                                                           \
+    X(RELU, pointwise, graph__lower_relu, NONE, NONE)                                                                  \
+    X(GELU, pointwise, graph__lower_gelu, NONE, NONE)                                                                  \
+    X(SILU, pointwise, graph__lower_silu, NONE, NONE)                                                                  \
+    X(WHERE, pointwise, graph__lower_where, NONE, NONE)                                                                \
+    X(CAST, pointwise, graph__lower_cast_op, NONE, NONE)                                                               \
+    X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
     X(AMAX, amax, NULL, NONE, NONE)                                                                                    \
@@ -4912,18 +4928,18 @@ static ind_status lower_source(lower_ctx *l, ind__box **results) {
     X(SQUEEZE, squeeze, NULL, NONE, NONE)                                                                              \
     X(SLICE, slice, NULL, NONE, NONE)                                                                                  \
     X(SELECT, select, NULL, NONE, NONE)                                                                                \
-    X(CAT, pointwise, lower_cat, NONE, NONE)                                                                           \
-    X(EMBEDDING, pointwise, lower_embedding, NONE, NONE)                                                               \
-    X(GATHER, pointwise, lower_gather, NONE, NONE)                                                                     \
-    X(INDEX_SELECT, pointwise, lower_gather, NONE, NONE)                                                               \
+    X(CAT, pointwise, graph__lower_cat, NONE, NONE)                                                                    \
+    X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
+    X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
+    X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
     X(ADDMM, addmm, NULL, NONE, NONE)                                                                                  \
     X(LINEAR, linear, NULL, NONE, NONE)
 
-static const lowering_row lowering_table[] = {
-#define X(name, lower, element, op, bool_op) {lower_##lower, element, IND_LOOP_##op, IND_LOOP_##bool_op},
+static const graph__lowering_row graph__lowering_table[] = {
+#define X(name, lower, element, op, bool_op) {graph__lower_##lower, element, IND_LOOP_##op, IND_LOOP_##bool_op},
     IND__LOWERINGS(X)
 #undef X
 };
@@ -4944,7 +4960,7 @@ _Static_assert((int)IND__NUM_LOWERINGS == (int)IND_NUM_OPS, "every op has a lowe
 /* ---- the walk ---- */
 
 /* Reads of each tensor by later ops; a composite op reads its input once to reduce it and once more after. */
-static void count_users(const lower_walk *w) {
+static void graph__count_users(const graph__lower_walk *w) {
     for (uint32_t i = 1; i < w->graph->num_nodes; i++) {
         const ind__node *n = &w->graph->node[i];
         for (uint32_t k = 0; k < n->num_operands; k++)
@@ -4954,7 +4970,7 @@ static void count_users(const lower_walk *w) {
 
 /* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know its
  * value. */
-static ind_status lower_outputs(const lower_walk *w, uint32_t tensor, bool constants) {
+static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant != constants) return IND_OK;
@@ -4965,7 +4981,7 @@ static ind_status lower_outputs(const lower_walk *w, uint32_t tensor, bool const
     return IND_OK;
 }
 
-static void link_outputs(const lower_walk *w) {
+static void graph__link_outputs(const graph__lower_walk *w) {
     for (uint32_t i = w->graph->num_outputs; i-- > 0;) {
         uint32_t *first = &w->first_output[w->graph->output[i].tensor];
         w->next_output[i] = *first;
@@ -4973,9 +4989,9 @@ static void link_outputs(const lower_walk *w) {
     }
 }
 
-static ind_status lower_node(lower_walk *w, uint32_t number) {
+static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
-    lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &lowering_table[n->op]};
+    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
     ind__box *results[2] = {NULL, NULL};
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
@@ -4987,21 +5003,21 @@ static ind_status lower_node(lower_walk *w, uint32_t number) {
         if (!ind__op_has(n->op, 'S')) {
             status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
-        if (status == IND_OK) status = lower_outputs(w, n->result + k, false);
+        if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
     }
     return status;
 }
 
-static ind_status lower_all(lower_walk *w) {
+static ind_status graph__lower_all(graph__lower_walk *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
-    count_users(w);
-    link_outputs(w);
-    for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = lower_node(w, i);
+    graph__count_users(w);
+    graph__link_outputs(w);
+    for (uint32_t i = 1; status == IND_OK && i < g->num_nodes; i++) status = graph__lower_node(w, i);
     for (uint32_t i = 0; status == IND_OK && i < g->num_outputs; i++) {
         uint32_t tensor = g->output[i].tensor;
         w->program->origin = g->tensor[tensor].node;
-        if (w->first_output[tensor] == i + 1) status = lower_outputs(w, tensor, true);
+        if (w->first_output[tensor] == i + 1) status = graph__lower_outputs(w, tensor, true);
     }
     return status ? status : ind__lowered_fix_layouts(w->program);
 }
@@ -5010,12 +5026,12 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    lower_walk w = {.graph = g, .program = out};
+    graph__lower_walk w = {.graph = g, .program = out};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->num_outputs + (size_t)1) * sizeof *w.next_output);
-    status = w.box && w.users && w.first_output && w.next_output ? lower_all(&w) : ind__failed(c);
+    status = w.box && w.users && w.first_output && w.next_output ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
     ind__free(c, w.first_output);
@@ -5233,12 +5249,12 @@ static uint64_t ind__little(const unsigned char *p, int bytes) {
 
 /* Attribute records of a .nv.info section: format, attribute, 16-bit value or length of what follows. */
 static void ind__read_nv_info(const unsigned char *p, size_t n, ind_cubin *cubin) {
-    enum { FORMAT_SIZED = 4, REGISTERS = 0x2f, FRAME_SIZE = 0x11 };
+    enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
     for (size_t at = 0; at + 4 <= n;) {
-        size_t length = p[at] == FORMAT_SIZED ? (size_t)ind__little(p + at + 2, 2) : 0;
+        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)ind__little(p + at + 2, 2) : 0;
         if (length > n - at - 4) return;
-        if (length >= 8 && p[at + 1] == REGISTERS) cubin->registers = (int)ind__little(p + at + 8, 4);
-        if (length >= 8 && p[at + 1] == FRAME_SIZE) cubin->local_bytes = (int)ind__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__REGISTERS) cubin->registers = (int)ind__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) cubin->local_bytes = (int)ind__little(p + at + 8, 4);
         at += 4 + length;
     }
 }

@@ -331,11 +331,14 @@ typedef struct ind__writer {
       "// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.\n"                  \
       "template <typename T> struct ind_welford {\n"                                                                   \
       "    T count, mean, m2;\n"                                                                                       \
-      "    __device__ __forceinline__ void add(T x) {\n"                                                               \
-      "        const T delta = x - mean;\n"                                                                            \
-      "        count += 1;\n"                                                                                          \
-      "        mean += delta / count;\n"                                                                               \
-      "        m2 += delta * (x - mean);\n"                                                                            \
+      "    template <int N> __device__ __forceinline__ void add(const T (&x)[N]) {\n"                                  \
+      "        T sum = x[0], squares = 0;\n"                                                                           \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 1; i < N; i++) sum += x[i];\n"                                                             \
+      "        const T middle = sum / N;\n"                                                                            \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < N; i++) squares += (x[i] - middle) * (x[i] - middle);\n"                            \
+      "        join({T(N), middle, squares});\n"                                                                       \
       "    }\n"                                                                                                        \
       "    __device__ __forceinline__ void join(const ind_welford &o) {\n"                                             \
       "        const T total = count + o.count;\n"                                                                     \
@@ -351,21 +354,39 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(EXP_BELOW, 0,                                                                                                    \
-      "// exp(x - m), and 1 where both are the same infinity.\n"                                                       \
-      "static __device__ __forceinline__ float ind_exp_below(float x, float m) { return x == m ? 1.0f : expf(x - m); }\n" \
-      "static __device__ __forceinline__ double ind_exp_below(double x, double m) { return x == m ? 1.0 : exp(x - m); }\n") \
+      "// exp(x - m) of x <= m, for sums whose largest term is 1: there the exponential unit's error of 2^-22 does not show.\n"\
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static __device__ __forceinline__ float ind_exp2(float x) {\n"                                                  \
+      "    float y;\n"                                                                                                 \
+      "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"                                              \
+      "    return y;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static __device__ __forceinline__ float ind_exp2(float x) { return exp2f(x); }\n"                               \
+      "#endif\n"                                                                                                       \
+      "static __device__ __forceinline__ float ind_exp_below(float x, float m) { return ind_exp2((x - m) * 1.44269504f); }\n"\
+      "static __device__ __forceinline__ double ind_exp_below(double x, double m) { return exp(x - m); }\n"            \
+      "// What to subtract: m, but 0 for -inf, as -inf - -inf is not a number.\n"                                      \
+      "template <typename T> static __device__ __forceinline__ T ind_exp_base(T m) {\n"                                \
+      "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
+      "}\n")\
     X(SOFTMAX, 1u << CG_MAXMIN | 1u << CG_EXP_BELOW,                                                                   \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
       "    T max, sum;\n"                                                                                              \
-      "    __device__ __forceinline__ void add(T x) {\n"                                                               \
-      "        const T e = x == max ? T(1) : T(ind_exp_below(-(x > max ? x - max : max - x), T(0)));\n"                \
-      "        sum = x > max ? sum * e + 1 : sum + e;\n"                                                               \
-      "        max = ind_max(max, x);\n"                                                                               \
+      "    template <int N> __device__ __forceinline__ void add(const T (&x)[N]) {\n"                                  \
+      "        T m = max;\n"                                                                                           \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < N; i++) m = ind_max(m, x[i]);\n"                                                    \
+      "        const T base = ind_exp_base(m);\n"                                                                      \
+      "        sum *= ind_exp_below(max, base);\n"                                                                     \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < N; i++) sum += ind_exp_below(x[i], base);\n"                                        \
+      "        max = m;\n"                                                                                             \
       "    }\n"                                                                                                        \
       "    __device__ __forceinline__ void join(const ind_softmax &o) {\n"                                             \
-      "        const T m = ind_max(max, o.max);\n"                                                                     \
-      "        sum = sum * ind_exp_below(max, m) + o.sum * ind_exp_below(o.max, m);\n"                                 \
+      "        const T m = ind_max(max, o.max), base = ind_exp_base(m);\n"                                             \
+      "        sum = sum * ind_exp_below(max, base) + o.sum * ind_exp_below(o.max, base);\n"                           \
       "        max = m;\n"                                                                                             \
       "    }\n"                                                                                                        \
       "    __device__ __forceinline__ ind_softmax lane(int d) const {\n"                                               \
@@ -983,16 +1004,23 @@ static void w_load(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, inst->arg[0] ? " : (%s)0;\n" : ";\n", cg_types[inst->dtype].value);
 }
 
+/* The value that a STORE writes: what it is given, before a rounding to the type in memory, as rounding twice is
+   rounding once. */
+static uint32_t w_stored_value(const ind__writer *w, uint32_t store) {
+    uint32_t x = w_inst(w, store)->arg[0];
+    ind_dtype memory = w_memory_dtype(w, store);
+    uint8_t rounding = memory == IND_F16 ? IND_LOOP_ROUND_F16 : IND_LOOP_ROUND_BF16;
+    bool rounds = (memory == IND_F16 || memory == IND_BF16) && w_inst(w, x)->op == rounding && !w->value[x];
+    return rounds ? w_inst(w, x)->arg[0] : x;
+}
+
 /* "element = value;", rounded to the type in memory. */
 static void w_store(ind__writer *w, uint32_t i) {
-    uint32_t x = w_inst(w, i)->arg[0];
+    uint32_t x = w_stored_value(w, i);
     ind_dtype memory = w_memory_dtype(w, i);
-    uint8_t rounding = memory == IND_F16 ? IND_LOOP_ROUND_F16 : IND_LOOP_ROUND_BF16;
     bool narrow = memory == IND_F16 || memory == IND_BF16;
     if (memory == IND_F16) w_use(w, CG_F16);
     if (memory == IND_BF16) w_use(w, CG_BF16);
-    /* Rounding twice to one type is rounding once. */
-    if (narrow && w_inst(w, x)->op == rounding && !w->value[x]) x = w_inst(w, x)->arg[0];
     ind__textf(&w->code, "%s = %s", w_element(w, i),
                memory == IND_F16 ? "ind_f32_to_f16(" : memory == IND_BF16 ? "ind_f32_to_bf16(" : "");
     w_value(w, x);
@@ -1069,12 +1097,30 @@ static void w_compute(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The sum of an online softmax is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no
-   overflow, one more rounding, a tenth of the instructions. */
+static bool w_is_softmax_part(const ind__writer *w, uint32_t i, int which) {
+    const ind__inst *inst = w_inst(w, i);
+    return inst->op == IND_LOOP_PART && inst->imm.i == which &&
+           w_inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
+}
+
+/* The sum of an online softmax, also with max - max added (which carries NaN and infinity into the result). */
+static bool w_is_softmax_sum(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = w_inst(w, i);
+    if (inst->op != IND_LOOP_ADD) return w_is_softmax_part(w, i, 1);
+    for (int k = 0; k < 2; k++) {
+        const ind__inst *zero = w_inst(w, inst->arg[k]);
+        if (zero->op == IND_LOOP_SUB && zero->arg[0] == zero->arg[1] && w_is_softmax_part(w, zero->arg[0], 0))
+            return w_is_softmax_part(w, inst->arg[1 - k], 1);
+    }
+    return false;
+}
+
+/* That sum is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no overflow, one more
+   rounding, a tenth of the instructions. */
 static bool w_divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
-    const ind__inst *inst = w_inst(w, i), *part = w_inst(w, inst->arg[1]);
-    return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && part->op == IND_LOOP_PART && part->imm.i == 1 &&
-           w_inst(w, part->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX && w->varies[i] != w->varies[inst->arg[1]];
+    const ind__inst *inst = w_inst(w, i);
+    return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && w_is_softmax_sum(w, inst->arg[1]) &&
+           w->varies[i] != w->varies[inst->arg[1]];
 }
 
 static void w_divide_by_softmax_sum(ind__writer *w, uint32_t i) {
@@ -1110,7 +1156,8 @@ static void w_instruction(ind__writer *w, uint32_t i) {
 /* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
 static void w_each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
     const ind__inst *inst = w_inst(w, i);
-    for (int k = 0; k < 3; k++)
+    if (inst->op == IND_LOOP_STORE) f(w, i, w_stored_value(w, i));
+    for (int k = 0; k < 3 && inst->op != IND_LOOP_STORE; k++)
         if (inst->arg[k]) f(w, i, inst->arg[k]);
     uint32_t num = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
     for (uint32_t k = 0; k < num; k++) {
@@ -1310,11 +1357,13 @@ static bool w_contiguous(const ind__writer *w, uint32_t i, int v) {
            ind_expr_is_int(stride, &one) && one == 1;
 }
 
-/* Bytes per point that lie contiguous along variable v; what is written counts twice, as scattered writes cost more. */
-static int w_contiguous_bytes(const ind__writer *w, int v, uint32_t among) {
+/* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
+   `scattered`, those that change along v otherwise; what is written counts twice, as scattered writes cost more. */
+static int w_bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w_is_access(w, i) || (among && !(w->varies[i] & among)) || !w_contiguous(w, i, v)) continue;
+        if (!w_is_access(w, i) || (among && !(w->varies[i] & among)) || w_contiguous(w, i, v) == scattered) continue;
+        if (scattered && !(w->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(w_memory_dtype(w, i));
         sum += w_inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -1322,15 +1371,13 @@ static int w_contiguous_bytes(const ind__writer *w, int v, uint32_t among) {
 }
 
 /* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
-static int w_best_p(const ind__writer *w, uint32_t among, int *bytes) {
-    int best = -1;
-    *bytes = 0;
+static int w_best_p(const ind__writer *w, uint32_t among) {
+    int best = -1, most = 0;
     for (int v = w->domain.rank - 1; v >= 0; v--) {
-        int b = w_contiguous_bytes(w, v, among);
-        if (b > *bytes) {
-            *bytes = b;
-            best = v;
-        }
+        int bytes = w_bytes_along(w, v, among, false);
+        if (bytes <= most) continue;
+        most = bytes;
+        best = v;
     }
     return best;
 }
@@ -1342,14 +1389,41 @@ static bool cg_guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
+    for (ind_expr g = v->guard; ind__ok(g); g = ind_expr_arg(g, 0)) {
+        bool both = ind_expr_query_kind(g) == IND_EXPR_AND;
+        if (ind_expr_same(both ? ind_expr_arg(g, 1) : g, condition)) return true;
+        if (!both) break;
+    }
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
     return true;
+}
+
+/* Does the guard already say that e % n is 0, for e itself, or for a factor or all terms of it? */
+static bool cg_promised(ind_expr guard, ind_expr e, int n, int depth) {
+    ind_context *c = e.context;
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    ind_expr wanted = ind_expr_eq(ind_expr_mod(e, ind_int(c, n)), ind_int(c, 0));
+    for (ind_expr g = guard; ind__ok(g);) {
+        bool both = ind_expr_query_kind(g) == IND_EXPR_AND;
+        if (ind_expr_same(both ? ind_expr_arg(g, 1) : g, wanted)) return true;
+        if (both && ind_expr_same(ind_expr_arg(g, 0), wanted)) return true;
+        if (!both) break;
+        g = ind_expr_query_kind(ind_expr_arg(g, 0)) == IND_EXPR_AND ? ind_expr_arg(g, 0) : ind_expr_arg(g, 1);
+    }
+    if ((kind != IND_EXPR_MUL && kind != IND_EXPR_ADD) || depth > CG_MAX_DEPTH) return false;
+    int promised = 0;
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        ind_expr a = ind_expr_arg(e, i);
+        promised += ind_known_multiple(a, n) || cg_promised(guard, a, n, depth + 1);
+    }
+    return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
 /* `e` is a multiple of n: proven, or (in an optimistic variant) likely, then the condition goes to *guard. */
 static bool w_multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
     if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    if (cg_promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
     int64_t value;
     if (!ind__ok(condition) || (ind_expr_is_int(condition, &value) && !value)) return false;
@@ -1686,8 +1760,6 @@ static ind_status emit_pointwise(ind__writer *w) {
 
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
-#define CG_TILE 32
-
 /* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
 static bool w_through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = w_inst(w, i);
@@ -1713,12 +1785,13 @@ static int w_transposed_var(const ind__writer *w) {
 
 /* Blocks are tiles of x (fastest) and y (next) and the other variables. */
 static void emit_tile_position(ind__writer *w, int x, int y) {
-    const char *tiles_x = w_expr_string(w, ind_expr_ceildiv(w->domain.extent[x], ind_int(w->context, CG_TILE)));
-    const char *tiles_y = w_expr_string(w, ind_expr_ceildiv(w->domain.extent[y], ind_int(w->context, CG_TILE)));
-    ind__textf(&w->code, "const int tx = threadIdx.x %% %d, ty = threadIdx.x / %d;\n", CG_TILE, CG_TILE);
+    int tile = w->variant->tile_m;
+    const char *tiles_x = w_expr_string(w, ind_expr_ceildiv(w->domain.extent[x], ind_int(w->context, tile)));
+    const char *tiles_y = w_expr_string(w, ind_expr_ceildiv(w->domain.extent[y], ind_int(w->context, tile)));
+    ind__textf(&w->code, "const int tx = threadIdx.x %% %d, ty = threadIdx.x / %d;\n", tile, tile);
     ind__textf(&w->code, "const unsigned tiles_x = %s, tiles_y = %s;\n", tiles_x, tiles_y);
-    ind__textf(&w->code, "const %s x0 = (%s)(blockIdx.x %% tiles_x) * %d;\n", w_int(w), w_int(w), CG_TILE);
-    ind__textf(&w->code, "const %s y0 = (%s)(blockIdx.x / tiles_x %% tiles_y) * %d;\n", w_int(w), w_int(w), CG_TILE);
+    ind__textf(&w->code, "const %s x0 = (%s)(blockIdx.x %% tiles_x) * %d;\n", w_int(w), w_int(w), tile);
+    ind__textf(&w->code, "const %s y0 = (%s)(blockIdx.x / tiles_x %% tiles_y) * %d;\n", w_int(w), w_int(w), tile);
     const char *quotient = "blockIdx.x / tiles_x / tiles_y";
     int left = w->domain.rank - 2;
     for (int v = x - 1; v >= 0; v--) {
@@ -1733,38 +1806,85 @@ static void emit_tile_position(ind__writer *w, int x, int y) {
     }
 }
 
-static void emit_tile_loop(ind__writer *w, int x, int y, bool reading) {
+/* Opens the loop over a thread's elements of the tile. `along_y`: neighbouring threads are neighbours in y, else in x. */
+static void w_begin_tile(ind__writer *w, int x, int y, bool along_y) {
+    int step = w->variant->threads / w->variant->tile_m;
     w_unroll(w);
-    w_begin(w, "for (int k = 0; k < %d; k += %d)", CG_TILE, w->variant->threads / CG_TILE);
-    ind__textf(&w->code, reading ? "const %s x = x0 + ty + k, y = y0 + tx;\n" : "const %s x = x0 + tx, y = y0 + ty + k;\n",
-               w_int(w));
+    w_begin(w, "for (int k = 0; k < %d; k++)", w->variant->per_thread);
+    ind__textf(&w->code, along_y ? "const %s x = x0 + ty + k * %d, y = y0 + tx;\n"
+                                 : "const %s x = x0 + tx, y = y0 + ty + k * %d;\n", w_int(w), step);
     w->var[x] = "x";
     w->var[y] = "y";
     w_begin(w, "if (x < %s && y < %s)", w_expr_string(w, w->domain.extent[x]), w_expr_string(w, w->domain.extent[y]));
 }
 
+static void w_end_tile(ind__writer *w) {
+    w_end(w);
+    w_end(w);
+}
+
+/* How a load gets to its element, in ind__writer.kept. */
+enum { CG_DIRECTLY, CG_THROUGH_TILE, CG_BESIDE_TILE };
+
+#define CG_AHEAD 16 /* most elements per thread that are loaded ahead of the barrier */
+
+/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
+static void w_choose_tile_loads(ind__writer *w, int x, int y) {
+    int ahead = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && w_contiguous(w, i, x) &&
+                     !ind__expr_has_kind(w_index_of(w, i), IND_SYMBOL_INDIRECT);
+        w->kept[i] = w_through_tile(w, i, x, y) ? CG_THROUGH_TILE : CG_DIRECTLY;
+        if (!plain || (ahead + 1) * w->variant->per_thread > CG_AHEAD) continue;
+        w->kept[i] = CG_BESIDE_TILE;
+        ahead++;
+    }
+}
+
+/* Rows of a tile are padded so that its columns lie in different banks. */
+static void emit_tile_arrays(ind__writer *w) {
+    int tile = w->variant->tile_m;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w->kept[i] == CG_DIRECTLY) continue;
+        const char *type = cg_types[w_memory_dtype(w, i)].memory;
+        int bytes = ind_dtype_bytes(w_memory_dtype(w, i)), pad = bytes < 4 ? 4 / bytes : 1;
+        if (w->kept[i] == CG_THROUGH_TILE)
+            ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", type, i, tile, tile + pad);
+        else ind__textf(&w->code, "%s x%u[%d];\n", type, i, w->variant->per_thread);
+    }
+}
+
+static void emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
+    int step = w->variant->threads / w->variant->tile_m;
+    bool tile = which == CG_THROUGH_TILE, any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == which;
+    if (!any) return;
+    w_begin_tile(w, x, y, tile);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w->kept[i] != which) continue;
+        const char *element = w_element(w, i);
+        if (tile) ind__textf(&w->code, "tile%u[ty + k * %d][tx] = %s;\n", i, step, element);
+        else ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
+    }
+    w_end_tile(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->kept[i] == which)
+            w->memory[i] = tile ? w_string(w, "tile%u[tx][ty + k * %d]", i, step) : w_string(w, "x%u[k]", i);
+}
+
 static ind_status emit_transpose(ind__writer *w, int y) {
     int x = w->domain.rank - 1;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->kept[i] = w_through_tile(w, i, x, y);
-        if (w->kept[i])
-            ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg_types[w_memory_dtype(w, i)].memory, i, CG_TILE,
-                       CG_TILE + 1);
-    }
+    w_choose_tile_loads(w, x, y);
+    emit_tile_arrays(w);
     emit_tile_position(w, x, y);
-    emit_tile_loop(w, x, y, true);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i]) ind__textf(&w->code, "tile%u[ty + k][tx] = %s;\n", i, w_element(w, i));
-    w_end(w);
-    w_end(w);
+    emit_tile_loads(w, x, y, CG_BESIDE_TILE);
+    emit_tile_loads(w, x, y, CG_THROUGH_TILE);
     ind__textf(&w->code, "__syncthreads();\n");
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i]) w->memory[i] = w_string(w, "tile%u[tx][ty + k]", i);
-    emit_tile_loop(w, x, y, false);
+    w_begin_tile(w, x, y, false);
     w_need_stores(w);
     w_emit(w, CG_ALL_VARS, CG_ALL_STAGES);
-    w_end(w);
-    w_end(w);
+    w_end_tile(w);
     return IND_OK;
 }
 
@@ -1823,16 +1943,30 @@ static int w_sweeps(const ind__writer *w, cg_sweep *sweep) {
     return n;
 }
 
+/* In registers, the terms exp(x - m) of a softmax's sum are those that its result is made of: then the EXP of the body
+   is computed in sweep B, and kept. 0: the body has no such EXP. */
+static uint32_t w_softmax_term(const ind__writer *w, uint32_t reduce) {
+    for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
+        const ind__inst *difference = w_inst(w, w_inst(w, i)->arg[0]);
+        if (w_inst(w, i)->op != IND_LOOP_EXP || difference->op != IND_LOOP_SUB) continue;
+        const ind__inst *part = w_inst(w, difference->arg[1]);
+        if (difference->arg[0] == w_inst(w, reduce)->arg[0] && part->op == IND_LOOP_PART && part->imm.i == 0 &&
+            part->arg[0] == reduce)
+            return i;
+    }
+    return 0;
+}
+
 static void w_need_sweep(ind__writer *w, const cg_sweep *s) {
     w_need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && w_stores_per_element(w, i)) w_need(w, i);
         if (!w_reduces_in(w, i, s)) continue;
-        w_need(w, w_inst(w, i)->arg[0]);
+        bool terms = s->second && w_inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && w_softmax_term(w, i);
+        w_need(w, terms ? w_softmax_term(w, i) : w_inst(w, i)->arg[0]);
         if (w_inst(w, i)->arg[1]) w_need(w, w_inst(w, i)->arg[1]);
     }
     w_close_needed(w);
-    /* Finished reductions are at hand: what they were made of is not. */
 }
 
 static bool cg_expensive(const ind__inst *inst) {
@@ -1988,6 +2122,40 @@ static void emit_states(ind__writer *w, const cg_sweep *s) {
     }
 }
 
+/* Reductions that take a whole chunk of neighbours at once, gathered in an array a<number>. */
+static bool w_takes_chunks(const ind__writer *w, uint32_t i, const cg_sweep *s) {
+    return !w_in_registers(w) && w_reduces_in(w, i, s) && cg_two_step(w_inst(w, i));
+}
+
+static void emit_chunk_arrays(ind__writer *w, const cg_sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_takes_chunks(w, i, s)) ind__textf(&w->code, "%s a%u[%d];\n", w_state_type(w, i), i, w->variant->vector);
+}
+
+static void emit_chunk_adds(ind__writer *w, const cg_sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w_takes_chunks(w, i, s)) ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
+}
+
+/* What an element adds to the sum of sweep B. */
+static void emit_second_term(ind__writer *w, uint32_t i) {
+    uint32_t x = w_inst(w, i)->arg[0], term = w_softmax_term(w, i);
+    if (w_inst(w, i)->reduction == IND_REDUCE_WELFORD) {
+        ind__textf(&w->code, "(");
+        w_value(w, x);
+        ind__textf(&w->code, " - mean%u) * (", i);
+        w_value(w, x);
+        ind__textf(&w->code, " - mean%u)", i);
+    } else if (term) {
+        w_value(w, term);
+    } else {
+        w_use(w, CG_EXP_BELOW);
+        ind__textf(&w->code, "ind_exp_below(");
+        w_value(w, x);
+        ind__textf(&w->code, ", ind_exp_base(s%u.value))", i);
+    }
+}
+
 /* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
 static void emit_accumulate(ind__writer *w, const cg_sweep *s, const char *position) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -1995,29 +2163,22 @@ static void emit_accumulate(ind__writer *w, const cg_sweep *s, const char *posit
         char letter;
         if (!w_reduces_in(w, i, s)) continue;
         ind_reduction r = w_step(w, i, s, &letter);
-        bool adds = r == IND_REDUCE_WELFORD || r == IND_REDUCE_ONLINE_SOFTMAX;
-        ind__textf(&w->code, adds ? "%c%u.add(" : "%c%u.join({", letter, i);
-        if (s->second && inst->reduction == IND_REDUCE_WELFORD) {
-            ind__textf(&w->code, "(");
+        if (w_takes_chunks(w, i, s)) {
+            ind__textf(&w->code, w->variant->vector > 1 ? "a%u[j] = " : "a%u[0] = ", i);
             w_value(w, inst->arg[0]);
-            ind__textf(&w->code, " - mean%u) * (", i);
-            w_value(w, inst->arg[0]);
-            ind__textf(&w->code, " - mean%u)", i);
-        } else if (s->second) {
-            w_use(w, CG_EXP_BELOW);
-            ind__textf(&w->code, "ind_exp_below(");
-            w_value(w, inst->arg[0]);
-            ind__textf(&w->code, ", s%u.value)", i);
-        } else {
-            w_value(w, inst->arg[0]);
-            if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
-            if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
-            if (r == IND_REDUCE_DOT) {
-                ind__textf(&w->code, " * ");
-                w_value(w, inst->arg[1]);
-            }
+            ind__textf(&w->code, ";\n");
+            continue;
         }
-        ind__textf(&w->code, adds ? ");\n" : "});\n");
+        ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (s->second) emit_second_term(w, i);
+        else w_value(w, inst->arg[0]);
+        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
+        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
+        if (r == IND_REDUCE_DOT) {
+            ind__textf(&w->code, " * ");
+            w_value(w, inst->arg[1]);
+        }
+        ind__textf(&w->code, "});\n");
     }
 }
 
@@ -2094,7 +2255,7 @@ static void emit_join(ind__writer *w, const cg_sweep *s) {
 }
 
 static void w_set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
-    w->value[reduce] = first;
+    if (second) w->value[reduce] = first;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w_inst(w, i)->op == IND_LOOP_PART && w_inst(w, i)->arg[0] == reduce)
             w->value[i] = w_inst(w, i)->imm.i ? second : first;
@@ -2111,6 +2272,7 @@ static void emit_results(ind__writer *w, const cg_sweep *s) {
             if (welford && !s->second)
                 ind__textf(&w->code, "const %s mean%u = s%u.value / (%s)(%s);\n", w_state_type(w, i), i, i,
                            w_state_type(w, i), w_expr_string(w, w_r_numel(w)));
+            if (!welford && !s->second) w_set_parts(w, i, w_string(w, "s%u.value", i), NULL);
             if (s->second) w_set_parts(w, i, w_string(w, welford ? "mean%u" : "s%u.value", i), w_string(w, "d%u.value", i));
             continue;
         }
@@ -2228,22 +2390,26 @@ static void emit_chunk(ind__writer *w, const cg_sweep *s) {
     int v = w_num_vars(w) - 1, n = w->variant->vector;
     bool one_r = w->domain.rrank == 1;
     const char *base = w->var[v];
+    int stage = s->stage + s->second; /* the terms of a softmax need its maximum */
+    emit_chunk_arrays(w, s);
     if (n == 1) {
-        w_emit(w, CG_ALL_VARS, s->stage);
+        w_emit(w, CG_ALL_VARS, stage);
         w_keep_values(w);
         emit_accumulate(w, s, one_r ? base : "r");
+        emit_chunk_adds(w, s);
         return;
     }
-    w_emit(w, ~(1u << v), s->stage);
+    w_emit(w, ~(1u << v), stage);
     w_vector_loads(w, v);
     w_vector_sinks(w);
     w_unroll(w);
     w_begin(w, "for (int j = 0; j < %d; j++)", n);
     w->var[v] = w_string(w, "(%s + j)", base);
-    w_emit(w, CG_ALL_VARS, s->stage);
+    w_emit(w, CG_ALL_VARS, stage);
     w_keep_values(w);
     emit_accumulate(w, s, one_r ? w->var[v] : "r + j");
     w_end(w);
+    emit_chunk_adds(w, s);
     w->var[v] = base;
     w_vector_stores(w);
     w_forget_chunk_vectors(w);
@@ -2262,9 +2428,27 @@ static void w_need_all(ind__writer *w) {
         if (w_inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
 }
 
+/* "// Sweep: s2 = maximum, s5 = any." */
+static void emit_sweep_comment(ind__writer *w, const cg_sweep *s) {
+    const char *before = "// Sweep: ";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = w_inst(w, i);
+        char letter;
+        if (!w_reduces_in(w, i, s)) continue;
+        ind_reduction r = w_step(w, i, s, &letter);
+        bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = w_in_registers(w) && cg_two_step(inst);
+        const char *what = !steps ? ind__reduction_name(r) : s->second ? (welford ? "sum of squared deviations" : "sum of exp")
+                                                                       : (welford ? "sum, for the mean" : "max");
+        ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
+        before = ", ";
+    }
+    ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
+}
+
 static void emit_sweep(ind__writer *w, const cg_sweep *s) {
     w_need_all(w);
     w_emit(w, w_p_mask(w), s->stage);
+    emit_sweep_comment(w, s);
     w_need_sweep(w, s);
     emit_loads_ahead(w);
     emit_states(w, s);
@@ -3030,7 +3214,7 @@ static ind_status emit_matmul(ind__writer *w) {
 
 static void choose_pointwise(ind__writer *w) {
     ind__variant *v = w->variant;
-    int bytes, best = w_best_p(w, 0, &bytes);
+    int best = w_best_p(w, 0);
     if (best >= 0 && best != w->domain.rank - 1) w_move_last(w, best);
     w_merge_vars(w);
     w_analyse(w);
@@ -3039,16 +3223,19 @@ static void choose_pointwise(ind__writer *w) {
     v->vector = v->rows = v->per_thread = 1;
     w->tile_y = w_transposed_var(w);
     if (w->tile_y >= 0) {
-        int x = w->domain.rank - 1, y = w->tile_y;
-        ind_expr tile = ind_int(w->context, CG_TILE), x_size = w->domain.extent[x], y_size = w->domain.extent[y];
+        int x = w->domain.rank - 1, y = w->tile_y, widest = 1;
+        for (uint32_t i = 1; i < w->body->num_inst; i++)
+            if (w_through_tile(w, i, x, y) && ind_dtype_bytes(w_memory_dtype(w, i)) > widest)
+                widest = ind_dtype_bytes(w_memory_dtype(w, i));
         v->strategy = IND_STRATEGY_TRANSPOSE;
-        v->tile_m = v->tile_n = CG_TILE;
-        v->per_thread = CG_TILE * CG_TILE / v->threads;
-        ind_expr tiles = ind_expr_mul(ind_expr_ceildiv(x_size, tile), ind_expr_ceildiv(y_size, tile));
-        ind_expr others = ind_int(w->context, 1);
-        for (int d = 0; d < x; d++)
-            if (d != y) others = ind_expr_mul(others, w->domain.extent[d]);
-        w_grid(w, ind_expr_mul(tiles, others), 1);
+        v->tile_m = v->tile_n = widest <= 2 ? 64 : 32;
+        v->per_thread = v->tile_m * v->tile_n / v->threads;
+        ind_expr tile = ind_int(w->context, v->tile_m), blocks = ind_int(w->context, 1);
+        for (int d = 0; d <= x; d++) {
+            ind_expr extent = w->domain.extent[d];
+            blocks = ind_expr_mul(blocks, d == x || d == y ? ind_expr_ceildiv(extent, tile) : extent);
+        }
+        w_grid(w, blocks, 1);
         w_why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory");
         return;
     }
@@ -3076,16 +3263,22 @@ static void choose_column(ind__writer *w) {
           v->threads / v->rows);
 }
 
-/* A row in the registers of up to 32 lanes. */
+/* A row in the registers of up to 32 lanes: so many that few idle at the likely length, yet no lane holds too much. */
 static void choose_row_warp(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
-    int64_t vectors = (longest + v->vector - 1) / v->vector;
-    int lanes = cg_pow2_at_least(vectors, 1, 32);
+    int64_t vectors = (longest + v->vector - 1) / v->vector, likely = (ind_hint(w_r_numel(w)) + v->vector - 1) / v->vector;
+    double least = 0;
+    for (int lanes = 32; lanes >= 1; lanes /= 2) {
+        int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
+        double slots = (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1)); /* steps of one lane follow each other */
+        if (lanes < 32 && (most * v->vector > 32 || slots >= least)) continue;
+        least = slots;
+        v->rows = 128 / lanes;
+        v->per_thread = (int)most * v->vector;
+    }
     v->strategy = IND_STRATEGY_ROW_WARP;
     v->threads = 128;
-    v->rows = v->threads / lanes;
-    v->per_thread = (int)((vectors + lanes - 1) / lanes) * v->vector;
-    w_why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, lanes);
+    w_why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, 128 / v->rows);
 }
 
 #define CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
@@ -3098,7 +3291,7 @@ static bool choose_row_block(ind__writer *w, int64_t longest) {
     for (int threads = cg_pow2_at_least(longest / 16, 64, 512); threads <= 1024; threads *= 2) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + per_vector - 1) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > (threads == 1024 ? CG_KEPT_REGISTERS / 2 : CG_KEPT_REGISTERS))
+        if (per_thread > 64 || words * (double)per_thread > (threads == 1024 ? 48 : CG_KEPT_REGISTERS))
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -3135,11 +3328,12 @@ static void choose_row(ind__writer *w) {
     w_grid(w, w_p_numel(w), v->rows);
 }
 
+/* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
 static void choose_reduction(ind__writer *w) {
     w_analyse(w);
-    int along_p, along_r = 0, best = w_best_p(w, w_r_mask(w), &along_p);
-    if (w->domain.rrank) along_r = w_contiguous_bytes(w, w_num_vars(w) - 1, w_r_mask(w));
-    bool column = along_p > along_r;
+    uint32_t r = w_r_mask(w);
+    int best = w_best_p(w, r);
+    bool column = best >= 0 && r && w_bytes_along(w, best, r, true) < w_bytes_along(w, w_num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) w_move_last(w, best);
     w_merge_vars(w);
     w_analyse(w);

@@ -118,9 +118,9 @@ typedef struct ind_context_desc {
     struct {
         const char *path; /* IND_PACK: file with compiled kernels, read at creation; written by ind_pack_save */
     } pack;
-    int log_level;    /* IND_LOG: 0 nothing .. 3 debug */
-    int verify;       /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
-    int num_threads;  /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
+    int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
+    int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
+    int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
 } ind_context_desc;
 
 typedef struct ind_context ind_context;
@@ -263,7 +263,7 @@ IND_API ind_expr ind_expr_where(ind_expr condition, ind_expr a, ind_expr b);
 IND_API ind_expr_kind ind_expr_query_kind(ind_expr e);
 IND_API int ind_expr_num_args(ind_expr e);
 IND_API ind_expr ind_expr_arg(ind_expr e, int i);
-IND_API const ind_symbol *ind_expr_symbol(ind_expr e); /* NULL unless e is a symbol */
+IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a symbol */
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
 IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* same id in the same context, and valid */
 
@@ -398,12 +398,14 @@ IND_API ind_dtype ind_op_dtype(ind_ops *o, ind_value x);
 IND_API ind_context *ind_op_context(ind_ops *o);
 
 /* One function per row of IND_LOOP_OPS: ind_op_neg(o, x), ind_op_add(o, a, b), ind_op_where(o, c, a, b) ... */
-#define IND__DECLARE_UNARY(text)   IND_API ind_value ind_op_##text(ind_ops *o, ind_value a);
-#define IND__DECLARE_BINARY(text)  IND_API ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b);
+#define IND__DECLARE_UNARY(text)  IND_API ind_value ind_op_##text(ind_ops *o, ind_value a);
+#define IND__DECLARE_BINARY(text) IND_API ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b);
+/* clang-format off */
 #define IND__UNARY_OPS(X)                                                                                              \
     X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
     X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
+/* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
 IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b);
@@ -455,10 +457,10 @@ IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 
 /* ---- memory: all through the context's allocator; NULL on failure, with IND_OUT_OF_MEMORY set ---- */
 
-void *ind__alloc(ind_context *c, size_t bytes); /* zeroed */
-void ind__free(ind_context *c, void *p);        /* NULL allowed */
+void *ind__alloc(ind_context *c, size_t bytes);                                 /* zeroed */
+void ind__free(ind_context *c, void *p);                                        /* NULL allowed */
 void *ind__resize(ind_context *c, void *p, size_t old_bytes, size_t new_bytes); /* p survives failure */
-bool ind__size_mul(size_t a, size_t b, size_t *out);                              /* false on overflow */
+bool ind__size_mul(size_t a, size_t b, size_t *out);                            /* false on overflow */
 
 /* Bump allocator: freed as a whole. Zero-initialise with the context set. */
 typedef struct ind__arena {
@@ -509,8 +511,8 @@ typedef struct ind__text {
 /* printf without floating point (locale); numbers through ind__text_double. */
 void ind__textf(ind__text *t, const char *format, ...) IND__PRINTF(2, 3);
 void ind__text_raw(ind__text *t, const char *s, size_t n);
-void ind__text_double(ind__text *t, double v); /* shortest form that reads back exactly; inf, -inf, nan */
-void ind__text_expr(ind__text *t, ind_expr e); /* IND_PRINT_TEXT */
+void ind__text_double(ind__text *t, double v);    /* shortest form that reads back exactly; inf, -inf, nan */
+void ind__text_expr(ind__text *t, ind_expr e);    /* IND_PRINT_TEXT */
 void ind__text_json(ind__text *t, const char *s); /* as a quoted JSON string */
 void ind__text_free(ind__text *t);
 ind_status ind__text_status(const ind__text *t);
@@ -527,7 +529,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent);     /* "t12" */
 bool ind__expr_depends(ind_expr e, ind_expr symbol);
 bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* any symbol of this kind inside */
-bool ind__expr_is_size(ind_expr e);                       /* no loop index or indirect symbol inside */
+bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol inside */
 /* All symbols of e, each once, appended to out (at most max); returns how many there are. */
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max);
 /* e with from[i] (symbols) replaced by to[i], all at once. */
@@ -562,7 +564,9 @@ typedef struct ind__program {
     ind_expr *input; /* the symbols, in the order of the input slots */
     ind__program_op *op;
     uint32_t num_ops, cap_ops;
-    struct ind__slot { uint32_t expr, slot; } *memo; /* open addressing, expression id to slot */
+    struct ind__slot {
+        uint32_t expr, slot;
+    } * memo; /* open addressing, expression id to slot */
     uint32_t num_memo, cap_memo;
 } ind__program;
 ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *inputs, uint32_t num_inputs);
@@ -611,7 +615,7 @@ struct ind_ops {
     ind_value (*load_tensor)(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
     ind_dtype (*dtype)(ind_ops *o, ind_value v);
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
-    ind_value mask; /* all loads now being emitted are under this mask; 0 none */
+    ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
@@ -629,19 +633,20 @@ typedef struct ind__recorder {
     uint32_t table_size;
     void *user;
 } ind__recorder;
-ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank, const ind_expr *rranges,
-                             int rrank); /* makes the body with index symbols i0.., r0.. */
+ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
+                             const ind_expr *rranges, int rrank); /* makes the body with index symbols i0.., r0.. */
 ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 
 /* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
-   load: called for each LOAD / STORE to redirect it (NULL: emitted as it is); may return any value, e.g. an inlined one.
-   map (num_inst entries, may be NULL) receives each instruction's value. Returns the value of body->result. */
+   load: called for each LOAD / STORE to redirect it (NULL: emitted as it is); may return any value, e.g. an inlined
+   one. map (num_inst entries, may be NULL) receives each instruction's value. Returns the value of body->result. */
 typedef struct ind__replay {
     const ind_body *body;
     const ind_expr *var;
-    ind_value (*load)(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user); /* index already replaced */
+    ind_value (*load)(ind_ops *o, const ind__inst *inst, const ind_expr *index,
+                      void *user); /* index already replaced */
     void (*store)(ind_ops *o, const ind__inst *inst, const ind_expr *index, ind_value v, void *user);
     void *user;
     uint32_t *map;
@@ -665,14 +670,14 @@ typedef struct ind__buffer {
     ind__buffer_kind kind;
     ind_dtype dtype;
     ind_layout layout;
-    uint32_t loop;      /* number of the loop that writes it (COMPUTED) */
-    uint32_t output;    /* 1 + position among the graph's outputs, 0: not an output */
-    uint32_t binding;   /* inputs, constants, outputs: position in the module's binding list */
+    uint32_t loop;    /* number of the loop that writes it (COMPUTED) */
+    uint32_t output;  /* 1 + position among the graph's outputs, 0: not an output */
+    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
 /* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */
 typedef struct ind__loop {
-    ind_body *body; /* with STOREs; owned */
+    ind_body *body;          /* with STOREs; owned */
     ind_reduction reduction; /* IND_REDUCE_NONE: pointwise. Several REDUCEs of a body share the ranges */
     uint32_t *origin;        /* graph nodes it came from, ascending; in the program's arena */
     uint32_t num_origins;
@@ -701,17 +706,18 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 ind_status ind__lowered_verify(const ind__lowered *p);
 void ind__lowered_print(ind__text *t, const ind__lowered *p);
-ind_expr ind__buffer_numel(const ind__buffer *b);  /* elements the layout spans */
+ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either a body that was not stored yet (users inline it) or a buffer. Realising switches it for all views. */
+   storage is either a body that was not stored yet (users inline it) or a buffer. Realising switches it for all views.
+ */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
     ind_expr size[IND_MAX_RANK];
-    ind_body *body;  /* unrealised: result over size */
-    uint32_t buffer; /* realised: buffer number */
+    ind_body *body;              /* unrealised: result over size */
+    uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
     uint32_t *origin;
     uint32_t num_origins;
@@ -721,18 +727,20 @@ typedef struct ind__box {
     ind__storage *storage;
     int rank;
     ind_expr size[IND_MAX_RANK];
-    bool identity;                  /* map[i] == index i */
-    ind_expr map[IND_MAX_RANK];     /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
+    bool identity;              /* map[i] == index i */
+    ind_expr map[IND_MAX_RANK]; /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
 } ind__box;
 
 /* All return NULL on failure (message set); boxes live in the program's arena. */
 ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
-ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn, void *user);
+ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
+                             void *user);
 /* Reduction: fn gets rank + rrank indices and returns the value to reduce (and, for DOT, second_fn the other operand).
-   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored. */
+   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored.
+ */
 typedef struct ind__reduction_desc {
     ind_reduction type;
-    ind_dtype dtype;     /* of the results as stored */
+    ind_dtype dtype; /* of the results as stored */
     const ind_expr *size;
     int rank;
     const ind_expr *rrange;
@@ -777,14 +785,18 @@ typedef struct ind__eval {
     /* index expressions, compiled: inputs are the sizes, then var[], then indirect symbols */
     ind__program program;
     uint32_t num_sizes;
-    uint32_t *index_slot;   /* per body->index entry */
+    uint32_t *index_slot; /* per body->index entry */
     int64_t (*slots)[IND__LANES];
-    uint8_t *varying;       /* per slot: differs between lanes */
+    uint8_t *varying;            /* per slot: differs between lanes */
     uint32_t *cone, *cone_begin; /* per body->index entry: the program ops it needs, in order */
-    uint32_t *stamp, epoch;      /* per program op: when it was last computed; a new epoch starts with every new point */
-    uint32_t *indirect_input;    /* per instruction: input slot of its index symbol */
+    uint32_t *stamp, epoch;   /* per program op: when it was last computed; a new epoch starts with every new point */
+    uint32_t *indirect_input; /* per instruction: input slot of its index symbol */
     int lanes;
-    struct { uint32_t inst; int64_t value, size; bool set; } bad_index; /* first failed check */
+    struct {
+        uint32_t inst;
+        int64_t value, size;
+        bool set;
+    } bad_index; /* first failed check */
     bool bad_access;
 } ind__eval;
 /* sizes: symbols with their values, as many as the body mentions (more is fine). */
@@ -852,12 +864,12 @@ const char *ind_status_text(ind_status status) {
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
-static void *default_alloc(size_t bytes, void *user) {
+static void *ir__default_alloc(size_t bytes, void *user) {
     (void)user;
     return malloc(bytes);
 }
 
-static void default_free(void *memory, void *user) {
+static void ir__default_free(void *memory, void *user) {
     (void)user;
     free(memory);
 }
@@ -959,12 +971,13 @@ void ind__arena_free(ind__arena *a) {
     a->used = a->capacity = 0;
 }
 
-static void error_lock(ind_context *c) {
+static void ir__error_lock(ind_context *c) {
     if (c->error_lock)
-        while (atomic_flag_test_and_set_explicit((atomic_flag *)c->error_lock, memory_order_acquire)) {}
+        while (atomic_flag_test_and_set_explicit((atomic_flag *)c->error_lock, memory_order_acquire)) {
+        }
 }
 
-static void error_unlock(ind_context *c) {
+static void ir__error_unlock(ind_context *c) {
     if (c->error_lock) atomic_flag_clear_explicit((atomic_flag *)c->error_lock, memory_order_release);
 }
 
@@ -974,10 +987,10 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    error_lock(c);
+    ir__error_lock(c);
     c->error.status = status;
     memcpy(c->error.text, text, strlen(text) + 1);
-    error_unlock(c);
+    ir__error_unlock(c);
     ind__log(c, 3, "%s", text);
     return status;
 }
@@ -1019,41 +1032,41 @@ void ind__disown(ind_context *c, ind__owned *o) {
     o->prev = o->next = NULL;
 }
 
-static void env_string(const char **field, const char *name) {
+static void ir__env_string(const char **field, const char *name) {
     const char *v = *field ? NULL : getenv(name);
     if (v && *v) *field = v;
 }
 
-static void env_int(int *field, const char *name) {
+static void ir__env_int(int *field, const char *name) {
     const char *v = *field ? NULL : getenv(name);
     if (v && *v) *field = (int)strtol(v, NULL, 10);
 }
 
 /* The one place that reads the environment. */
-static void context_defaults(ind_context_desc *d) {
+static void ir__context_defaults(ind_context_desc *d) {
     if (!d->allocator.alloc) {
-        d->allocator.alloc = default_alloc;
-        d->allocator.free = default_free;
+        d->allocator.alloc = ir__default_alloc;
+        d->allocator.free = ir__default_free;
     }
     const char *device = getenv("IND_DEVICE");
     if (!d->device && device && !strcmp(device, "host")) d->device = IND_DEVICE_HOST;
     if (!d->device && device && !strcmp(device, "cuda")) d->device = IND_DEVICE_CUDA;
-    env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
-    env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
-    env_string(&d->pack.path, "IND_PACK");
-    env_int(&d->log_level, "IND_LOG");
-    env_int(&d->verify, "IND_VERIFY");
-    env_int(&d->num_threads, "IND_THREADS");
+    ir__env_string(&d->cuda.library_path, "IND_CUDA_LIBRARY");
+    ir__env_string(&d->cuda.nvrtc_path, "IND_NVRTC_LIBRARY");
+    ir__env_string(&d->pack.path, "IND_PACK");
+    ir__env_int(&d->log_level, "IND_LOG");
+    ir__env_int(&d->verify, "IND_VERIFY");
+    ir__env_int(&d->num_threads, "IND_THREADS");
 }
 
-static bool keep_string(ind_context *c, const char **s) {
+static bool ir__keep_string(ind_context *c, const char **s) {
     if (!*s) return true;
     *s = ind__arena_string(&c->names, *s, strlen(*s));
     return *s != NULL;
 }
 
-static bool interner_create(ind_context *c);
-static void interner_destroy(ind_context *c);
+static bool ir__interner_create(ind_context *c);
+static void ir__interner_destroy(ind_context *c);
 
 ind_status ind_context_create(const ind_context_desc *desc, ind_context **context) {
     if (!context) return IND_INVALID_ARGUMENT;
@@ -1061,7 +1074,7 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     ind_context_desc d = {0};
     if (desc) d = *desc;
     if (!d.allocator.alloc != !d.allocator.free) return IND_INVALID_ARGUMENT;
-    context_defaults(&d);
+    ir__context_defaults(&d);
     ind_context *c = (ind_context *)d.allocator.alloc(sizeof *c, d.allocator.user);
     if (!c) return IND_OUT_OF_MEMORY;
     memset(c, 0, sizeof *c);
@@ -1070,8 +1083,8 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     c->error_lock = ind__alloc(c, sizeof(atomic_flag));
     bool ok = c->error_lock != NULL;
     if (ok) atomic_flag_clear((atomic_flag *)c->error_lock);
-    ok = ok && keep_string(c, &c->desc.cuda.library_path) && keep_string(c, &c->desc.cuda.nvrtc_path) &&
-         keep_string(c, &c->desc.pack.path) && interner_create(c);
+    ok = ok && ir__keep_string(c, &c->desc.cuda.library_path) && ir__keep_string(c, &c->desc.cuda.nvrtc_path) &&
+         ir__keep_string(c, &c->desc.pack.path) && ir__interner_create(c);
     if (!ok) {
         ind_context_destroy(c);
         return IND_OUT_OF_MEMORY;
@@ -1088,7 +1101,7 @@ void ind_context_destroy(ind_context *c) {
         o->destroy(o);
     }
     if (c->runtime_destroy) c->runtime_destroy(c);
-    interner_destroy(c);
+    ir__interner_destroy(c);
     ind__arena_free(&c->names);
     ind__free(c, c->error_lock);
     c->desc.allocator.free(c, c->desc.allocator.user);
@@ -1108,35 +1121,34 @@ const ind_context_desc *ind_context_query_desc(const ind_context *c) {
 
 /* ------------------------------------------------------------------------------------------------- types */
 
-static const struct dtype_row {
+static const struct ir__dtype_row {
     const char *name;
     int bytes;
     char cls;
-} dtype_table[IND_NUM_DTYPES] = {
-    {"none", 0, 0},
+} ir__dtype_table[IND_NUM_DTYPES] = {{"none", 0, 0},
 #define X(name, text, bytes, cls, ctype) {text, bytes, cls},
-    IND_DTYPES(X)
+                                     IND_DTYPES(X)
 #undef X
 };
 
-static const struct dtype_row *dtype_row(ind_dtype d) {
-    return &dtype_table[(unsigned)d < IND_NUM_DTYPES ? d : 0];
+static const struct ir__dtype_row *ir__dtype_row(ind_dtype d) {
+    return &ir__dtype_table[(unsigned)d < IND_NUM_DTYPES ? d : 0];
 }
 
 const char *ind_dtype_name(ind_dtype d) {
-    return dtype_row(d)->name;
+    return ir__dtype_row(d)->name;
 }
 
 int ind_dtype_bytes(ind_dtype d) {
-    return dtype_row(d)->bytes;
+    return ir__dtype_row(d)->bytes;
 }
 
 bool ind_dtype_is_float(ind_dtype d) {
-    return dtype_row(d)->cls == 'f';
+    return ir__dtype_row(d)->cls == 'f';
 }
 
 bool ind_dtype_is_integer(ind_dtype d) {
-    return dtype_row(d)->cls == 'i' || dtype_row(d)->cls == 'u';
+    return ir__dtype_row(d)->cls == 'i' || ir__dtype_row(d)->cls == 'u';
 }
 
 ind_dtype ind_dtype_compute(ind_dtype d) {
@@ -1158,7 +1170,8 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
 
 ind_dtype ind_dtype_parse(const char *name, size_t length) {
     for (int d = 1; d < IND_NUM_DTYPES; d++)
-        if (strlen(dtype_table[d].name) == length && !memcmp(dtype_table[d].name, name, length)) return (ind_dtype)d;
+        if (strlen(ir__dtype_table[d].name) == length && !memcmp(ir__dtype_table[d].name, name, length))
+            return (ind_dtype)d;
     return IND_DTYPE_NONE;
 }
 
@@ -1187,7 +1200,7 @@ void ind__text_raw(ind__text *t, const char *s, size_t n) {
 }
 
 /* Appends formatted text line by line, so that each line that begins here is indented. */
-static void text_lines(ind__text *t, const char *s, size_t n) {
+static void ir__text_lines(ind__text *t, const char *s, size_t n) {
     while (n && !t->failed) {
         const char *end = (const char *)memchr(s, '\n', n);
         size_t line = end ? (size_t)(end - s) + 1 : n;
@@ -1212,7 +1225,7 @@ void ind__textf(ind__text *t, const char *format, ...) {
         return;
     }
     if ((size_t)n < sizeof small) {
-        text_lines(t, small, (size_t)n);
+        ir__text_lines(t, small, (size_t)n);
         return;
     }
     char *large = (char *)ind__alloc(t->context, (size_t)n + 1);
@@ -1223,12 +1236,12 @@ void ind__textf(ind__text *t, const char *format, ...) {
     va_start(args, format);
     vsnprintf(large, (size_t)n + 1, format, args);
     va_end(args);
-    text_lines(t, large, (size_t)n);
+    ir__text_lines(t, large, (size_t)n);
     ind__free(t->context, large);
 }
 
 /* The decimal point of the C library follows the locale; ours is always '.'. */
-static char locale_point(void) {
+static char ir__locale_point(void) {
     const struct lconv *l = localeconv();
     return l && l->decimal_point && l->decimal_point[0] ? l->decimal_point[0] : '.';
 }
@@ -1243,7 +1256,7 @@ void ind__text_double(ind__text *t, double v) {
         snprintf(s, sizeof s, "%.*g", digits, v);
         if (strtod(s, NULL) == v) break;
     }
-    char *point = strchr(s, locale_point());
+    char *point = strchr(s, ir__locale_point());
     if (point) *point = '.';
     bool plain = !strpbrk(s, ".e");
     ind__textf(t, "%s%s", s, plain ? ".0" : "");
@@ -1255,7 +1268,7 @@ bool ind__parse_double(const char *s, size_t n, double *out) {
     memcpy(copy, s, n);
     copy[n] = 0;
     char *point = strchr(copy, '.');
-    if (point) *point = locale_point();
+    if (point) *point = ir__locale_point();
     char *end;
     *out = strtod(copy, &end);
     return end == copy + n;
@@ -1265,9 +1278,12 @@ void ind__text_json(ind__text *t, const char *s) {
     ind__textf(t, "\"");
     for (; *s; s++) {
         unsigned char ch = (unsigned char)*s;
-        if (ch == '"' || ch == '\\') ind__textf(t, "\\%c", ch);
-        else if (ch < 0x20) ind__textf(t, "\\u%04x", ch);
-        else ind__textf(t, "%c", ch);
+        if (ch == '"' || ch == '\\')
+            ind__textf(t, "\\%c", ch);
+        else if (ch < 0x20)
+            ind__textf(t, "\\u%04x", ch);
+        else
+            ind__textf(t, "%c", ch);
     }
     ind__textf(t, "\"");
 }
@@ -1304,14 +1320,14 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
 
 /* A node never moves: segments double in size and are never reallocated, so modules that run may read expressions while
    the building thread makes new ones. */
-typedef struct expr_node {
+typedef struct ir__expr_node {
     int64_t lo, hi;      /* bounds; INT: the value */
     const uint32_t *arg; /* SYM: one entry, the symbol's number */
     uint64_t symbols;    /* Bloom mask of the symbols inside */
     uint32_t hash, next; /* chain in the bucket */
     uint16_t num_args;
     uint8_t kind, depth;
-} expr_node;
+} ir__expr_node;
 
 #define IND__SEGMENT_BITS 10
 #define IND__MAX_SEGMENTS 22
@@ -1320,23 +1336,23 @@ typedef struct expr_node {
 #define IND__MAX_EXPAND   64 /* terms that a product of sums may be expanded to */
 #define IND__CACHE_SIZE   4096
 
-typedef struct op_cache_entry {
+typedef struct ir__op_cache_entry {
     uint32_t kind, a, b, result;
-} op_cache_entry;
+} ir__op_cache_entry;
 
 struct ind__interner {
     ind_context *context;
-    expr_node *segment[IND__MAX_SEGMENTS];
+    ir__expr_node *segment[IND__MAX_SEGMENTS];
     uint32_t num_nodes; /* ids 1..num_nodes-1 */
     uint32_t *bucket;
     uint32_t num_buckets;
     ind__arena arena; /* argument lists, symbols */
     ind_symbol **symbol;
     uint32_t num_symbols, cap_symbols;
-    op_cache_entry cache[IND__CACHE_SIZE]; /* results of simplifying constructors */
+    ir__op_cache_entry cache[IND__CACHE_SIZE]; /* results of simplifying constructors */
 };
 
-static expr_node *node_at(const struct ind__interner *in, uint32_t id) {
+static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
     uint32_t n = (id >> IND__SEGMENT_BITS) + 1;
     int segment = 0;
     while (n >>= 1) segment++;
@@ -1344,23 +1360,23 @@ static expr_node *node_at(const struct ind__interner *in, uint32_t id) {
     return &in->segment[segment][id - first];
 }
 
-static const expr_node *node_of(ind_expr e) {
-    return node_at(e.context->interner, e.id);
+static const ir__expr_node *ir__node_of(ind_expr e) {
+    return ir__node_at(e.context->interner, e.id);
 }
 
-static bool interner_create(ind_context *c) {
+static bool ir__interner_create(ind_context *c) {
     struct ind__interner *in = (struct ind__interner *)ind__alloc(c, sizeof *in);
     if (!in) return false;
     c->interner = in;
     in->context = in->arena.context = c;
     in->num_buckets = 1024;
     in->bucket = (uint32_t *)ind__alloc(c, in->num_buckets * sizeof *in->bucket);
-    in->segment[0] = (expr_node *)ind__alloc(c, sizeof(expr_node) << IND__SEGMENT_BITS);
+    in->segment[0] = (ir__expr_node *)ind__alloc(c, sizeof(ir__expr_node) << IND__SEGMENT_BITS);
     in->num_nodes = 1;
     return in->bucket && in->segment[0];
 }
 
-static void interner_destroy(ind_context *c) {
+static void ir__interner_destroy(ind_context *c) {
     struct ind__interner *in = c->interner;
     if (!in) return;
     for (int i = 0; i < IND__MAX_SEGMENTS; i++) ind__free(c, in->segment[i]);
@@ -1370,12 +1386,12 @@ static void interner_destroy(ind_context *c) {
     ind__free(c, in);
 }
 
-static bool interner_rehash(struct ind__interner *in) {
+static bool ir__interner_rehash(struct ind__interner *in) {
     uint32_t want = in->num_buckets * 2;
     uint32_t *bucket = (uint32_t *)ind__alloc(in->context, (size_t)want * sizeof *bucket);
     if (!bucket) return false;
     for (uint32_t id = 1; id < in->num_nodes; id++) {
-        expr_node *n = node_at(in, id);
+        ir__expr_node *n = ir__node_at(in, id);
         n->next = bucket[n->hash & (want - 1)];
         bucket[n->hash & (want - 1)] = id;
     }
@@ -1386,9 +1402,9 @@ static bool interner_rehash(struct ind__interner *in) {
 }
 
 /* A new zeroed node; 0 on failure. */
-static uint32_t interner_append(struct ind__interner *in) {
+static uint32_t ir__interner_append(struct ind__interner *in) {
     uint32_t id = in->num_nodes;
-    if (id >= in->num_buckets && !interner_rehash(in)) return 0;
+    if (id >= in->num_buckets && !ir__interner_rehash(in)) return 0;
     uint32_t n = (id >> IND__SEGMENT_BITS) + 1;
     int segment = 0;
     while (n >>= 1) segment++;
@@ -1397,42 +1413,42 @@ static uint32_t interner_append(struct ind__interner *in) {
         return 0;
     }
     if (!in->segment[segment]) {
-        size_t bytes = sizeof(expr_node) << (IND__SEGMENT_BITS + segment);
-        in->segment[segment] = (expr_node *)ind__alloc(in->context, bytes);
+        size_t bytes = sizeof(ir__expr_node) << (IND__SEGMENT_BITS + segment);
+        in->segment[segment] = (ir__expr_node *)ind__alloc(in->context, bytes);
         if (!in->segment[segment]) return 0;
     }
     in->num_nodes++;
     return id;
 }
 
-static ind_expr expr_make(ind_context *c, uint32_t id) {
+static ind_expr ir__expr_make(ind_context *c, uint32_t id) {
     ind_expr e = {c, id};
     return e;
 }
 
-static ind_expr expr_none(ind_context *c) {
-    return expr_make(c, 0);
+static ind_expr ir__expr_none(ind_context *c) {
+    return ir__expr_make(c, 0);
 }
 
-static void node_bounds(ind_context *c, expr_node *n);
+static void ir__node_bounds(ind_context *c, ir__expr_node *n);
 
 /* The node with this kind and these arguments (INT: value; SYM: arg[0] is the symbol's number). */
-static ind_expr intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int num_args, int64_t value) {
+static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int num_args, int64_t value) {
     struct ind__interner *in = c->interner;
     uint64_t h = ind__hash(arg, (size_t)num_args * sizeof *arg, (uint64_t)value * 31 + kind);
     uint32_t hash = (uint32_t)h;
-    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id; id = node_at(in, id)->next) {
-        const expr_node *n = node_at(in, id);
+    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id; id = ir__node_at(in, id)->next) {
+        const ir__expr_node *n = ir__node_at(in, id);
         if (n->hash != hash || n->kind != kind || n->num_args != num_args) continue;
         if (kind == IND_EXPR_INT ? n->lo == value : !memcmp(n->arg, arg, (size_t)num_args * sizeof *arg))
-            return expr_make(c, id);
+            return ir__expr_make(c, id);
     }
     const uint32_t *copy = NULL;
     if (num_args && !(copy = (uint32_t *)ind__arena_copy(&in->arena, arg, (size_t)num_args * sizeof *arg)))
-        return expr_none(c);
-    uint32_t id = interner_append(in);
-    if (!id) return expr_none(c);
-    expr_node *n = node_at(in, id);
+        return ir__expr_none(c);
+    uint32_t id = ir__interner_append(in);
+    if (!id) return ir__expr_none(c);
+    ir__expr_node *n = ir__node_at(in, id);
     n->kind = (uint8_t)kind;
     n->arg = copy;
     n->num_args = (uint16_t)num_args;
@@ -1441,7 +1457,7 @@ static ind_expr intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, 
     int depth = 0;
     if (kind != IND_EXPR_SYM && kind != IND_EXPR_INT) {
         for (int i = 0; i < num_args; i++) {
-            const expr_node *a = node_at(in, arg[i]);
+            const ir__expr_node *a = ir__node_at(in, arg[i]);
             if (a->depth >= depth) depth = a->depth + 1;
             n->symbols |= a->symbols;
         }
@@ -1451,34 +1467,34 @@ static ind_expr intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, 
     n->depth = (uint8_t)depth;
     n->next = in->bucket[hash & (in->num_buckets - 1)];
     in->bucket[hash & (in->num_buckets - 1)] = id;
-    if (kind != IND_EXPR_INT) node_bounds(c, n);
+    if (kind != IND_EXPR_INT) ir__node_bounds(c, n);
     if (depth > IND__MAX_DEPTH) {
         ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep", IND__MAX_DEPTH);
-        return expr_none(c);
+        return ir__expr_none(c);
     }
-    return expr_make(c, id);
+    return ir__expr_make(c, id);
 }
 
 ind_expr ind_int(ind_context *c, int64_t value) {
-    return c ? intern(c, IND_EXPR_INT, NULL, 0, value) : expr_none(c);
+    return c ? ir__intern(c, IND_EXPR_INT, NULL, 0, value) : ir__expr_none(c);
 }
 
-static bool same_symbol(const ind_symbol *a, const ind_symbol *b) {
+static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
     return a->kind == b->kind && a->slot == b->slot && a->lo == b->lo && a->hi == b->hi &&
            a->multiple_of == b->multiple_of && a->hint == b->hint && a->extent.id == b->extent.id &&
            !strcmp(a->name, b->name);
 }
 
 /* Symbols are found through the hash of a SYM node whose value is the hash of the symbol's fields. */
-static uint32_t find_symbol(struct ind__interner *in, const ind_symbol *s, uint64_t h) {
-    for (uint32_t id = in->bucket[(uint32_t)h & (in->num_buckets - 1)]; id; id = node_at(in, id)->next) {
-        const expr_node *n = node_at(in, id);
-        if (n->kind == IND_EXPR_SYM && n->hash == (uint32_t)h && same_symbol(in->symbol[n->arg[0]], s)) return id;
+static uint32_t ir__find_symbol(struct ind__interner *in, const ind_symbol *s, uint64_t h) {
+    for (uint32_t id = in->bucket[(uint32_t)h & (in->num_buckets - 1)]; id; id = ir__node_at(in, id)->next) {
+        const ir__expr_node *n = ir__node_at(in, id);
+        if (n->kind == IND_EXPR_SYM && n->hash == (uint32_t)h && ir__same_symbol(in->symbol[n->arg[0]], s)) return id;
     }
     return 0;
 }
 
-static ind_status check_symbol(ind_context *c, const ind_symbol *s) {
+static ind_status ir__check_symbol(ind_context *c, const ind_symbol *s) {
     if (!s->name || !*s->name) return ind__fail(c, IND_INVALID_ARGUMENT, "a symbol needs a name");
     if (s->lo > s->hi)
         return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: the range [%lld, %lld] is empty", s->name, (long long)s->lo,
@@ -1493,7 +1509,7 @@ static ind_status check_symbol(ind_context *c, const ind_symbol *s) {
 }
 
 ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
-    if (!c || !symbol) return expr_none(c);
+    if (!c || !symbol) return ir__expr_none(c);
     struct ind__interner *in = c->interner;
     ind_symbol s = *symbol;
     if (!s.multiple_of) s.multiple_of = 1;
@@ -1503,21 +1519,21 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
         s.lo = s.hint = 0;
         s.hi = hi == INT64_MAX ? hi : hi > 0 ? hi - 1 : 0;
     }
-    if (check_symbol(c, &s)) return expr_none(c);
+    if (ir__check_symbol(c, &s)) return ir__expr_none(c);
     int64_t key[7] = {s.kind, s.slot, s.lo, s.hi, s.multiple_of, s.hint, s.extent.id};
     uint64_t h = (uint32_t)ind__hash(s.name, strlen(s.name), ind__hash(key, sizeof key, 7));
-    uint32_t id = find_symbol(in, &s, h);
-    if (id) return expr_make(c, id);
+    uint32_t id = ir__find_symbol(in, &s, h);
+    if (id) return ir__expr_make(c, id);
     ind_symbol *copy = (ind_symbol *)ind__arena_copy(&in->arena, &s, sizeof s);
     if (copy) copy->name = ind__arena_string(&in->arena, s.name, strlen(s.name));
     uint32_t *number = (uint32_t *)ind__arena_alloc(&in->arena, sizeof *number);
-    if (!copy || !copy->name || !number) return expr_none(c);
+    if (!copy || !copy->name || !number) return ir__expr_none(c);
     *number = in->num_symbols;
     ind_symbol **slot = IND__PUSH(c, ind_symbol *, in->symbol, in->num_symbols, in->cap_symbols);
-    if (!slot) return expr_none(c);
+    if (!slot) return ir__expr_none(c);
     *slot = copy;
-    if (!(id = interner_append(in))) return expr_none(c);
-    expr_node *n = node_at(in, id);
+    if (!(id = ir__interner_append(in))) return ir__expr_none(c);
+    ir__expr_node *n = ir__node_at(in, id);
     n->kind = IND_EXPR_SYM;
     n->arg = number;
     n->num_args = 1;
@@ -1527,11 +1543,11 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->hi = s.hi;
     n->next = in->bucket[n->hash & (in->num_buckets - 1)];
     in->bucket[n->hash & (in->num_buckets - 1)] = id;
-    return expr_make(c, id);
+    return ir__expr_make(c, id);
 }
 
 ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr extent) {
-    if (!ind__ok(extent)) return expr_none(c);
+    if (!ind__ok(extent)) return ir__expr_none(c);
     char name[16];
     snprintf(name, sizeof name, "%c%d", prefix, slot);
     ind_symbol s = {0};
@@ -1543,7 +1559,7 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
 }
 
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent) {
-    if (!ind__ok(extent)) return expr_none(c);
+    if (!ind__ok(extent)) return ir__expr_none(c);
     char name[16];
     snprintf(name, sizeof name, "t%u", value);
     ind_symbol s = {0};
@@ -1555,25 +1571,26 @@ ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent) {
 }
 
 ind_expr_kind ind_expr_query_kind(ind_expr e) {
-    return ind__ok(e) ? (ind_expr_kind)node_of(e)->kind : IND_EXPR_NONE;
+    return ind__ok(e) ? (ind_expr_kind)ir__node_of(e)->kind : IND_EXPR_NONE;
 }
 
 int ind_expr_num_args(ind_expr e) {
     ind_expr_kind k = ind_expr_query_kind(e);
-    return k == IND_EXPR_SYM || k == IND_EXPR_INT || k == IND_EXPR_NONE ? 0 : node_of(e)->num_args;
+    return k == IND_EXPR_SYM || k == IND_EXPR_INT || k == IND_EXPR_NONE ? 0 : ir__node_of(e)->num_args;
 }
 
 ind_expr ind_expr_arg(ind_expr e, int i) {
-    return i >= 0 && i < ind_expr_num_args(e) ? expr_make(e.context, node_of(e)->arg[i]) : expr_none(e.context);
+    return i >= 0 && i < ind_expr_num_args(e) ? ir__expr_make(e.context, ir__node_of(e)->arg[i])
+                                              : ir__expr_none(e.context);
 }
 
 const ind_symbol *ind_expr_symbol(ind_expr e) {
-    return ind_expr_query_kind(e) == IND_EXPR_SYM ? e.context->interner->symbol[node_of(e)->arg[0]] : NULL;
+    return ind_expr_query_kind(e) == IND_EXPR_SYM ? e.context->interner->symbol[ir__node_of(e)->arg[0]] : NULL;
 }
 
 bool ind_expr_is_int(ind_expr e, int64_t *value) {
     if (ind_expr_query_kind(e) != IND_EXPR_INT) return false;
-    if (value) *value = node_of(e)->lo;
+    if (value) *value = ir__node_of(e)->lo;
     return true;
 }
 
@@ -1583,19 +1600,19 @@ bool ind_expr_same(ind_expr a, ind_expr b) {
 
 void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
     bool ok = ind__ok(e);
-    if (lo) *lo = ok ? node_of(e)->lo : INT64_MIN;
-    if (hi) *hi = ok ? node_of(e)->hi : INT64_MAX;
+    if (lo) *lo = ok ? ir__node_of(e)->lo : INT64_MIN;
+    if (hi) *hi = ok ? ir__node_of(e)->hi : INT64_MAX;
 }
 
 /* Interval arithmetic; INT64_MIN and INT64_MAX stand for no bound. */
-static int64_t sat_add(int64_t a, int64_t b) {
+static int64_t ir__sat_add(int64_t a, int64_t b) {
     if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
     if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
     int64_t r;
     return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
 
-static int64_t sat_mul(int64_t a, int64_t b) {
+static int64_t ir__sat_mul(int64_t a, int64_t b) {
     if (!a || !b) return 0;
     int64_t r;
     bool negative = (a < 0) != (b < 0);
@@ -1603,18 +1620,19 @@ static int64_t sat_mul(int64_t a, int64_t b) {
     return infinite || __builtin_mul_overflow(a, b, &r) ? (negative ? INT64_MIN : INT64_MAX) : r;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
+static int64_t ir__floor_div(int64_t a, int64_t b) {
     int64_t q = a / b;
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-static int64_t sat_div(int64_t a, int64_t b) {
+static int64_t ir__sat_div(int64_t a, int64_t b) {
     if (a == INT64_MIN || a == INT64_MAX) return b > 0 ? a : a == INT64_MIN ? INT64_MAX : INT64_MIN;
     if (b == INT64_MIN || b == INT64_MAX) return (a < 0) != (b < 0) && a ? -1 : 0;
-    return floor_div(a, b);
+    return ir__floor_div(a, b);
 }
 
-static void corners(int64_t (*f)(int64_t, int64_t), const expr_node *a, const expr_node *b, expr_node *n) {
+static void ir__corners(int64_t (*f)(int64_t, int64_t), const ir__expr_node *a, const ir__expr_node *b,
+                        ir__expr_node *n) {
     int64_t v[4] = {f(a->lo, b->lo), f(a->lo, b->hi), f(a->hi, b->lo), f(a->hi, b->hi)};
     n->lo = n->hi = v[0];
     for (int i = 1; i < 4; i++) {
@@ -1623,27 +1641,27 @@ static void corners(int64_t (*f)(int64_t, int64_t), const expr_node *a, const ex
     }
 }
 
-static void node_bounds(ind_context *c, expr_node *n) {
+static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
     const struct ind__interner *in = c->interner;
-    const expr_node *a = n->num_args > 0 ? node_at(in, n->arg[0]) : NULL;
-    const expr_node *b = n->num_args > 1 ? node_at(in, n->arg[1]) : NULL;
+    const ir__expr_node *a = n->num_args > 0 ? ir__node_at(in, n->arg[0]) : NULL;
+    const ir__expr_node *b = n->num_args > 1 ? ir__node_at(in, n->arg[1]) : NULL;
     switch (n->kind) {
     case IND_EXPR_ADD:
         n->lo = n->hi = 0;
         for (int i = 0; i < n->num_args; i++) {
-            const expr_node *t = node_at(in, n->arg[i]);
-            n->lo = sat_add(n->lo, t->lo);
-            n->hi = sat_add(n->hi, t->hi);
+            const ir__expr_node *t = ir__node_at(in, n->arg[i]);
+            n->lo = ir__sat_add(n->lo, t->lo);
+            n->hi = ir__sat_add(n->hi, t->hi);
         }
         break;
     case IND_EXPR_MUL:
         n->lo = n->hi = 1;
         for (int i = 0; i < n->num_args; i++) {
-            expr_node so_far = *n;
-            corners(sat_mul, &so_far, node_at(in, n->arg[i]), n);
+            ir__expr_node so_far = *n;
+            ir__corners(ir__sat_mul, &so_far, ir__node_at(in, n->arg[i]), n);
         }
         break;
-    case IND_EXPR_FLOORDIV: corners(sat_div, a, b, n); break;
+    case IND_EXPR_FLOORDIV: ir__corners(ir__sat_div, a, b, n); break;
     case IND_EXPR_MOD: /* the divisor is positive by construction */
         n->lo = 0;
         n->hi = b->hi == INT64_MAX ? b->hi : b->hi - 1;
@@ -1654,21 +1672,19 @@ static void node_bounds(ind_context *c, expr_node *n) {
         n->lo = a->lo;
         n->hi = a->hi;
         for (int i = 1; i < n->num_args; i++) {
-            const expr_node *t = node_at(in, n->arg[i]);
+            const ir__expr_node *t = ir__node_at(in, n->arg[i]);
             bool max = n->kind == IND_EXPR_MAX;
             if (max ? t->lo > n->lo : t->lo < n->lo) n->lo = t->lo;
             if (max ? t->hi > n->hi : t->hi < n->hi) n->hi = t->hi;
         }
         break;
     case IND_EXPR_WHERE: {
-        const expr_node *other = node_at(in, n->arg[2]);
+        const ir__expr_node *other = ir__node_at(in, n->arg[2]);
         n->lo = b->lo < other->lo ? b->lo : other->lo;
         n->hi = b->hi > other->hi ? b->hi : other->hi;
         break;
     }
-    default: /* conditions */
-        n->lo = 0;
-        n->hi = 1;
+    default: /* conditions */ n->lo = 0; n->hi = 1;
     }
 }
 
@@ -1677,12 +1693,12 @@ static void node_bounds(ind_context *c, expr_node *n) {
 /* Every constructor returns the simplest form it knows. Rules only ever shrink an expression or leave its size, so
    building ends; each is justified where it stands. */
 
-static ind_expr fail_overflow(ind_context *c) {
+static ind_expr ir__fail_overflow(ind_context *c) {
     ind__fail(c, IND_OVERFLOW, "a size expression exceeds 64 bits");
-    return expr_none(c);
+    return ir__expr_none(c);
 }
 
-static bool both_ok(ind_expr a, ind_expr b) {
+static bool ir__both_ok(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b)) return false;
     if (a.context == b.context) return true;
     ind__fail(a.context, IND_INVALID_ARGUMENT, "size expressions of two different contexts");
@@ -1690,9 +1706,9 @@ static bool both_ok(ind_expr a, ind_expr b) {
 }
 
 /* Total order of nodes by structure, not by age, so that texts do not depend on what was built before. */
-static int expr_compare(ind_expr a, ind_expr b) {
+static int ir__expr_compare(ind_expr a, ind_expr b) {
     if (a.id == b.id) return 0;
-    const expr_node *x = node_of(a), *y = node_of(b);
+    const ir__expr_node *x = ir__node_of(a), *y = ir__node_of(b);
     if (x->kind != y->kind) { /* products first: 384*S*i0 + 384*i1 + i2 */
         if (x->kind == IND_EXPR_MUL || y->kind == IND_EXPR_MUL) return x->kind == IND_EXPR_MUL ? -1 : 1;
         return x->kind < y->kind ? -1 : 1;
@@ -1701,7 +1717,7 @@ static int expr_compare(ind_expr a, ind_expr b) {
     if (x->kind == IND_EXPR_SYM) {
         const ind_symbol *s = ind_expr_symbol(a), *t = ind_expr_symbol(b);
         if (s->kind != t->kind) return s->kind < t->kind ? -1 : 1;
-        int by_name = strlen(s->name) == strlen(t->name) ? strcmp(s->name, t->name)
+        int by_name = strlen(s->name) == strlen(t->name)  ? strcmp(s->name, t->name)
                       : strlen(s->name) < strlen(t->name) ? -1
                                                           : 1;
         if (by_name) return by_name < 0 ? -1 : 1;
@@ -1709,81 +1725,83 @@ static int expr_compare(ind_expr a, ind_expr b) {
     }
     if (x->num_args != y->num_args) return x->num_args < y->num_args ? -1 : 1;
     for (int i = 0; i < x->num_args; i++) {
-        int order = expr_compare(ind_expr_arg(a, i), ind_expr_arg(b, i));
+        int order = ir__expr_compare(ind_expr_arg(a, i), ind_expr_arg(b, i));
         if (order) return order;
     }
     return a.id < b.id ? -1 : 1;
 }
 
 /* A sum as a list of terms c * m, m without integer factor (id of the integer 1 for the constant term). */
-typedef struct term {
+typedef struct ir__term {
     int64_t c;
     ind_expr m;
-} term;
-typedef struct sum {
+} ir__term;
+typedef struct ir__sum {
     ind_context *context;
-    term *t;
+    ir__term *t;
     uint32_t num, cap;
     bool failed;
-} sum;
+} ir__sum;
 
-static void sum_free(sum *s) {
+static void ir__sum_free(ir__sum *s) {
     ind__free(s->context, s->t);
 }
 
 /* Splits e into integer factor and the rest. */
-static term term_of(ind_expr e) {
-    term t = {1, e};
-    const expr_node *n = node_of(e);
+static ir__term ir__term_of(ind_expr e) {
+    ir__term t = {1, e};
+    const ir__expr_node *n = ir__node_of(e);
     if (n->kind == IND_EXPR_INT) {
         t.c = n->lo;
         t.m = ind_int(e.context, 1);
     } else if (n->kind == IND_EXPR_MUL && ind_expr_is_int(ind_expr_arg(e, 0), &t.c)) {
-        t.m = n->num_args == 2 ? ind_expr_arg(e, 1)
-                               : intern(e.context, IND_EXPR_MUL, n->arg + 1, n->num_args - 1, 0);
+        t.m =
+            n->num_args == 2 ? ind_expr_arg(e, 1) : ir__intern(e.context, IND_EXPR_MUL, n->arg + 1, n->num_args - 1, 0);
     }
     return t;
 }
 
-static void sum_push(sum *s, term t) {
+static void ir__sum_push(ir__sum *s, ir__term t) {
     if (!ind__ok(t.m)) s->failed = true;
-    term *slot = s->failed ? NULL : IND__PUSH(s->context, term, s->t, s->num, s->cap);
-    if (slot) *slot = t;
-    else s->failed = true;
+    ir__term *slot = s->failed ? NULL : IND__PUSH(s->context, ir__term, s->t, s->num, s->cap);
+    if (slot)
+        *slot = t;
+    else
+        s->failed = true;
 }
 
 /* Appends factor * e. */
-static void sum_add(sum *s, ind_expr e, int64_t factor) {
+static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     if (!ind__ok(e)) s->failed = true;
     if (s->failed) return;
     bool flat = ind_expr_query_kind(e) == IND_EXPR_ADD;
     for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1) && !s->failed; i++) {
-        term t = term_of(flat ? ind_expr_arg(e, i) : e);
+        ir__term t = ir__term_of(flat ? ind_expr_arg(e, i) : e);
         if (__builtin_mul_overflow(t.c, factor, &t.c)) {
-            fail_overflow(s->context);
+            ir__fail_overflow(s->context);
             s->failed = true;
         }
-        sum_push(s, t);
+        ir__sum_push(s, t);
     }
 }
 
-static int term_order(const void *a, const void *b) {
-    const term *x = (const term *)a, *y = (const term *)b;
-    return expr_compare(x->m, y->m);
+static int ir__term_order(const void *a, const void *b) {
+    const ir__term *x = (const ir__term *)a, *y = (const ir__term *)b;
+    return ir__expr_compare(x->m, y->m);
 }
 
 /* Sorts, adds up equal monomials, drops zeros. */
-static void sum_normalise(sum *s) {
+static void ir__sum_normalise(ir__sum *s) {
     if (s->failed || s->num < 2) {
         if (!s->failed && s->num == 1 && !s->t[0].c) s->num = 0;
         return;
     }
-    qsort(s->t, s->num, sizeof *s->t, term_order);
+    qsort(s->t, s->num, sizeof *s->t, ir__term_order);
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->num; i++) {
         if (n && s->t[n - 1].m.id == s->t[i].m.id) {
             if (__builtin_add_overflow(s->t[n - 1].c, s->t[i].c, &s->t[n - 1].c)) {
-                fail_overflow(s->context);
+                ir__fail_overflow(s->context);
                 s->failed = true;
                 return;
             }
@@ -1796,37 +1814,37 @@ static void sum_normalise(sum *s) {
     s->num = n;
 }
 
-static ind_expr mul_int(ind_expr m, int64_t c);
+static ind_expr ir__mul_int(ind_expr m, int64_t c);
 
-static ind_expr sum_build(sum *s) {
+static ind_expr ir__sum_build(ir__sum *s) {
     ind_context *c = s->context;
-    sum_normalise(s);
-    if (s->failed) return expr_none(c);
+    ir__sum_normalise(s);
+    if (s->failed) return ir__expr_none(c);
     if (!s->num) return ind_int(c, 0);
     if (s->num > IND__MAX_TERMS) {
         ind__fail(c, IND_LIMIT, "a size expression has more than %d terms", IND__MAX_TERMS);
-        return expr_none(c);
+        return ir__expr_none(c);
     }
-    if (s->num == 1) return mul_int(s->t[0].m, s->t[0].c);
+    if (s->num == 1) return ir__mul_int(s->t[0].m, s->t[0].c);
     uint32_t small[32], *arg = s->num <= 32 ? small : (uint32_t *)ind__alloc(c, s->num * sizeof *arg);
-    if (!arg) return expr_none(c);
+    if (!arg) return ir__expr_none(c);
     bool ok = true;
     for (uint32_t i = 0; i < s->num; i++) {
-        arg[i] = mul_int(s->t[i].m, s->t[i].c).id;
+        arg[i] = ir__mul_int(s->t[i].m, s->t[i].c).id;
         ok = ok && arg[i];
     }
-    ind_expr e = ok ? intern(c, IND_EXPR_ADD, arg, (int)s->num, 0) : expr_none(c);
+    ind_expr e = ok ? ir__intern(c, IND_EXPR_ADD, arg, (int)s->num, 0) : ir__expr_none(c);
     if (arg != small) ind__free(c, arg);
     return e;
 }
 
 /* c * m for a monomial m (no integer factor inside). */
-static ind_expr mul_int(ind_expr m, int64_t c) {
+static ind_expr ir__mul_int(ind_expr m, int64_t c) {
     if (!ind__ok(m) || c == 1) return m;
-    const expr_node *n = node_of(m);
+    const ir__expr_node *n = ir__node_of(m);
     if (n->kind == IND_EXPR_INT) {
         int64_t v;
-        return __builtin_mul_overflow(n->lo, c, &v) ? fail_overflow(m.context) : ind_int(m.context, v);
+        return __builtin_mul_overflow(n->lo, c, &v) ? ir__fail_overflow(m.context) : ind_int(m.context, v);
     }
     if (!c) return ind_int(m.context, 0);
     ind_expr factor = ind_int(m.context, c);
@@ -1835,30 +1853,31 @@ static ind_expr mul_int(ind_expr m, int64_t c) {
     int count = 1;
     if (n->kind == IND_EXPR_MUL && n->num_args < 64)
         for (int i = 0; i < n->num_args; i++) arg[count++] = n->arg[i];
-    else arg[count++] = m.id;
-    return intern(m.context, IND_EXPR_MUL, arg, count, 0);
+    else
+        arg[count++] = m.id;
+    return ir__intern(m.context, IND_EXPR_MUL, arg, count, 0);
 }
 
 /* e with one occurrence of the factor f removed; invalid (without an error) if f is no factor. */
-static ind_expr remove_factor(ind_expr e, ind_expr f) {
+static ind_expr ir__remove_factor(ind_expr e, ind_expr f) {
     if (e.id == f.id) return ind_int(e.context, 1);
-    const expr_node *n = node_of(e);
-    if (n->kind != IND_EXPR_MUL) return expr_none(e.context);
+    const ir__expr_node *n = ir__node_of(e);
+    if (n->kind != IND_EXPR_MUL) return ir__expr_none(e.context);
     for (int i = 0; i < n->num_args; i++) {
         if (n->arg[i] != f.id) continue;
         uint32_t rest[64];
         int count = 0;
         for (int k = 0; k < n->num_args && k < 64; k++)
             if (k != i) rest[count++] = n->arg[k];
-        return count == 1 ? expr_make(e.context, rest[0]) : intern(e.context, IND_EXPR_MUL, rest, count, 0);
+        return count == 1 ? ir__expr_make(e.context, rest[0]) : ir__intern(e.context, IND_EXPR_MUL, rest, count, 0);
     }
-    return expr_none(e.context);
+    return ir__expr_none(e.context);
 }
 
-static ind_expr mul2(ind_expr a, ind_expr b);
+static ind_expr ir__mul2(ind_expr a, ind_expr b);
 
 /* q * (x % m) + q * m * (x // m) = q * x, by the definition of %. Undoes views that split a dimension. */
-static bool join_one(sum *s) {
+static bool ir__join_one(ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++) {
         ind_expr m = s->t[i].m;
         int factors = ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
@@ -1866,19 +1885,19 @@ static bool join_one(sum *s) {
             ind_expr f = factors == 1 ? m : ind_expr_arg(m, k);
             if (ind_expr_query_kind(f) != IND_EXPR_MOD) continue;
             ind_expr x = ind_expr_arg(f, 0), d = ind_expr_arg(f, 1);
-            ind_expr q = mul_int(remove_factor(m, f), s->t[i].c);
-            ind_expr partner = mul2(mul2(q, d), ind_expr_floordiv(x, d));
+            ind_expr q = ir__mul_int(ir__remove_factor(m, f), s->t[i].c);
+            ind_expr partner = ir__mul2(ir__mul2(q, d), ind_expr_floordiv(x, d));
             if (!ind__ok(partner)) {
                 s->failed = true;
                 return false;
             }
             if (ind_expr_query_kind(partner) == IND_EXPR_ADD) continue;
-            term want = term_of(partner);
+            ir__term want = ir__term_of(partner);
             for (uint32_t j = 0; j < s->num; j++) {
                 if (j == i || s->t[j].m.id != want.m.id || s->t[j].c != want.c) continue;
                 s->t[i].c = s->t[j].c = 0;
-                sum_add(s, mul2(q, x), 1);
-                sum_normalise(s);
+                ir__sum_add(s, ir__mul2(q, x), 1);
+                ir__sum_normalise(s);
                 return !s->failed;
             }
         }
@@ -1886,7 +1905,7 @@ static bool join_one(sum *s) {
     return false;
 }
 
-static bool has_mod_term(const sum *s) {
+static bool ir__has_mod_term(const ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++) {
         ind_expr m = s->t[i].m;
         if (ind_expr_query_kind(m) == IND_EXPR_MOD) return true;
@@ -1897,62 +1916,64 @@ static bool has_mod_term(const sum *s) {
     return false;
 }
 
-static ind_expr sum_finish(sum *s) {
-    sum_normalise(s);
-    if (!s->failed && s->num > 1 && s->num <= 64 && has_mod_term(s))
-        while (join_one(s)) {}
-    ind_expr e = sum_build(s);
-    sum_free(s);
+static ind_expr ir__sum_finish(ir__sum *s) {
+    ir__sum_normalise(s);
+    if (!s->failed && s->num > 1 && s->num <= 64 && ir__has_mod_term(s))
+        while (ir__join_one(s)) {
+        }
+    ind_expr e = ir__sum_build(s);
+    ir__sum_free(s);
     return e;
 }
 
-static op_cache_entry *cache_slot(ind_context *c, uint32_t kind, ind_expr a, ind_expr b) {
+static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_expr a, ind_expr b) {
     uint64_t h = ((uint64_t)a.id << 32 | b.id) * 0x9e3779b97f4a7c15ull + kind * 0x85ebca6bull;
     return &c->interner->cache[(h >> 40) % IND__CACHE_SIZE];
 }
 
 /* Runs a simplifying constructor unless its result is remembered. */
-static ind_expr cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
-    op_cache_entry *e = cache_slot(a.context, kind, a, b);
-    if (e->result && e->kind == (uint32_t)kind && e->a == a.id && e->b == b.id) return expr_make(a.context, e->result);
+static ind_expr ir__cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
+    ir__op_cache_entry *e = ir__cache_slot(a.context, kind, a, b);
+    if (e->result && e->kind == (uint32_t)kind && e->a == a.id && e->b == b.id)
+        return ir__expr_make(a.context, e->result);
     ind_expr r = make(a, b);
-    e = cache_slot(a.context, kind, a, b);
-    op_cache_entry entry = {kind, a.id, b.id, r.id};
+    e = ir__cache_slot(a.context, kind, a, b);
+    ir__op_cache_entry entry = {kind, a.id, b.id, r.id};
     if (ind__ok(r)) *e = entry;
     return r;
 }
 
-static ind_expr make_add(ind_expr a, ind_expr b) {
-    sum s = {.context = a.context};
-    sum_add(&s, a, 1);
-    sum_add(&s, b, 1);
-    return sum_finish(&s);
+static ind_expr ir__make_add(ind_expr a, ind_expr b) {
+    ir__sum s = {.context = a.context};
+    ir__sum_add(&s, a, 1);
+    ir__sum_add(&s, b, 1);
+    return ir__sum_finish(&s);
 }
 
 ind_expr ind_expr_add(ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y, v;
     bool ia = ind_expr_is_int(a, &x), ib = ind_expr_is_int(b, &y);
-    if (ia && ib) return __builtin_add_overflow(x, y, &v) ? fail_overflow(a.context) : ind_int(a.context, v);
+    if (ia && ib) return __builtin_add_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if (ia && !x) return b;
     if (ib && !y) return a;
-    return cached(IND_EXPR_ADD, a, b, make_add);
+    return ir__cached(IND_EXPR_ADD, a, b, ir__make_add);
 }
 
 ind_expr ind_expr_neg(ind_expr a) {
     if (!ind__ok(a)) return a;
-    return mul2(ind_int(a.context, -1), a);
+    return ir__mul2(ind_int(a.context, -1), a);
 }
 
 ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
-    return both_ok(a, b) ? ind_expr_add(a, ind_expr_neg(b)) : expr_none(a.context);
+    return ir__both_ok(a, b) ? ind_expr_add(a, ind_expr_neg(b)) : ir__expr_none(a.context);
 }
 
 /* Product of two monomials with coefficients: merges the factor lists, sorted. */
-static term mul_terms(term a, term b) {
-    term r = {0, a.m};
+static ir__term ir__mul_terms(ir__term a, ir__term b) {
+    ir__term r = {0, a.m};
     if (__builtin_mul_overflow(a.c, b.c, &r.c)) {
-        r.m = fail_overflow(a.m.context);
+        r.m = ir__fail_overflow(a.m.context);
         return r;
     }
     ind_expr f[64];
@@ -1966,53 +1987,53 @@ static term mul_terms(term a, term b) {
             if (ind_expr_query_kind(x) == IND_EXPR_INT) continue; /* the 1 of a constant term */
             if (count == 60) {
                 ind__fail(m.context, IND_LIMIT, "a size expression is a product of more than 60 factors");
-                r.m = expr_none(m.context);
+                r.m = ir__expr_none(m.context);
                 return r;
             }
             int at = count++;
-            for (; at > 0 && expr_compare(x, f[at - 1]) < 0; at--) f[at] = f[at - 1];
+            for (; at > 0 && ir__expr_compare(x, f[at - 1]) < 0; at--) f[at] = f[at - 1];
             f[at] = x;
         }
     }
     uint32_t id[64];
     for (int i = 0; i < count; i++) id[i] = f[i].id;
-    r.m = !count ? ind_int(a.m.context, 1) : count == 1 ? f[0] : intern(a.m.context, IND_EXPR_MUL, id, count, 0);
+    r.m = !count ? ind_int(a.m.context, 1) : count == 1 ? f[0] : ir__intern(a.m.context, IND_EXPR_MUL, id, count, 0);
     return r;
 }
 
-static ind_expr make_mul(ind_expr a, ind_expr b) {
+static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
-    sum x = {.context = c}, y = {.context = c}, s = {.context = c};
-    sum_add(&x, a, 1);
-    sum_add(&y, b, 1);
+    ir__sum x = {.context = c}, y = {.context = c}, s = {.context = c};
+    ir__sum_add(&x, a, 1);
+    ir__sum_add(&y, b, 1);
     if (!x.failed && !y.failed && x.num * y.num > IND__MAX_EXPAND && x.num > 1 && y.num > 1) {
-        term p = mul_terms((term){1, a}, (term){1, b}); /* stays a product of sums */
-        sum_push(&s, p);
+        ir__term p = ir__mul_terms((ir__term){1, a}, (ir__term){1, b}); /* stays a product of sums */
+        ir__sum_push(&s, p);
     } else {
         for (uint32_t i = 0; i < x.num && !x.failed; i++)
-            for (uint32_t j = 0; j < y.num && !s.failed; j++) sum_push(&s, mul_terms(x.t[i], y.t[j]));
+            for (uint32_t j = 0; j < y.num && !s.failed; j++) ir__sum_push(&s, ir__mul_terms(x.t[i], y.t[j]));
     }
     s.failed = s.failed || x.failed || y.failed;
-    sum_free(&x);
-    sum_free(&y);
-    return sum_finish(&s);
+    ir__sum_free(&x);
+    ir__sum_free(&y);
+    return ir__sum_finish(&s);
 }
 
-static ind_expr mul2(ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
+static ind_expr ir__mul2(ind_expr a, ind_expr b) {
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y, v;
     bool ia = ind_expr_is_int(a, &x), ib = ind_expr_is_int(b, &y);
-    if (ia && ib) return __builtin_mul_overflow(x, y, &v) ? fail_overflow(a.context) : ind_int(a.context, v);
+    if (ia && ib) return __builtin_mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if ((ia && x == 1) || (ib && !y)) return b;
     if ((ib && y == 1) || (ia && !x)) return a;
-    return cached(IND_EXPR_MUL, a, b, make_mul);
+    return ir__cached(IND_EXPR_MUL, a, b, ir__make_mul);
 }
 
 ind_expr ind_expr_mul(ind_expr a, ind_expr b) {
-    return mul2(a, b);
+    return ir__mul2(a, b);
 }
 
-static int64_t gcd64(int64_t a, int64_t b) {
+static int64_t ir__gcd64(int64_t a, int64_t b) {
     if (a < 0) a = a == INT64_MIN ? INT64_MAX : -a;
     if (b < 0) b = b == INT64_MIN ? INT64_MAX : -b;
     while (b) {
@@ -2024,7 +2045,7 @@ static int64_t gcd64(int64_t a, int64_t b) {
 }
 
 /* t / d where the division is exact for all values: d's integer divides t's and d's factors are among t's. */
-static bool term_divide(term t, term d, term *q) {
+static bool ir__term_divide(ir__term t, ir__term d, ir__term *q) {
     if (!d.c || t.c % d.c) return false;
     q->c = t.c / d.c;
     q->m = t.m;
@@ -2033,245 +2054,248 @@ static bool term_divide(term t, term d, term *q) {
     for (int i = 0; i < n; i++) {
         ind_expr f = product ? ind_expr_arg(d.m, i) : d.m;
         if (ind_expr_query_kind(f) == IND_EXPR_INT) continue;
-        q->m = remove_factor(q->m, f);
+        q->m = ir__remove_factor(q->m, f);
         if (!ind__ok(q->m)) return false;
     }
     return true;
 }
 
 /* The largest monomial that divides both t and d. */
-static term term_gcd(term t, term d) {
-    term g = {gcd64(t.c, d.c), ind_int(t.m.context, 1)};
+static ir__term ir__term_gcd(ir__term t, ir__term d) {
+    ir__term g = {ir__gcd64(t.c, d.c), ind_int(t.m.context, 1)};
     ind_expr rest = t.m;
     bool product = ind_expr_query_kind(d.m) == IND_EXPR_MUL;
     int n = product ? ind_expr_num_args(d.m) : 1;
     for (int i = 0; i < n; i++) {
         ind_expr f = product ? ind_expr_arg(d.m, i) : d.m;
         if (ind_expr_query_kind(f) == IND_EXPR_INT) continue;
-        ind_expr without = remove_factor(rest, f);
+        ind_expr without = ir__remove_factor(rest, f);
         if (!ind__ok(without)) continue;
         rest = without;
-        g.m = mul_terms((term){1, g.m}, (term){1, f}).m;
+        g.m = ir__mul_terms((ir__term){1, g.m}, (ir__term){1, f}).m;
     }
     return g;
 }
 
-static bool term_is_one(term t) {
+static bool ir__term_is_one(ir__term t) {
     return t.c == 1 && ind_expr_query_kind(t.m) == IND_EXPR_INT;
 }
 
-static ind_expr term_expr(term t) {
-    return mul_int(t.m, t.c);
+static ind_expr ir__term_expr(ir__term t) {
+    return ir__mul_int(t.m, t.c);
 }
 
-static bool in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
+static bool ir__in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
 
 /* a = sum of multiples of b (returned in *multiples, divided by b) + the rest, which stays in *rest. */
-static void split_multiples(const sum *a, term b, sum *multiples, sum *rest) {
+static void ir__split_multiples(const ir__sum *a, ir__term b, ir__sum *multiples, ir__sum *rest) {
     for (uint32_t i = 0; i < a->num; i++) {
-        term q;
-        if (term_divide(a->t[i], b, &q)) sum_push(multiples, q);
-        else sum_push(rest, a->t[i]);
+        ir__term q;
+        if (ir__term_divide(a->t[i], b, &q))
+            ir__sum_push(multiples, q);
+        else
+            ir__sum_push(rest, a->t[i]);
     }
 }
 
 /* Divides every term and b by what divides them all. Returns that (1 if nothing). */
-static term cancel_common(sum *r, term *b) {
-    term g = *b;
-    for (uint32_t i = 0; i < r->num && !term_is_one(g); i++) g = term_gcd(r->t[i], g);
-    if (term_is_one(g) || !ind__ok(g.m)) return (term){1, ind_int(r->context, 1)};
+static ir__term ir__cancel_common(ir__sum *r, ir__term *b) {
+    ir__term g = *b;
+    for (uint32_t i = 0; i < r->num && !ir__term_is_one(g); i++) g = ir__term_gcd(r->t[i], g);
+    if (ir__term_is_one(g) || !ind__ok(g.m)) return (ir__term){1, ind_int(r->context, 1)};
     for (uint32_t i = 0; i < r->num; i++)
-        if (!term_divide(r->t[i], g, &r->t[i])) r->failed = true;
-    if (!term_divide(*b, g, b)) r->failed = true;
+        if (!ir__term_divide(r->t[i], g, &r->t[i])) r->failed = true;
+    if (!ir__term_divide(*b, g, b)) r->failed = true;
     return g;
 }
 
 /* Finds g dividing b with r = g * u + s and 0 <= s < g; moves u to *u and s to *s. Tries the common divisor of b with
    each term of r in turn. */
-static bool split_small(const sum *r, term b, term *g_out, sum *u, sum *s) {
+static bool ir__split_small(const ir__sum *r, ir__term b, ir__term *g_out, ir__sum *u, ir__sum *s) {
     if (r->num < 2 || r->num > 16) return false;
     for (uint32_t i = 0; i < r->num; i++) {
-        term g = term_gcd(r->t[i], b);
-        if (!ind__ok(g.m) || term_is_one(g)) continue;
-        sum multiples = {.context = r->context}, rest = {.context = r->context};
-        split_multiples(r, g, &multiples, &rest);
-        ind_expr small = sum_build(&rest);
-        if (ind__ok(small) && rest.num && !multiples.failed && in_range(small, term_expr(g))) {
+        ir__term g = ir__term_gcd(r->t[i], b);
+        if (!ind__ok(g.m) || ir__term_is_one(g)) continue;
+        ir__sum multiples = {.context = r->context}, rest = {.context = r->context};
+        ir__split_multiples(r, g, &multiples, &rest);
+        ind_expr small = ir__sum_build(&rest);
+        if (ind__ok(small) && rest.num && !multiples.failed && ir__in_range(small, ir__term_expr(g))) {
             *g_out = g;
             *u = multiples;
             *s = rest;
             return true;
         }
-        sum_free(&multiples);
-        sum_free(&rest);
+        ir__sum_free(&multiples);
+        ir__sum_free(&rest);
     }
     return false;
 }
 
-static ind_expr divide(ind_expr a, ind_expr b);
-static ind_expr modulo(ind_expr a, ind_expr b);
+static ind_expr ir__divide(ind_expr a, ind_expr b);
+static ind_expr ir__modulo(ind_expr a, ind_expr b);
 
 /* floor of a constant interval: the quotient is the same at both ends. */
-static bool constant_quotient(ind_expr r, ind_expr b, int64_t *q) {
+static bool ir__constant_quotient(ind_expr r, ind_expr b, int64_t *q) {
     int64_t d, lo, hi;
     ind_expr_bounds(r, &lo, &hi);
     if (!ind_expr_is_int(b, &d) || lo == INT64_MIN || hi == INT64_MAX) return false;
-    *q = floor_div(lo, d);
-    return *q == floor_div(hi, d);
+    *q = ir__floor_div(lo, d);
+    return *q == ir__floor_div(hi, d);
 }
 
 /* What is left of r // b after multiples of b and common divisors are gone; b > 0. */
-static ind_expr divide_rest(sum *r, term b) {
+static ind_expr ir__divide_rest(ir__sum *r, ir__term b) {
     ind_context *c = r->context;
-    ind_expr rest = sum_build(r), by = term_expr(b);
+    ind_expr rest = ir__sum_build(r), by = ir__term_expr(b);
     int64_t q;
-    if (!ind__ok(rest) || !ind__ok(by)) return expr_none(c);
-    if (term_is_one(b)) return rest;
-    if (in_range(rest, by)) return ind_int(c, 0);
-    if (constant_quotient(rest, by, &q)) return ind_int(c, q);
-    sum u = {.context = c}, s = {.context = c};
-    term g;
-    if (split_small(r, b, &g, &u, &s)) { /* (g*u + s) // (g*b') = u // b' for 0 <= s < g */
-        term reduced;
-        ind_expr e = sum_build(&u);
-        bool ok = term_divide(b, g, &reduced);
-        sum_free(&u);
-        sum_free(&s);
-        return ok ? divide(e, term_expr(reduced)) : expr_none(c);
+    if (!ind__ok(rest) || !ind__ok(by)) return ir__expr_none(c);
+    if (ir__term_is_one(b)) return rest;
+    if (ir__in_range(rest, by)) return ind_int(c, 0);
+    if (ir__constant_quotient(rest, by, &q)) return ind_int(c, q);
+    ir__sum u = {.context = c}, s = {.context = c};
+    ir__term g;
+    if (ir__split_small(r, b, &g, &u, &s)) { /* (g*u + s) // (g*b') = u // b' for 0 <= s < g */
+        ir__term reduced;
+        ind_expr e = ir__sum_build(&u);
+        bool ok = ir__term_divide(b, g, &reduced);
+        ir__sum_free(&u);
+        ir__sum_free(&s);
+        return ok ? ir__divide(e, ir__term_expr(reduced)) : ir__expr_none(c);
     }
     ind_expr_kind kind = ind_expr_query_kind(rest);
     if (kind == IND_EXPR_FLOORDIV) /* (x // d) // b = x // (d*b) for d, b > 0 */
-        return divide(ind_expr_arg(rest, 0), mul2(ind_expr_arg(rest, 1), by));
+        return ir__divide(ind_expr_arg(rest, 0), ir__mul2(ind_expr_arg(rest, 1), by));
     if (kind == IND_EXPR_MOD) { /* (x % m) // b = (x // b) % (m // b) where b divides m */
-        term m;
+        ir__term m;
         if (ind_expr_query_kind(ind_expr_arg(rest, 1)) != IND_EXPR_ADD &&
-            term_divide(term_of(ind_expr_arg(rest, 1)), b, &m))
-            return modulo(divide(ind_expr_arg(rest, 0), by), term_expr(m));
+            ir__term_divide(ir__term_of(ind_expr_arg(rest, 1)), b, &m))
+            return ir__modulo(ir__divide(ind_expr_arg(rest, 0), by), ir__term_expr(m));
     }
     uint32_t arg[2] = {rest.id, by.id};
-    return intern(c, IND_EXPR_FLOORDIV, arg, 2, 0);
+    return ir__intern(c, IND_EXPR_FLOORDIV, arg, 2, 0);
 }
 
 /* a // b for b > 0. */
-static ind_expr make_floordiv(ind_expr a, ind_expr b) {
+static ind_expr ir__make_floordiv(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
     if (ind_expr_query_kind(b) == IND_EXPR_ADD) { /* a divisor that is a sum: only the interval rules apply */
         if (a.id == b.id) return ind_int(c, 1);
-        if (in_range(a, b)) return ind_int(c, 0);
+        if (ir__in_range(a, b)) return ind_int(c, 0);
         uint32_t arg[2] = {a.id, b.id};
-        return intern(c, IND_EXPR_FLOORDIV, arg, 2, 0);
+        return ir__intern(c, IND_EXPR_FLOORDIV, arg, 2, 0);
     }
-    sum all = {.context = c}, multiples = {.context = c}, rest = {.context = c};
-    term by = term_of(b);
-    sum_add(&all, a, 1);
-    split_multiples(&all, by, &multiples, &rest); /* (b*q + r) // b = q + r // b */
-    ind_expr result = sum_build(&multiples);
+    ir__sum all = {.context = c}, multiples = {.context = c}, rest = {.context = c};
+    ir__term by = ir__term_of(b);
+    ir__sum_add(&all, a, 1);
+    ir__split_multiples(&all, by, &multiples, &rest); /* (b*q + r) // b = q + r // b */
+    ind_expr result = ir__sum_build(&multiples);
     if (rest.num && !rest.failed && ind__ok(result)) {
-        cancel_common(&rest, &by); /* (g*r) // (g*b) = r // b */
-        result = ind_expr_add(result, divide_rest(&rest, by));
+        ir__cancel_common(&rest, &by); /* (g*r) // (g*b) = r // b */
+        result = ind_expr_add(result, ir__divide_rest(&rest, by));
     }
-    if (all.failed || multiples.failed || rest.failed) result = expr_none(c);
-    sum_free(&all);
-    sum_free(&multiples);
-    sum_free(&rest);
+    if (all.failed || multiples.failed || rest.failed) result = ir__expr_none(c);
+    ir__sum_free(&all);
+    ir__sum_free(&multiples);
+    ir__sum_free(&rest);
     return result;
 }
 
-static ind_expr divide(ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
+static ind_expr ir__divide(ind_expr a, ind_expr b) {
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
     if (ind_expr_is_int(b, &y)) {
         if (y == 1) return a;
-        if (ind_expr_is_int(a, &x)) return ind_int(a.context, floor_div(x, y));
+        if (ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_div(x, y));
     }
-    return cached(IND_EXPR_FLOORDIV, a, b, make_floordiv);
+    return ir__cached(IND_EXPR_FLOORDIV, a, b, ir__make_floordiv);
 }
 
 /* c * (x % m) = c * x modulo b where b divides c * m: nested modulos disappear. True if a term changed. */
-static bool unnest_mod(sum *r, term b) {
+static bool ir__unnest_mod(ir__sum *r, ir__term b) {
     for (uint32_t i = 0; i < r->num; i++) {
         ind_expr m = r->t[i].m;
         if (ind_expr_query_kind(m) != IND_EXPR_MOD) continue;
         ind_expr d = ind_expr_arg(m, 1);
-        term q, scaled = term_of(mul_int(d, 1));
+        ir__term q, scaled = ir__term_of(ir__mul_int(d, 1));
         if (ind_expr_query_kind(d) == IND_EXPR_ADD) continue;
-        if (__builtin_mul_overflow(scaled.c, r->t[i].c, &scaled.c) || !term_divide(scaled, b, &q)) continue;
+        if (__builtin_mul_overflow(scaled.c, r->t[i].c, &scaled.c) || !ir__term_divide(scaled, b, &q)) continue;
         int64_t factor = r->t[i].c;
         r->t[i].c = 0;
-        sum_add(r, ind_expr_arg(m, 0), factor);
-        sum_normalise(r);
+        ir__sum_add(r, ind_expr_arg(m, 0), factor);
+        ir__sum_normalise(r);
         return true;
     }
     return false;
 }
 
-static ind_expr modulo_rest(sum *r, term b) {
+static ind_expr ir__modulo_rest(ir__sum *r, ir__term b) {
     ind_context *c = r->context;
-    ind_expr rest = sum_build(r), by = term_expr(b);
+    ind_expr rest = ir__sum_build(r), by = ir__term_expr(b);
     int64_t q, d;
-    if (!ind__ok(rest) || !ind__ok(by)) return expr_none(c);
-    if (term_is_one(b)) return ind_int(c, 0);
-    if (in_range(rest, by)) return rest;
-    if (constant_quotient(rest, by, &q)) return ind_expr_sub(rest, mul2(ind_int(c, q), by));
-    if (unnest_mod(r, b)) return modulo(sum_build(r), by);
+    if (!ind__ok(rest) || !ind__ok(by)) return ir__expr_none(c);
+    if (ir__term_is_one(b)) return ind_int(c, 0);
+    if (ir__in_range(rest, by)) return rest;
+    if (ir__constant_quotient(rest, by, &q)) return ind_expr_sub(rest, ir__mul2(ind_int(c, q), by));
+    if (ir__unnest_mod(r, b)) return ir__modulo(ir__sum_build(r), by);
     for (uint32_t i = 0; ind_expr_is_int(by, &d) && i < r->num; i++) { /* the constant term modulo b */
         if (ind_expr_query_kind(r->t[i].m) != IND_EXPR_INT) continue;
-        int64_t reduced = r->t[i].c - floor_div(r->t[i].c, d) * d;
+        int64_t reduced = r->t[i].c - ir__floor_div(r->t[i].c, d) * d;
         if (reduced == r->t[i].c) continue;
         r->t[i].c = reduced;
-        return modulo(sum_build(r), by);
+        return ir__modulo(ir__sum_build(r), by);
     }
-    sum u = {.context = c}, s = {.context = c};
-    term g;
-    if (split_small(r, b, &g, &u, &s)) { /* (g*u + s) % (g*b') = g * (u % b') + s for 0 <= s < g */
-        term reduced;
-        ind_expr big = sum_build(&u), small = sum_build(&s);
-        bool ok = term_divide(b, g, &reduced);
-        sum_free(&u);
-        sum_free(&s);
-        return ok ? ind_expr_add(mul2(term_expr(g), modulo(big, term_expr(reduced))), small) : expr_none(c);
+    ir__sum u = {.context = c}, s = {.context = c};
+    ir__term g;
+    if (ir__split_small(r, b, &g, &u, &s)) { /* (g*u + s) % (g*b') = g * (u % b') + s for 0 <= s < g */
+        ir__term reduced;
+        ind_expr big = ir__sum_build(&u), small = ir__sum_build(&s);
+        bool ok = ir__term_divide(b, g, &reduced);
+        ir__sum_free(&u);
+        ir__sum_free(&s);
+        return ok ? ind_expr_add(ir__mul2(ir__term_expr(g), ir__modulo(big, ir__term_expr(reduced))), small)
+                  : ir__expr_none(c);
     }
     uint32_t arg[2] = {rest.id, by.id};
-    return intern(c, IND_EXPR_MOD, arg, 2, 0);
+    return ir__intern(c, IND_EXPR_MOD, arg, 2, 0);
 }
 
 /* a % b for b > 0. */
-static ind_expr make_mod(ind_expr a, ind_expr b) {
+static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
     if (ind_expr_query_kind(b) == IND_EXPR_ADD) {
         if (a.id == b.id) return ind_int(c, 0);
-        if (in_range(a, b)) return a;
+        if (ir__in_range(a, b)) return a;
         uint32_t arg[2] = {a.id, b.id};
-        return intern(c, IND_EXPR_MOD, arg, 2, 0);
+        return ir__intern(c, IND_EXPR_MOD, arg, 2, 0);
     }
-    sum all = {.context = c}, multiples = {.context = c}, rest = {.context = c};
-    term by = term_of(b);
-    sum_add(&all, a, 1);
-    split_multiples(&all, by, &multiples, &rest); /* (b*q + r) % b = r % b */
+    ir__sum all = {.context = c}, multiples = {.context = c}, rest = {.context = c};
+    ir__term by = ir__term_of(b);
+    ir__sum_add(&all, a, 1);
+    ir__split_multiples(&all, by, &multiples, &rest); /* (b*q + r) % b = r % b */
     ind_expr result = ind_int(c, 0);
     if (rest.num && !rest.failed) {
-        term g = cancel_common(&rest, &by); /* (g*r) % (g*b) = g * (r % b) */
-        result = mul2(term_expr(g), modulo_rest(&rest, by));
+        ir__term g = ir__cancel_common(&rest, &by); /* (g*r) % (g*b) = g * (r % b) */
+        result = ir__mul2(ir__term_expr(g), ir__modulo_rest(&rest, by));
     }
-    if (all.failed || multiples.failed || rest.failed) result = expr_none(c);
-    sum_free(&all);
-    sum_free(&multiples);
-    sum_free(&rest);
+    if (all.failed || multiples.failed || rest.failed) result = ir__expr_none(c);
+    ir__sum_free(&all);
+    ir__sum_free(&multiples);
+    ir__sum_free(&rest);
     return result;
 }
 
-static ind_expr modulo(ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
+static ind_expr ir__modulo(ind_expr a, ind_expr b) {
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
     if (ind_expr_is_int(b, &y)) {
         if (y == 1) return ind_int(a.context, 0);
-        if (ind_expr_is_int(a, &x)) return ind_int(a.context, x - floor_div(x, y) * y);
+        if (ind_expr_is_int(a, &x)) return ind_int(a.context, x - ir__floor_div(x, y) * y);
     }
-    return cached(IND_EXPR_MOD, a, b, make_mod);
+    return ir__cached(IND_EXPR_MOD, a, b, ir__make_mod);
 }
 
 /* -1, 1: the sign of a divisor; 0 with an error if it may be zero. */
-static int divisor_sign(ind_expr b) {
+static int ir__divisor_sign(ind_expr b) {
     int64_t lo, hi;
     ind_expr_bounds(b, &lo, &hi);
     if (lo > 0) return 1;
@@ -2283,21 +2307,21 @@ static int divisor_sign(ind_expr b) {
 }
 
 ind_expr ind_expr_floordiv(ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
-    int sign = divisor_sign(b);
-    if (!sign) return expr_none(a.context);
-    return sign > 0 ? divide(a, b) : divide(ind_expr_neg(a), ind_expr_neg(b));
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    int sign = ir__divisor_sign(b);
+    if (!sign) return ir__expr_none(a.context);
+    return sign > 0 ? ir__divide(a, b) : ir__divide(ind_expr_neg(a), ind_expr_neg(b));
 }
 
 ind_expr ind_expr_mod(ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
-    int sign = divisor_sign(b);
-    if (!sign) return expr_none(a.context);
-    return sign > 0 ? modulo(a, b) : ind_expr_neg(modulo(ind_expr_neg(a), ind_expr_neg(b)));
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    int sign = ir__divisor_sign(b);
+    if (!sign) return ir__expr_none(a.context);
+    return sign > 0 ? ir__modulo(a, b) : ind_expr_neg(ir__modulo(ind_expr_neg(a), ind_expr_neg(b)));
 }
 
 ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b) {
-    return both_ok(a, b) ? ind_expr_neg(ind_expr_floordiv(ind_expr_neg(a), b)) : expr_none(a.context);
+    return ir__both_ok(a, b) ? ind_expr_neg(ind_expr_floordiv(ind_expr_neg(a), b)) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m) {
@@ -2305,7 +2329,7 @@ ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m) {
 }
 
 /* Min and Max: flat, sorted, without arguments that another one beats for all values. */
-static ind_expr lattice(ind_expr_kind kind, ind_expr a, ind_expr b) {
+static ind_expr ir__lattice(ind_expr_kind kind, ind_expr a, ind_expr b) {
     ind_expr v[64];
     int n = 0;
     for (int side = 0; side < 2; side++) {
@@ -2325,76 +2349,76 @@ static ind_expr lattice(ind_expr_kind kind, ind_expr a, ind_expr b) {
             if (dominated) continue;
             if (n == 62) {
                 ind__fail(a.context, IND_LIMIT, "Min or Max of more than 62 expressions");
-                return expr_none(a.context);
+                return ir__expr_none(a.context);
             }
             int at = n++;
-            for (; at > 0 && expr_compare(x, v[at - 1]) < 0; at--) v[at] = v[at - 1];
+            for (; at > 0 && ir__expr_compare(x, v[at - 1]) < 0; at--) v[at] = v[at - 1];
             v[at] = x;
         }
     }
     if (n == 1) return v[0];
     uint32_t id[64];
     for (int i = 0; i < n; i++) id[i] = v[i].id;
-    return intern(a.context, kind, id, n, 0);
+    return ir__intern(a.context, kind, id, n, 0);
 }
 
 ind_expr ind_expr_min(ind_expr a, ind_expr b) {
-    return both_ok(a, b) ? lattice(IND_EXPR_MIN, a, b) : expr_none(a.context);
+    return ir__both_ok(a, b) ? ir__lattice(IND_EXPR_MIN, a, b) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_max(ind_expr a, ind_expr b) {
-    return both_ok(a, b) ? lattice(IND_EXPR_MAX, a, b) : expr_none(a.context);
+    return ir__both_ok(a, b) ? ir__lattice(IND_EXPR_MAX, a, b) : ir__expr_none(a.context);
 }
 
-static bool prove_ge0(ind_expr e);
+static bool ir__prove_ge0(ind_expr e);
 
-static ind_expr condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
+static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     ind_expr d = ind_expr_sub(b, a);
     if (!ind__ok(d)) return d;
     ind_expr one = ind_int(a.context, 1), less = ind_expr_sub(d, one); /* b - a - 1 >= 0: a < b */
     ind_expr greater = ind_expr_sub(ind_expr_neg(d), one);
-    bool lt = prove_ge0(less), gt = prove_ge0(greater);
-    bool le = lt || prove_ge0(d), ge = gt || prove_ge0(ind_expr_neg(d));
+    bool lt = ir__prove_ge0(less), gt = ir__prove_ge0(greater);
+    bool le = lt || ir__prove_ge0(d), ge = gt || ir__prove_ge0(ind_expr_neg(d));
     bool yes = kind == IND_EXPR_EQ ? le && ge : kind == IND_EXPR_NE ? lt || gt : kind == IND_EXPR_LT ? lt : le;
     bool no = kind == IND_EXPR_EQ ? lt || gt : kind == IND_EXPR_NE ? le && ge : kind == IND_EXPR_LT ? ge : gt;
     if (yes || no) return ind_int(a.context, yes);
     uint32_t arg[2] = {a.id, b.id};
-    bool swap = (kind == IND_EXPR_EQ || kind == IND_EXPR_NE) && expr_compare(b, a) < 0;
+    bool swap = (kind == IND_EXPR_EQ || kind == IND_EXPR_NE) && ir__expr_compare(b, a) < 0;
     if (swap) arg[0] = b.id, arg[1] = a.id;
-    return intern(a.context, kind, arg, 2, 0);
+    return ir__intern(a.context, kind, arg, 2, 0);
 }
 
 ind_expr ind_expr_eq(ind_expr a, ind_expr b) {
-    return condition(IND_EXPR_EQ, a, b);
+    return ir__condition(IND_EXPR_EQ, a, b);
 }
 ind_expr ind_expr_ne(ind_expr a, ind_expr b) {
-    return condition(IND_EXPR_NE, a, b);
+    return ir__condition(IND_EXPR_NE, a, b);
 }
 ind_expr ind_expr_lt(ind_expr a, ind_expr b) {
-    return condition(IND_EXPR_LT, a, b);
+    return ir__condition(IND_EXPR_LT, a, b);
 }
 ind_expr ind_expr_le(ind_expr a, ind_expr b) {
-    return condition(IND_EXPR_LE, a, b);
+    return ir__condition(IND_EXPR_LE, a, b);
 }
 
-static ind_expr logic(ind_expr_kind kind, ind_expr a, ind_expr b) {
-    if (!both_ok(a, b)) return expr_none(a.context);
+static ind_expr ir__logic(ind_expr_kind kind, ind_expr a, ind_expr b) {
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t v;
     int64_t absorbing = kind == IND_EXPR_OR;
     if (a.id == b.id) return a;
     if (ind_expr_is_int(a, &v)) return !!v == absorbing ? ind_int(a.context, absorbing) : b;
     if (ind_expr_is_int(b, &v)) return !!v == absorbing ? ind_int(a.context, absorbing) : a;
-    bool swap = expr_compare(b, a) < 0;
+    bool swap = ir__expr_compare(b, a) < 0;
     uint32_t arg[2] = {swap ? b.id : a.id, swap ? a.id : b.id};
-    return intern(a.context, kind, arg, 2, 0);
+    return ir__intern(a.context, kind, arg, 2, 0);
 }
 
 ind_expr ind_expr_and(ind_expr a, ind_expr b) {
-    return logic(IND_EXPR_AND, a, b);
+    return ir__logic(IND_EXPR_AND, a, b);
 }
 ind_expr ind_expr_or(ind_expr a, ind_expr b) {
-    return logic(IND_EXPR_OR, a, b);
+    return ir__logic(IND_EXPR_OR, a, b);
 }
 
 ind_expr ind_expr_not(ind_expr a) {
@@ -2407,39 +2431,44 @@ ind_expr ind_expr_not(ind_expr a) {
     case IND_EXPR_NE: return ind_expr_eq(ind_expr_arg(a, 0), ind_expr_arg(a, 1));
     case IND_EXPR_LT: return ind_expr_le(ind_expr_arg(a, 1), ind_expr_arg(a, 0));
     case IND_EXPR_LE: return ind_expr_lt(ind_expr_arg(a, 1), ind_expr_arg(a, 0));
-    default: return intern(a.context, IND_EXPR_NOT, &a.id, 1, 0);
+    default: return ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0);
     }
 }
 
 ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
     int64_t v;
-    if (!both_ok(cond, a) || !both_ok(a, b)) return expr_none(a.context);
+    if (!ir__both_ok(cond, a) || !ir__both_ok(a, b)) return ir__expr_none(a.context);
     if (ind_expr_is_int(cond, &v)) return v ? a : b;
     if (a.id == b.id) return a;
     uint32_t arg[3] = {cond.id, a.id, b.id};
-    return intern(a.context, IND_EXPR_WHERE, arg, 3, 0);
+    return ir__intern(a.context, IND_EXPR_WHERE, arg, 3, 0);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>facts */
 
-/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term smallest:
-   the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms of a sum
-   may be bounded one by one. */
-static bool lower_term(term t, ind_expr *bound) {
+/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
+   smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
+   of a sum may be bounded one by one. */
+static bool ir__lower_term(ir__term t, ind_expr *bound) {
     bool product = ind_expr_query_kind(t.m) == IND_EXPR_MUL;
     int n = product ? ind_expr_num_args(t.m) : 1;
     for (int i = 0; i < n; i++) {
         ind_expr f = product ? ind_expr_arg(t.m, i) : t.m, end;
         const ind_symbol *s = ind_expr_symbol(f);
-        if (s && ind__ok(s->extent)) end = s->extent;
-        else if (ind_expr_query_kind(f) == IND_EXPR_MOD) end = ind_expr_arg(f, 1);
-        else continue;
-        ind_expr q = mul_int(remove_factor(t.m, f), t.c);
+        if (s && ind__ok(s->extent))
+            end = s->extent;
+        else if (ind_expr_query_kind(f) == IND_EXPR_MOD)
+            end = ind_expr_arg(f, 1);
+        else
+            continue;
+        ind_expr q = ir__mul_int(ir__remove_factor(t.m, f), t.c);
         int64_t lo, hi;
         ind_expr_bounds(q, &lo, &hi);
         if (!ind__ok(q) || (lo < 0 && hi > 0)) continue;
-        if (lo >= 0) *bound = ind_int(q.context, 0);
-        else *bound = mul2(q, ind_expr_sub(end, ind_int(q.context, 1)));
+        if (lo >= 0)
+            *bound = ind_int(q.context, 0);
+        else
+            *bound = ir__mul2(q, ind_expr_sub(end, ind_int(q.context, 1)));
         return ind__ok(*bound);
     }
     return false;
@@ -2447,7 +2476,7 @@ static bool lower_term(term t, ind_expr *bound) {
 
 /* Every size symbol s with lower bound l != 0 as l + s', s' >= 0: then a polynomial with no negative coefficient is
    never negative. */
-static ind_expr shift_sizes(ind_expr e) {
+static ind_expr ir__shift_sizes(ind_expr e) {
     ind_expr from[16], to[16];
     int n = ind__expr_symbols(e, from, 16), kept = 0;
     if (n > 16) return e;
@@ -2465,26 +2494,26 @@ static ind_expr shift_sizes(ind_expr e) {
     return kept ? ind__substitute(e, from, to, kept) : e;
 }
 
-static bool prove_ge0(ind_expr e) {
+static bool ir__prove_ge0(ind_expr e) {
     for (int round = 0; round < 8 && ind__ok(e); round++) {
         int64_t lo;
         ind_expr_bounds(e, &lo, NULL);
         if (lo >= 0) return true;
-        sum all = {.context = e.context}, bounded = {.context = e.context};
-        sum_add(&all, e, 1);
+        ir__sum all = {.context = e.context}, bounded = {.context = e.context};
+        ir__sum_add(&all, e, 1);
         bool changed = false;
         for (uint32_t i = 0; i < all.num && !all.failed; i++) {
             ind_expr low;
-            bool lowered = lower_term(all.t[i], &low);
+            bool lowered = ir__lower_term(all.t[i], &low);
             changed = changed || lowered;
-            sum_add(&bounded, lowered ? low : term_expr(all.t[i]), 1);
+            ir__sum_add(&bounded, lowered ? low : ir__term_expr(all.t[i]), 1);
         }
         bool failed = all.failed || bounded.failed;
-        sum_free(&all);
-        ind_expr next = sum_finish(&bounded);
+        ir__sum_free(&all);
+        ind_expr next = ir__sum_finish(&bounded);
         if (failed || !ind__ok(next)) return false;
         if (!changed) {
-            ind_expr_bounds(shift_sizes(e), &lo, NULL);
+            ind_expr_bounds(ir__shift_sizes(e), &lo, NULL);
             return lo >= 0;
         }
         e = next;
@@ -2492,13 +2521,13 @@ static bool prove_ge0(ind_expr e) {
     return false;
 }
 
-static bool in_range(ind_expr e, ind_expr below) {
+static bool ir__in_range(ind_expr e, ind_expr below) {
     int64_t lo, hi, least;
     ind_expr_bounds(e, &lo, &hi);
     ind_expr_bounds(below, &least, NULL);
     if (lo >= 0 && hi < least) return true;
     if (hi < 0) return false;
-    return (lo >= 0 || prove_ge0(e)) && ind_known_lt(e, below);
+    return (lo >= 0 || ir__prove_ge0(e)) && ind_known_lt(e, below);
 }
 
 bool ind_known_true(ind_expr condition) {
@@ -2513,17 +2542,17 @@ bool ind_known_eq(ind_expr a, ind_expr b) {
 
 bool ind_known_le(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
-    return a.id == b.id || prove_ge0(ind_expr_sub(b, a));
+    return a.id == b.id || ir__prove_ge0(ind_expr_sub(b, a));
 }
 
 bool ind_known_lt(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || a.context != b.context || a.id == b.id) return false;
-    return prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(a.context, 1)));
+    return ir__prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(a.context, 1)));
 }
 
 int64_t ind_known_divisor(ind_expr e) {
     if (!ind__ok(e)) return 1;
-    const expr_node *n = node_of(e);
+    const ir__expr_node *n = ir__node_of(e);
     int64_t g = 0;
     switch (n->kind) {
     case IND_EXPR_INT: return n->lo < 0 ? (n->lo == INT64_MIN ? 1 : -n->lo) : n->lo;
@@ -2539,9 +2568,9 @@ int64_t ind_known_divisor(ind_expr e) {
     case IND_EXPR_MOD: /* x % m = x - m * (x // m) */
     case IND_EXPR_MIN:
     case IND_EXPR_MAX:
-        for (int i = 0; i < n->num_args; i++) g = gcd64(g, ind_known_divisor(ind_expr_arg(e, i)));
+        for (int i = 0; i < n->num_args; i++) g = ir__gcd64(g, ind_known_divisor(ind_expr_arg(e, i)));
         return g;
-    case IND_EXPR_WHERE: return gcd64(ind_known_divisor(ind_expr_arg(e, 1)), ind_known_divisor(ind_expr_arg(e, 2)));
+    case IND_EXPR_WHERE: return ir__gcd64(ind_known_divisor(ind_expr_arg(e, 1)), ind_known_divisor(ind_expr_arg(e, 2)));
     default: return 1;
     }
 }
@@ -2552,7 +2581,7 @@ bool ind_known_multiple(ind_expr e, int64_t of) {
 }
 
 /* One node's value from its arguments' values: the single definition of what the kinds mean. */
-static ind_status apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b, int64_t third, int64_t *out) {
+static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b, int64_t third, int64_t *out) {
     bool overflow = false;
     switch (kind) {
     case IND_EXPR_ADD: overflow = __builtin_add_overflow(a, b, out); break;
@@ -2561,7 +2590,7 @@ static ind_status apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b
     case IND_EXPR_MOD:
         if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
         overflow = a == INT64_MIN && b == -1;
-        if (!overflow) *out = kind == IND_EXPR_MOD ? a - floor_div(a, b) * b : floor_div(a, b);
+        if (!overflow) *out = kind == IND_EXPR_MOD ? a - ir__floor_div(a, b) * b : ir__floor_div(a, b);
         break;
     case IND_EXPR_MIN: *out = a < b ? a : b; break;
     case IND_EXPR_MAX: *out = a > b ? a : b; break;
@@ -2580,7 +2609,7 @@ static ind_status apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b
 
 ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out) {
     if (!ind__ok(e) || !out) return IND_INVALID_ARGUMENT;
-    const expr_node *n = node_of(e);
+    const ir__expr_node *n = ir__node_of(e);
     if (n->kind == IND_EXPR_INT) {
         *out = n->lo;
         return IND_OK;
@@ -2599,17 +2628,17 @@ ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int6
         ind_status status = ind_expr_eval(ind_expr_arg(e, i), value, user, &v[slot]);
         if (!status && slot == 1 && i > 0 &&
             (n->kind == IND_EXPR_ADD || n->kind == IND_EXPR_MUL || n->kind == IND_EXPR_MIN || n->kind == IND_EXPR_MAX))
-            status = apply(e.context, (ind_expr_kind)n->kind, v[0], v[1], 0, &v[0]);
+            status = ir__apply(e.context, (ind_expr_kind)n->kind, v[0], v[1], 0, &v[0]);
         if (status) return status;
     }
     if (n->kind == IND_EXPR_ADD || n->kind == IND_EXPR_MUL || n->kind == IND_EXPR_MIN || n->kind == IND_EXPR_MAX) {
         *out = v[0];
         return IND_OK;
     }
-    return apply(e.context, (ind_expr_kind)n->kind, v[0], v[1], v[2], out);
+    return ir__apply(e.context, (ind_expr_kind)n->kind, v[0], v[1], v[2], out);
 }
 
-static bool hint_of(const ind_symbol *s, void *user, int64_t *out) {
+static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     (void)user;
     *out = s->hint;
     return true;
@@ -2617,14 +2646,14 @@ static bool hint_of(const ind_symbol *s, void *user, int64_t *out) {
 
 int64_t ind_hint(ind_expr e) {
     int64_t v = 0;
-    return ind__ok(e) && !ind_expr_eval(e, hint_of, NULL, &v) ? v : 0;
+    return ind__ok(e) && !ind_expr_eval(e, ir__hint_of, NULL, &v) ? v : 0;
 }
 
 bool ind__expr_depends(ind_expr e, ind_expr symbol) {
     if (!ind__ok(e) || !ind__ok(symbol)) return false;
     if (e.id == symbol.id) return true;
-    const expr_node *n = node_of(e);
-    if (!(n->symbols & node_of(symbol)->symbols)) return false;
+    const ir__expr_node *n = ir__node_of(e);
+    if (!(n->symbols & ir__node_of(symbol)->symbols)) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
         if (ind__expr_depends(ind_expr_arg(e, i), symbol)) return true;
     return false;
@@ -2634,7 +2663,7 @@ bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
     if (!ind__ok(e)) return false;
     const ind_symbol *s = ind_expr_symbol(e);
     if (s) return s->kind == kind;
-    if (!node_of(e)->symbols) return false;
+    if (!ir__node_of(e)->symbols) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
         if (ind__expr_has_kind(ind_expr_arg(e, i), kind)) return true;
     return false;
@@ -2644,38 +2673,38 @@ bool ind__expr_is_size(ind_expr e) {
     return ind__ok(e) && !ind__expr_has_kind(e, IND_SYMBOL_INDEX) && !ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
 }
 
-static int collect_symbols(ind_expr e, ind_expr *out, int max, int n) {
-    if (!ind__ok(e) || !node_of(e)->symbols) return n;
+static int ir__collect_symbols(ind_expr e, ind_expr *out, int max, int n) {
+    if (!ind__ok(e) || !ir__node_of(e)->symbols) return n;
     if (ind_expr_symbol(e)) {
         for (int i = 0; i < n && i < max; i++)
             if (out[i].id == e.id) return n;
         if (n < max) out[n] = e;
         return n + 1;
     }
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = collect_symbols(ind_expr_arg(e, i), out, max, n);
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__collect_symbols(ind_expr_arg(e, i), out, max, n);
     return n;
 }
 
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
-    return collect_symbols(e, out, max, 0);
+    return ir__collect_symbols(e, out, max, 0);
 }
 
 /* Builds a node of e's kind over new arguments through the simplifying constructors. */
-static ind_expr rebuild(ind_expr e, const ind_expr *arg, int n) {
+static ind_expr ir__rebuild(ind_expr e, const ind_expr *arg, int n) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
     switch (kind) {
     case IND_EXPR_ADD: {
-        sum s = {.context = c};
-        for (int i = 0; i < n; i++) sum_add(&s, arg[i], 1);
-        return sum_finish(&s);
+        ir__sum s = {.context = c};
+        for (int i = 0; i < n; i++) ir__sum_add(&s, arg[i], 1);
+        return ir__sum_finish(&s);
     }
     case IND_EXPR_MUL:
     case IND_EXPR_MIN:
     case IND_EXPR_MAX: {
         ind_expr r = arg[0];
         for (int i = 1; i < n; i++)
-            r = kind == IND_EXPR_MUL   ? mul2(r, arg[i])
+            r = kind == IND_EXPR_MUL   ? ir__mul2(r, arg[i])
                 : kind == IND_EXPR_MIN ? ind_expr_min(r, arg[i])
                                        : ind_expr_max(r, arg[i]);
         return r;
@@ -2685,9 +2714,9 @@ static ind_expr rebuild(ind_expr e, const ind_expr *arg, int n) {
     case IND_EXPR_EQ:
     case IND_EXPR_NE:
     case IND_EXPR_LT:
-    case IND_EXPR_LE: return condition(kind, arg[0], arg[1]);
+    case IND_EXPR_LE: return ir__condition(kind, arg[0], arg[1]);
     case IND_EXPR_AND:
-    case IND_EXPR_OR: return logic(kind, arg[0], arg[1]);
+    case IND_EXPR_OR: return ir__logic(kind, arg[0], arg[1]);
     case IND_EXPR_NOT: return ind_expr_not(arg[0]);
     case IND_EXPR_WHERE: return ind_expr_where(arg[0], arg[1], arg[2]);
     default: return e;
@@ -2699,12 +2728,12 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
     uint64_t mask = 0;
     for (int i = 0; i < n; i++) {
         if (e.id == from[i].id) return to[i];
-        if (ind__ok(from[i])) mask |= node_of(from[i])->symbols;
+        if (ind__ok(from[i])) mask |= ir__node_of(from[i])->symbols;
     }
     int args = ind_expr_num_args(e);
-    if (!args || !(node_of(e)->symbols & mask)) return e;
+    if (!args || !(ir__node_of(e)->symbols & mask)) return e;
     ind_expr small[16], *arg = args <= 16 ? small : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
-    if (!arg) return expr_none(e.context);
+    if (!arg) return ir__expr_none(e.context);
     bool changed = false, ok = true;
     for (int i = 0; i < args; i++) {
         ind_expr a = ind_expr_arg(e, i);
@@ -2712,7 +2741,7 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
         changed = changed || arg[i].id != a.id;
         ok = ok && ind__ok(arg[i]);
     }
-    ind_expr r = !ok ? expr_none(e.context) : changed ? rebuild(e, arg, args) : e;
+    ind_expr r = !ok ? ir__expr_none(e.context) : changed ? ir__rebuild(e, arg, args) : e;
     if (arg != small) ind__free(e.context, arg);
     return r;
 }
@@ -2720,21 +2749,21 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
     if (!ind__ok(e) || !ind__ok(symbol)) return false;
     ind_context *c = e.context;
-    sum all = {.context = c}, with = {.context = c}, without = {.context = c};
-    sum_add(&all, e, 1);
+    ir__sum all = {.context = c}, with = {.context = c}, without = {.context = c};
+    ir__sum_add(&all, e, 1);
     bool ok = !all.failed;
     for (uint32_t i = 0; ok && i < all.num; i++) {
-        term t = all.t[i];
+        ir__term t = all.t[i];
         if (!ind__expr_depends(t.m, symbol)) {
-            sum_push(&without, t);
+            ir__sum_push(&without, t);
             continue;
         }
-        t.m = remove_factor(t.m, symbol);
+        t.m = ir__remove_factor(t.m, symbol);
         ok = ind__ok(t.m) && !ind__expr_depends(t.m, symbol);
-        if (ok) sum_push(&with, t);
+        if (ok) ir__sum_push(&with, t);
     }
-    sum_free(&all);
-    ind_expr k = sum_finish(&with), r = sum_finish(&without);
+    ir__sum_free(&all);
+    ind_expr k = ir__sum_finish(&with), r = ir__sum_finish(&without);
     if (!ok || !ind__ok(k) || !ind__ok(r)) return false;
     if (coefficient) *coefficient = k;
     if (rest) *rest = r;
@@ -2749,18 +2778,18 @@ int ind__expr_ops(ind_expr e) {
 
 ind_expr ind__product(ind_context *c, const ind_expr *v, int n) {
     ind_expr p = ind_int(c, 1);
-    for (int i = 0; i < n; i++) p = mul2(p, v[i]);
+    for (int i = 0; i < n; i++) p = ir__mul2(p, v[i]);
     return p;
 }
 
 ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *size, int rank) {
-    sum s = {.context = c};
+    ir__sum s = {.context = c};
     ind_expr stride = ind_int(c, 1);
     for (int i = rank - 1; i >= 0; i--) {
-        sum_add(&s, mul2(index[i], stride), 1);
-        if (i) stride = mul2(stride, size[i]);
+        ir__sum_add(&s, ir__mul2(index[i], stride), 1);
+        if (i) stride = ir__mul2(stride, size[i]);
     }
-    return sum_finish(&s);
+    return ir__sum_finish(&s);
 }
 
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index) {
@@ -2769,20 +2798,20 @@ void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int
         /* an extent that may be 0 never divides: there is no point then, and the divisor only has to be legal */
         ind_expr at = ind_expr_floordiv(linear, ind_expr_max(stride, one));
         index[i] = i ? ind_expr_mod(at, ind_expr_max(size[i], one)) : at;
-        stride = mul2(stride, size[i]);
+        stride = ir__mul2(stride, size[i]);
     }
 }
 
 ind_expr ind__align_up(ind_expr e, int64_t to) {
     if (!ind__ok(e) || ind_known_multiple(e, to)) return e;
     ind_expr unit = ind_int(e.context, to);
-    return mul2(ind_expr_ceildiv(e, unit), unit);
+    return ir__mul2(ind_expr_ceildiv(e, unit), unit);
 }
 
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
 /* Binding strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product and quotient 6, unary minus 7. */
-static int precedence(ind_expr e) {
+static int ir__precedence(ind_expr e) {
     switch (ind_expr_query_kind(e)) {
     case IND_EXPR_OR: return 1;
     case IND_EXPR_AND: return 2;
@@ -2795,153 +2824,157 @@ static int precedence(ind_expr e) {
     case IND_EXPR_MUL:
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD: return 6;
-    case IND_EXPR_INT: return node_of(e)->lo < 0 ? 7 : 8;
+    case IND_EXPR_INT: return ir__node_of(e)->lo < 0 ? 7 : 8;
     default: return 8;
     }
 }
 
 /* How one printing differs from another. */
-typedef struct expr_style {
+typedef struct ir__expr_style {
     bool c;    /* C spelling instead of text */
     bool wide; /* C: long long literals */
     ind__symbol_name_fn name;
     void *user;
-} expr_style;
+} ir__expr_style;
 
-static void print_expr(ind__text *t, ind_expr e, const expr_style *style, int outer);
+static void ir__print_expr(ind__text *t, ind_expr e, const ir__expr_style *style, int outer);
 
-static void print_int(ind__text *t, int64_t v, const expr_style *style) {
-    if (style->c && v == INT64_MIN) ind__textf(t, "(-9223372036854775807ll - 1)");
-    else ind__textf(t, "%lld%s", (long long)v, style->c && (style->wide || v > INT32_MAX || v < -INT32_MAX) ? "ll" : "");
+static void ir__print_int(ind__text *t, int64_t v, const ir__expr_style *style) {
+    if (style->c && v == INT64_MIN)
+        ind__textf(t, "(-9223372036854775807ll - 1)");
+    else
+        ind__textf(t, "%lld%s", (long long)v, style->c && (style->wide || v > INT32_MAX || v < -INT32_MAX) ? "ll" : "");
 }
 
 /* Terms with the integer last and minus signs where they belong. */
-static void print_sum(ind__text *t, ind_expr e, const expr_style *style) {
+static void ir__print_sum(ind__text *t, ind_expr e, const ir__expr_style *style) {
     int n = ind_expr_num_args(e);
     bool first = true;
     for (int i = 1; i <= n; i++) {
         bool int_first = ind_expr_is_int(ind_expr_arg(e, 0), NULL);
         ind_expr a = ind_expr_arg(e, int_first ? i % n : i - 1);
-        term m = term_of(a);
+        ir__term m = ir__term_of(a);
         bool minus = m.c < 0 && m.c != INT64_MIN;
         if (!first) ind__textf(t, minus ? " - " : " + ");
         if (minus && first) ind__textf(t, "-");
         if (minus) m.c = -m.c;
-        print_expr(t, minus ? term_expr(m) : a, style, minus ? (first && m.c == 1 ? 7 : 6) : 5);
+        ir__print_expr(t, minus ? ir__term_expr(m) : a, style, minus ? (first && m.c == 1 ? 7 : 6) : 5);
         first = false;
     }
 }
 
-static void print_call(ind__text *t, const char *name, ind_expr e, const expr_style *style) {
+static void ir__print_call(ind__text *t, const char *name, ind_expr e, const ir__expr_style *style) {
     ind__textf(t, "%s(", name);
     for (int i = 0; i < ind_expr_num_args(e); i++) {
         if (i) ind__textf(t, ", ");
-        print_expr(t, ind_expr_arg(e, i), style, 0);
+        ir__print_expr(t, ind_expr_arg(e, i), style, 0);
     }
     ind__textf(t, ")");
 }
 
 /* C has no n-ary minimum: nested calls. */
-static void print_lattice(ind__text *t, ind_expr e, const expr_style *style) {
+static void ir__print_lattice(ind__text *t, ind_expr e, const ir__expr_style *style) {
     bool max = ind_expr_query_kind(e) == IND_EXPR_MAX;
     if (!style->c) {
-        print_call(t, max ? "Max" : "Min", e, style);
+        ir__print_call(t, max ? "Max" : "Min", e, style);
         return;
     }
     int n = ind_expr_num_args(e);
     for (int i = 0; i < n - 1; i++) ind__textf(t, max ? "ind_max(" : "ind_min(");
     for (int i = 0; i < n; i++) {
         if (i) ind__textf(t, ", ");
-        print_expr(t, ind_expr_arg(e, i), style, 0);
+        ir__print_expr(t, ind_expr_arg(e, i), style, 0);
         if (i) ind__textf(t, ")");
     }
 }
 
 /* Unary minus binds tighter than // and %, so that what follows it needs parentheses if it is one of these. */
-static void print_product(ind__text *t, ind_expr e, const expr_style *style) {
+static void ir__print_product(ind__text *t, ind_expr e, const ir__expr_style *style) {
     int64_t v;
     int begin = ind_expr_is_int(ind_expr_arg(e, 0), &v) && v == -1;
     if (begin) ind__textf(t, "-");
     for (int i = begin; i < ind_expr_num_args(e); i++) {
         if (i > begin) ind__textf(t, "*");
-        print_expr(t, ind_expr_arg(e, i), style, i ? 7 : 6);
+        ir__print_expr(t, ind_expr_arg(e, i), style, i ? 7 : 6);
     }
 }
 
 /* C rounds toward zero; the same as down where neither side is negative. */
-static void print_quotient(ind__text *t, ind_expr e, const expr_style *style) {
+static void ir__print_quotient(ind__text *t, ind_expr e, const ir__expr_style *style) {
     bool mod = ind_expr_query_kind(e) == IND_EXPR_MOD;
     int64_t lo;
     ind_expr_bounds(ind_expr_arg(e, 0), &lo, NULL);
-    if (style->c && lo < 0 && !prove_ge0(ind_expr_arg(e, 0))) {
-        print_call(t, mod ? "ind_floormod" : "ind_floordiv", e, style);
+    if (style->c && lo < 0 && !ir__prove_ge0(ind_expr_arg(e, 0))) {
+        ir__print_call(t, mod ? "ind_floormod" : "ind_floordiv", e, style);
         return;
     }
-    print_expr(t, ind_expr_arg(e, 0), style, 6);
+    ir__print_expr(t, ind_expr_arg(e, 0), style, 6);
     ind__textf(t, mod ? " %% " : style->c ? " / " : " // ");
-    print_expr(t, ind_expr_arg(e, 1), style, 7);
+    ir__print_expr(t, ind_expr_arg(e, 1), style, 7);
 }
 
-static void print_infix(ind__text *t, ind_expr e, const expr_style *style) {
+static void ir__print_infix(ind__text *t, ind_expr e, const ir__expr_style *style) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     static const char *const text[][2] = {
         [IND_EXPR_EQ] = {"==", "=="}, [IND_EXPR_NE] = {"!=", "!="},   [IND_EXPR_LT] = {"<", "<"},
         [IND_EXPR_LE] = {"<=", "<="}, [IND_EXPR_AND] = {"and", "&&"}, [IND_EXPR_OR] = {"or", "||"},
     };
-    int p = precedence(e);
-    print_expr(t, ind_expr_arg(e, 0), style, p + 1);
+    int p = ir__precedence(e);
+    ir__print_expr(t, ind_expr_arg(e, 0), style, p + 1);
     ind__textf(t, " %s ", text[kind][style->c]);
-    print_expr(t, ind_expr_arg(e, 1), style, p + 1);
+    ir__print_expr(t, ind_expr_arg(e, 1), style, p + 1);
 }
 
-static void print_where(ind__text *t, ind_expr e, const expr_style *style) {
+static void ir__print_where(ind__text *t, ind_expr e, const ir__expr_style *style) {
     if (!style->c) {
-        print_call(t, "Where", e, style);
+        ir__print_call(t, "Where", e, style);
         return;
     }
     ind__textf(t, "(");
-    print_expr(t, ind_expr_arg(e, 0), style, 1);
+    ir__print_expr(t, ind_expr_arg(e, 0), style, 1);
     ind__textf(t, " ? ");
-    print_expr(t, ind_expr_arg(e, 1), style, 1);
+    ir__print_expr(t, ind_expr_arg(e, 1), style, 1);
     ind__textf(t, " : ");
-    print_expr(t, ind_expr_arg(e, 2), style, 1);
+    ir__print_expr(t, ind_expr_arg(e, 2), style, 1);
     ind__textf(t, ")");
 }
 
-static void print_expr(ind__text *t, ind_expr e, const expr_style *style, int outer) {
-    bool parens = precedence(e) < outer;
+static void ir__print_expr(ind__text *t, ind_expr e, const ir__expr_style *style, int outer) {
+    bool parens = ir__precedence(e) < outer;
     if (parens) ind__textf(t, "(");
     switch (ind_expr_query_kind(e)) {
     case IND_EXPR_NONE: ind__textf(t, "<invalid>"); break;
-    case IND_EXPR_INT: print_int(t, node_of(e)->lo, style); break;
+    case IND_EXPR_INT: ir__print_int(t, ir__node_of(e)->lo, style); break;
     case IND_EXPR_SYM:
-        if (style->name) style->name(t, e, style->user);
-        else ind__textf(t, "%s", ind_expr_symbol(e)->name);
+        if (style->name)
+            style->name(t, e, style->user);
+        else
+            ind__textf(t, "%s", ind_expr_symbol(e)->name);
         break;
-    case IND_EXPR_ADD: print_sum(t, e, style); break;
-    case IND_EXPR_MUL: print_product(t, e, style); break;
+    case IND_EXPR_ADD: ir__print_sum(t, e, style); break;
+    case IND_EXPR_MUL: ir__print_product(t, e, style); break;
     case IND_EXPR_FLOORDIV:
-    case IND_EXPR_MOD: print_quotient(t, e, style); break;
+    case IND_EXPR_MOD: ir__print_quotient(t, e, style); break;
     case IND_EXPR_MIN:
-    case IND_EXPR_MAX: print_lattice(t, e, style); break;
+    case IND_EXPR_MAX: ir__print_lattice(t, e, style); break;
     case IND_EXPR_NOT:
         ind__textf(t, style->c ? "!" : "not ");
-        print_expr(t, ind_expr_arg(e, 0), style, style->c ? 8 : 3);
+        ir__print_expr(t, ind_expr_arg(e, 0), style, style->c ? 8 : 3);
         break;
-    case IND_EXPR_WHERE: print_where(t, e, style); break;
-    default: print_infix(t, e, style);
+    case IND_EXPR_WHERE: ir__print_where(t, e, style); break;
+    default: ir__print_infix(t, e, style);
     }
     if (parens) ind__textf(t, ")");
 }
 
 void ind__text_expr(ind__text *t, ind_expr e) {
-    expr_style style = {0};
-    print_expr(t, e, &style, 0);
+    ir__expr_style style = {0};
+    ir__print_expr(t, e, &style, 0);
 }
 
 void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn name, void *user) {
-    expr_style style = {true, wide, name, user};
-    print_expr(t, e, &style, 0);
+    ir__expr_style style = {true, wide, name, user};
+    ir__print_expr(t, e, &style, 0);
 }
 
 size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
@@ -2958,22 +2991,22 @@ size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
 }
 
 /* Recursive descent; the depth is bounded, so is the recursion. */
-typedef struct expr_parser {
+typedef struct ir__expr_parser {
     ind_context *context;
     const char *at;
     ind__find_symbol_fn find;
     void *user;
     int depth;
-} expr_parser;
+} ir__expr_parser;
 
-static ind_expr parse_expr(expr_parser *p, int level);
+static ind_expr ir__parse_expr(ir__expr_parser *p, int level);
 
-static void skip_space(expr_parser *p) {
+static void ir__skip_space(ir__expr_parser *p) {
     while (*p->at == ' ' || *p->at == '\t') p->at++;
 }
 
-static bool take(expr_parser *p, const char *token) {
-    skip_space(p);
+static bool ir__take(ir__expr_parser *p, const char *token) {
+    ir__skip_space(p);
     size_t n = strlen(token);
     if (strncmp(p->at, token, n)) return false;
     bool word = token[0] >= 'a' && token[0] <= 'z';
@@ -2983,28 +3016,28 @@ static bool take(expr_parser *p, const char *token) {
     return true;
 }
 
-static ind_expr parse_fail(expr_parser *p, const char *what) {
+static ind_expr ir__parse_fail(ir__expr_parser *p, const char *what) {
     ind__fail(p->context, IND_PARSE, "%s", what);
-    return expr_none(p->context);
+    return ir__expr_none(p->context);
 }
 
-static bool name_char(char c, bool first) {
+static bool ir__name_char(char c, bool first) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (!first && c >= '0' && c <= '9');
 }
 
-static ind_expr parse_number(expr_parser *p) {
+static ind_expr ir__parse_number(ir__expr_parser *p) {
     int64_t v = 0;
     const char *begin = p->at;
     for (; *p->at >= '0' && *p->at <= '9'; p->at++)
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p->at - '0', &v)) {
             p->at = begin;
-            return parse_fail(p, "the number exceeds 64 bits");
+            return ir__parse_fail(p, "the number exceeds 64 bits");
         }
     return ind_int(p->context, v);
 }
 
 /* Functions of the text form: name, least and most arguments. */
-static ind_expr apply_function(expr_parser *p, const char *name, size_t length, const ind_expr *a, int n) {
+static ind_expr ir__apply_function(ir__expr_parser *p, const char *name, size_t length, const ind_expr *a, int n) {
     static const struct {
         const char *name;
         int least, most;
@@ -3012,8 +3045,8 @@ static ind_expr apply_function(expr_parser *p, const char *name, size_t length, 
     int which = -1;
     for (int i = 0; i < 5; i++)
         if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length)) which = i;
-    if (which < 0) return parse_fail(p, "unknown function; known are Min, Max, Where, CeilDiv and ModularIndexing");
-    if (n < known[which].least || n > known[which].most) return parse_fail(p, "wrong number of arguments");
+    if (which < 0) return ir__parse_fail(p, "unknown function; known are Min, Max, Where, CeilDiv and ModularIndexing");
+    if (n < known[which].least || n > known[which].most) return ir__parse_fail(p, "wrong number of arguments");
     ind_expr r = a[0];
     switch (which) {
     case 0:
@@ -3026,61 +3059,61 @@ static ind_expr apply_function(expr_parser *p, const char *name, size_t length, 
     }
 }
 
-static ind_expr parse_name(expr_parser *p) {
+static ind_expr ir__parse_name(ir__expr_parser *p) {
     const char *name = p->at;
-    while (name_char(*p->at, p->at == name)) p->at++;
+    while (ir__name_char(*p->at, p->at == name)) p->at++;
     size_t length = (size_t)(p->at - name);
-    if (!take(p, "(")) {
-        ind_expr e = p->find ? p->find(name, length, p->user) : expr_none(p->context);
+    if (!ir__take(p, "(")) {
+        ind_expr e = p->find ? p->find(name, length, p->user) : ir__expr_none(p->context);
         if (ind__ok(e)) return e;
         p->at = name;
         ind__fail(p->context, IND_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
-        return expr_none(p->context);
+        return ir__expr_none(p->context);
     }
     ind_expr arg[16];
     int n = 0;
     do {
-        if (n == 16) return parse_fail(p, "more than 16 arguments");
-        arg[n] = parse_expr(p, 1);
-        if (!ind__ok(arg[n++])) return expr_none(p->context);
-    } while (take(p, ","));
-    if (!take(p, ")")) return parse_fail(p, "expected ')'");
-    return apply_function(p, name, length, arg, n);
+        if (n == 16) return ir__parse_fail(p, "more than 16 arguments");
+        arg[n] = ir__parse_expr(p, 1);
+        if (!ind__ok(arg[n++])) return ir__expr_none(p->context);
+    } while (ir__take(p, ","));
+    if (!ir__take(p, ")")) return ir__parse_fail(p, "expected ')'");
+    return ir__apply_function(p, name, length, arg, n);
 }
 
-static ind_expr parse_primary(expr_parser *p) {
-    skip_space(p);
-    if (*p->at >= '0' && *p->at <= '9') return parse_number(p);
-    if (take(p, "-")) return ind_expr_neg(parse_expr(p, 7));
-    if (take(p, "not")) return ind_expr_not(parse_expr(p, 3));
-    if (take(p, "(")) {
-        ind_expr e = parse_expr(p, 1);
-        if (ind__ok(e) && !take(p, ")")) return parse_fail(p, "expected ')'");
+static ind_expr ir__parse_primary(ir__expr_parser *p) {
+    ir__skip_space(p);
+    if (*p->at >= '0' && *p->at <= '9') return ir__parse_number(p);
+    if (ir__take(p, "-")) return ind_expr_neg(ir__parse_expr(p, 7));
+    if (ir__take(p, "not")) return ind_expr_not(ir__parse_expr(p, 3));
+    if (ir__take(p, "(")) {
+        ind_expr e = ir__parse_expr(p, 1);
+        if (ind__ok(e) && !ir__take(p, ")")) return ir__parse_fail(p, "expected ')'");
         return e;
     }
-    if (name_char(*p->at, true)) return parse_name(p);
-    return parse_fail(p, "expected a number, a declared size or '('");
+    if (ir__name_char(*p->at, true)) return ir__parse_name(p);
+    return ir__parse_fail(p, "expected a number, a declared size or '('");
 }
 
 /* Infix operators; those of one level bind to the left. */
-static ind_expr parse_infix(expr_parser *p, ind_expr a, int level, bool *more) {
+static ind_expr ir__parse_infix(ir__expr_parser *p, ind_expr a, int level, bool *more) {
     static const struct {
         const char *token;
         int level;
         ind_expr (*make)(ind_expr, ind_expr);
         bool swap;
     } ops[] = {
-        {"or", 1, ind_expr_or, false},        {"and", 2, ind_expr_and, false}, {"==", 4, ind_expr_eq, false},
-        {"!=", 4, ind_expr_ne, false},        {"<=", 4, ind_expr_le, false},   {">=", 4, ind_expr_le, true},
-        {"<", 4, ind_expr_lt, false},         {">", 4, ind_expr_lt, true},     {"+", 5, ind_expr_add, false},
-        {"-", 5, ind_expr_sub, false},        {"*", 6, ind_expr_mul, false},   {"//", 6, ind_expr_floordiv, false},
+        {"or", 1, ind_expr_or, false}, {"and", 2, ind_expr_and, false}, {"==", 4, ind_expr_eq, false},
+        {"!=", 4, ind_expr_ne, false}, {"<=", 4, ind_expr_le, false},   {">=", 4, ind_expr_le, true},
+        {"<", 4, ind_expr_lt, false},  {">", 4, ind_expr_lt, true},     {"+", 5, ind_expr_add, false},
+        {"-", 5, ind_expr_sub, false}, {"*", 6, ind_expr_mul, false},   {"//", 6, ind_expr_floordiv, false},
         {"%", 6, ind_expr_mod, false},
     };
     *more = false;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         const char *before = p->at;
-        if (ops[i].level < level || !take(p, ops[i].token)) continue;
-        ind_expr b = parse_expr(p, ops[i].level + 1);
+        if (ops[i].level < level || !ir__take(p, ops[i].token)) continue;
+        ind_expr b = ir__parse_expr(p, ops[i].level + 1);
         if (!ind__ok(b)) return b;
         *more = true;
         ind_expr r = ops[i].swap ? ops[i].make(b, a) : ops[i].make(a, b);
@@ -3090,18 +3123,18 @@ static ind_expr parse_infix(expr_parser *p, ind_expr a, int level, bool *more) {
     return a;
 }
 
-static ind_expr parse_expr(expr_parser *p, int level) {
-    if (++p->depth > 100) return parse_fail(p, "the expression is nested more than 100 levels deep");
-    ind_expr e = parse_primary(p);
+static ind_expr ir__parse_expr(ir__expr_parser *p, int level) {
+    if (++p->depth > 100) return ir__parse_fail(p, "the expression is nested more than 100 levels deep");
+    ind_expr e = ir__parse_primary(p);
     bool more = true;
-    while (more && ind__ok(e)) e = parse_infix(p, e, level, &more);
+    while (more && ind__ok(e)) e = ir__parse_infix(p, e, level, &more);
     p->depth--;
     return e;
 }
 
 ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind__find_symbol_fn find, void *user) {
-    expr_parser p = {c, text, find, user, 0};
-    ind_expr e = parse_expr(&p, 1);
+    ir__expr_parser p = {c, text, find, user, 0};
+    ind_expr e = ir__parse_expr(&p, 1);
     if (end) *end = p.at;
     return e;
 }
@@ -3126,7 +3159,7 @@ void ind__program_free(ind__program *p) {
     memset(p, 0, sizeof *p);
 }
 
-static uint32_t *memo_slot(ind__program *p, uint32_t expr) {
+static uint32_t *ir__memo_slot(ind__program *p, uint32_t expr) {
     if (p->num_memo * 2 >= p->cap_memo) {
         uint32_t cap = p->cap_memo ? p->cap_memo * 2 : 64;
         struct ind__slot *old = p->memo, *table = (struct ind__slot *)ind__alloc(p->context, cap * sizeof *table);
@@ -3151,7 +3184,7 @@ static uint32_t *memo_slot(ind__program *p, uint32_t expr) {
     return &p->memo[at].slot;
 }
 
-static uint32_t program_push(ind__program *p, ind_expr_kind kind, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
+static uint32_t ir__program_push(ind__program *p, ind_expr_kind kind, uint32_t a, uint32_t b, uint32_t c, int64_t imm) {
     ind__program_op *op = IND__PUSH(p->context, ind__program_op, p->op, p->num_ops, p->cap_ops);
     if (!op) return UINT32_MAX;
     ind__program_op value = {(uint8_t)kind, a, b, c, imm};
@@ -3159,40 +3192,40 @@ static uint32_t program_push(ind__program *p, ind_expr_kind kind, uint32_t a, ui
     return p->num_inputs + p->num_ops - 1;
 }
 
-static uint32_t program_symbol(ind__program *p, ind_expr e) {
+static uint32_t ir__program_symbol(ind__program *p, ind_expr e) {
     for (uint32_t i = 0; i < p->num_inputs; i++)
         if (p->input[i].id == e.id) return i;
     ind__fail(p->context, IND_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
     return UINT32_MAX;
 }
 
-static uint32_t program_node(ind__program *p, ind_expr e) {
+static uint32_t ir__program_node(ind__program *p, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     int64_t v;
-    if (kind == IND_EXPR_SYM) return program_symbol(p, e);
-    if (ind_expr_is_int(e, &v)) return program_push(p, kind, 0, 0, 0, v);
+    if (kind == IND_EXPR_SYM) return ir__program_symbol(p, e);
+    if (ind_expr_is_int(e, &v)) return ir__program_push(p, kind, 0, 0, 0, v);
     uint32_t a = ind__program_add(p, ind_expr_arg(e, 0));
     bool chain = kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
     if (chain) {
         for (int i = 1; i < ind_expr_num_args(e) && a != UINT32_MAX; i++) {
             uint32_t b = ind__program_add(p, ind_expr_arg(e, i));
-            a = b == UINT32_MAX ? b : program_push(p, kind, a, b, 0, 0);
+            a = b == UINT32_MAX ? b : ir__program_push(p, kind, a, b, 0, 0);
         }
         return a;
     }
     uint32_t b = ind_expr_num_args(e) > 1 ? ind__program_add(p, ind_expr_arg(e, 1)) : 0;
     uint32_t third = ind_expr_num_args(e) > 2 ? ind__program_add(p, ind_expr_arg(e, 2)) : 0;
     if (a == UINT32_MAX || b == UINT32_MAX || third == UINT32_MAX) return UINT32_MAX;
-    return program_push(p, kind, a, b, third, 0);
+    return ir__program_push(p, kind, a, b, third, 0);
 }
 
 uint32_t ind__program_add(ind__program *p, ind_expr e) {
     if (!ind__ok(e)) return UINT32_MAX;
-    uint32_t *slot = memo_slot(p, e.id);
+    uint32_t *slot = ir__memo_slot(p, e.id);
     if (!slot) return UINT32_MAX;
     if (*slot != UINT32_MAX) return *slot;
-    uint32_t made = program_node(p, e);
-    if (made != UINT32_MAX && (slot = memo_slot(p, e.id))) *slot = made; /* the table may have moved */
+    uint32_t made = ir__program_node(p, e);
+    if (made != UINT32_MAX && (slot = ir__memo_slot(p, e.id))) *slot = made; /* the table may have moved */
     return made;
 }
 
@@ -3204,7 +3237,7 @@ ind_status ind__program_run(const ind__program *p, int64_t *slots) {
             *out = op->imm;
             continue;
         }
-        ind_status s = apply(p->context, (ind_expr_kind)op->kind, slots[op->a], slots[op->b], slots[op->c], out);
+        ind_status s = ir__apply(p->context, (ind_expr_kind)op->kind, slots[op->a], slots[op->b], slots[op->c], out);
         if (s) return s;
     }
     return IND_OK;
@@ -3212,50 +3245,50 @@ ind_status ind__program_run(const ind__program *p, int64_t *slots) {
 
 /* ------------------------------------------------------------------------------------------------ >>record */
 
-static const struct loop_op_row {
+static const struct ir__loop_op_row {
     const char *name;
     int arity;
     char cls;
-} loop_op_table[IND_NUM_LOOP_OPS] = {
+} ir__loop_op_table[IND_NUM_LOOP_OPS] = {
 #define X(name, text, arity, cls) {#text, arity, cls},
     IND_LOOP_OPS(X)
 #undef X
 };
 
 const char *ind__loop_op_name(ind_loop_op op) {
-    return (unsigned)op < IND_NUM_LOOP_OPS ? loop_op_table[op].name : "unknown";
+    return (unsigned)op < IND_NUM_LOOP_OPS ? ir__loop_op_table[op].name : "unknown";
 }
 
 int ind__loop_op_arity(ind_loop_op op) {
-    return (unsigned)op < IND_NUM_LOOP_OPS ? loop_op_table[op].arity : 0;
+    return (unsigned)op < IND_NUM_LOOP_OPS ? ir__loop_op_table[op].arity : 0;
 }
 
 char ind__loop_op_class(ind_loop_op op) {
-    return (unsigned)op < IND_NUM_LOOP_OPS ? loop_op_table[op].cls : 0;
+    return (unsigned)op < IND_NUM_LOOP_OPS ? ir__loop_op_table[op].cls : 0;
 }
 
-static const struct reduction_row {
+static const struct ir__reduction_row {
     const char *name;
     int results;
-} reduction_table[IND_NUM_REDUCTIONS] = {
+} ir__reduction_table[IND_NUM_REDUCTIONS] = {
 #define X(name, text, results) {text, results},
     IND_REDUCTIONS(X)
 #undef X
 };
 
 const char *ind__reduction_name(ind_reduction r) {
-    return (unsigned)r < IND_NUM_REDUCTIONS ? reduction_table[r].name : "unknown";
+    return (unsigned)r < IND_NUM_REDUCTIONS ? ir__reduction_table[r].name : "unknown";
 }
 
 int ind__reduction_results(ind_reduction r) {
-    return (unsigned)r < IND_NUM_REDUCTIONS ? reduction_table[r].results : 0;
+    return (unsigned)r < IND_NUM_REDUCTIONS ? ir__reduction_table[r].results : 0;
 }
 
-static const ind_value no_value = {0};
+static const ind_value ir__no_value = {0};
 
-static ind_value op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
+static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
     ind__fail(o->context, status, "loop op %s: %s", ind__loop_op_name(op), what);
-    return no_value;
+    return ir__no_value;
 }
 
 void ind__body_free(ind_body *b) {
@@ -3265,16 +3298,16 @@ void ind__body_free(ind_body *b) {
     ind__free(b->context, b);
 }
 
-static ind_value recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index);
+static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index);
 
-static ind_dtype recorder_dtype(ind_ops *o, ind_value v) {
+static ind_dtype ir__recorder_dtype(ind_ops *o, ind_value v) {
     const ind_body *b = ((ind__recorder *)o)->body;
     return v.id < b->num_inst ? (ind_dtype)b->inst[v.id].dtype : IND_DTYPE_NONE;
 }
 
-static ind_expr recorder_indirect(ind_ops *o, ind_value v) {
+static ind_expr ir__recorder_indirect(ind_ops *o, ind_value v) {
     const ind_body *b = ((ind__recorder *)o)->body;
-    if (!v.id || v.id >= b->num_inst || b->inst[v.id].op != IND_LOOP_INDIRECT) return expr_none(o->context);
+    if (!v.id || v.id >= b->num_inst || b->inst[v.id].op != IND_LOOP_INDIRECT) return ir__expr_none(o->context);
     return b->index[b->inst[v.id].index + 1];
 }
 
@@ -3286,13 +3319,13 @@ void ind__record_abort(ind__recorder *r) {
     r->body = NULL;
 }
 
-ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank, const ind_expr *rranges,
-                             int rrank) {
+ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
+                             const ind_expr *rranges, int rrank) {
     memset(r, 0, sizeof *r);
     r->ops.context = c;
-    r->ops.emit = recorder_emit;
-    r->ops.dtype = recorder_dtype;
-    r->ops.indirect_symbol = recorder_indirect;
+    r->ops.emit = ir__recorder_emit;
+    r->ops.dtype = ir__recorder_dtype;
+    r->ops.indirect_symbol = ir__recorder_indirect;
     ind_body *b = r->body = (ind_body *)ind__alloc(c, sizeof *b);
     if (!b) return ind__failed(c);
     b->context = c;
@@ -3300,7 +3333,8 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
     b->rrank = rrank;
     bool ok = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst) != NULL;
     for (int i = 0; ok && i < rank + rrank; i++) {
-        b->var[i] = i < rank ? ind__index_symbol(c, 'i', i, ranges[i]) : ind__index_symbol(c, 'r', i - rank, rranges[i - rank]);
+        b->var[i] =
+            i < rank ? ind__index_symbol(c, 'i', i, ranges[i]) : ind__index_symbol(c, 'r', i - rank, rranges[i - rank]);
         ok = ind__ok(b->var[i]);
     }
     if (ok) return IND_OK;
@@ -3316,7 +3350,7 @@ ind_body *ind__record_end(ind__recorder *r) {
     return b;
 }
 
-static uint64_t inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
+static uint64_t ir__inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
     uint64_t key[4] = {i->op | (uint64_t)i->dtype << 8 | (uint64_t)i->reduction << 16 | (uint64_t)i->flags << 24 |
                            (uint64_t)i->source << 32,
                        i->arg[0] | (uint64_t)i->arg[1] << 32, i->arg[2], (uint64_t)i->imm.i};
@@ -3325,7 +3359,7 @@ static uint64_t inst_hash(const ind__inst *i, const ind_expr *index, uint32_t nu
     return h ^ h >> 31;
 }
 
-static bool same_inst(const ind_body *b, const ind__inst *x, const ind__inst *y, const ind_expr *index) {
+static bool ir__same_inst(const ind_body *b, const ind__inst *x, const ind__inst *y, const ind_expr *index) {
     if (x->op != y->op || x->dtype != y->dtype || x->reduction != y->reduction || x->flags != y->flags ||
         x->source != y->source || memcmp(x->arg, y->arg, sizeof x->arg) || x->imm.i != y->imm.i ||
         x->num_index != y->num_index)
@@ -3336,7 +3370,7 @@ static bool same_inst(const ind_body *b, const ind__inst *x, const ind__inst *y,
     return true;
 }
 
-static bool recorder_grow_table(ind__recorder *r) {
+static bool ir__recorder_grow_table(ind__recorder *r) {
     const ind_body *b = r->body;
     if (b->num_inst * 2 < r->table_size) return true;
     uint32_t size = r->table_size ? r->table_size * 2 : 64;
@@ -3345,7 +3379,7 @@ static bool recorder_grow_table(ind__recorder *r) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         uint32_t n = x->op == IND_LOOP_INDIRECT ? 1 : x->num_index;
-        uint32_t at = (uint32_t)inst_hash(x, b->index + x->index, n) & (size - 1);
+        uint32_t at = (uint32_t)ir__inst_hash(x, b->index + x->index, n) & (size - 1);
         while (table[at]) at = (at + 1) & (size - 1);
         table[at] = i;
     }
@@ -3355,7 +3389,7 @@ static bool recorder_grow_table(ind__recorder *r) {
     return true;
 }
 
-static ind_value recorder_append(ind__recorder *r, const ind__inst *inst, const ind_expr *index) {
+static ind_value ir__recorder_append(ind__recorder *r, const ind__inst *inst, const ind_expr *index) {
     ind_body *b = r->body;
     ind_context *c = b->context;
     uint32_t first = b->num_index, id = b->num_inst;
@@ -3363,18 +3397,18 @@ static ind_value recorder_append(ind__recorder *r, const ind__inst *inst, const 
         bool symbol = inst->op == IND_LOOP_INDIRECT && k == 1;
         ind_expr e = symbol ? ind__indirect_symbol(c, id, index[0]) : index[k];
         ind_expr *slot = ind__ok(e) ? IND__PUSH(c, ind_expr, b->index, b->num_index, b->cap_index) : NULL;
-        if (!slot) return no_value;
+        if (!slot) return ir__no_value;
         *slot = e;
     }
     ind__inst *at = IND__PUSH(c, ind__inst, b->inst, b->num_inst, b->cap_inst);
-    if (!at) return no_value;
+    if (!at) return ir__no_value;
     *at = *inst;
     at->index = first;
     return (ind_value){id};
 }
 
 /* Identities that cost nothing to see and hold for every value, NaN included. 0: none applies. */
-static uint32_t trivial(const ind_body *b, const ind__inst *i) {
+static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     bool one = y->op == IND_LOOP_CONSTANT && (ind_dtype_is_float((ind_dtype)y->dtype) ? y->imm.f == 1 : y->imm.i == 1);
     switch (i->op) {
@@ -3393,19 +3427,19 @@ static uint32_t trivial(const ind_body *b, const ind__inst *i) {
     }
 }
 
-static ind_value recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index) {
+static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index) {
     ind__recorder *r = (ind__recorder *)o;
     ind_body *b = r->body;
-    if (!b) return no_value;
-    if (inst->op == IND_LOOP_STORE) return recorder_append(r, inst, index);
-    uint32_t same = trivial(b, inst);
+    if (!b) return ir__no_value;
+    if (inst->op == IND_LOOP_STORE) return ir__recorder_append(r, inst, index);
+    uint32_t same = ir__trivial(b, inst);
     if (same) return (ind_value){same};
-    if (!recorder_grow_table(r)) return no_value;
+    if (!ir__recorder_grow_table(r)) return ir__no_value;
     uint32_t n = inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index;
-    uint32_t at = (uint32_t)inst_hash(inst, index, n) & (r->table_size - 1);
+    uint32_t at = (uint32_t)ir__inst_hash(inst, index, n) & (r->table_size - 1);
     for (; r->table[at]; at = (at + 1) & (r->table_size - 1))
-        if (same_inst(b, &b->inst[r->table[at]], inst, index)) return (ind_value){r->table[at]};
-    ind_value v = recorder_append(r, inst, index);
+        if (ir__same_inst(b, &b->inst[r->table[at]], inst, index)) return (ind_value){r->table[at]};
+    ind_value v = ir__recorder_append(r, inst, index);
     if (v.id) r->table[at] = v.id;
     return v;
 }
@@ -3420,7 +3454,7 @@ ind_dtype ind_op_dtype(ind_ops *o, ind_value x) {
     return o && x.id ? o->dtype(o, x) : IND_DTYPE_NONE;
 }
 
-static int64_t wrap_int(ind_dtype d, int64_t v) {
+static int64_t ir__wrap_int(ind_dtype d, int64_t v) {
     switch (d) {
     case IND_BOOL: return v != 0;
     case IND_U8: return (uint8_t)v;
@@ -3431,12 +3465,12 @@ static int64_t wrap_int(ind_dtype d, int64_t v) {
     }
 }
 
-static bool is_compute_dtype(ind_dtype d) {
+static bool ir__is_compute_dtype(ind_dtype d) {
     return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && d != IND_F16 && d != IND_BF16;
 }
 
 /* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
-static int64_t float_to_int(double v) {
+static int64_t ir__float_to_int(double v) {
     if (v != v) return 0;
     if (v >= 9223372036854775808.0) return INT64_MAX;
     return v < -9223372036854775808.0 ? INT64_MIN : (int64_t)v;
@@ -3444,49 +3478,51 @@ static int64_t float_to_int(double v) {
 
 ind_value ind_op_constant(ind_ops *o, double value, ind_dtype dtype) {
     dtype = ind_dtype_compute(dtype);
-    if (!o) return no_value;
-    if (!is_compute_dtype(dtype)) return op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
+    if (!o) return ir__no_value;
+    if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     if (!ind_dtype_is_float(dtype))
-        return ind_op_constant_int(o, dtype == IND_BOOL ? value != 0 : float_to_int(value), dtype);
+        return ind_op_constant_int(o, dtype == IND_BOOL ? value != 0 : ir__float_to_int(value), dtype);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
     i.imm.f = dtype == IND_F32 ? (double)(float)value : value;
     return o->emit(o, &i, NULL);
 }
 
 ind_value ind_op_constant_int(ind_ops *o, int64_t value, ind_dtype dtype) {
-    if (!o) return no_value;
+    if (!o) return ir__no_value;
     if (ind_dtype_is_float(dtype)) return ind_op_constant(o, (double)value, dtype);
-    if (!is_compute_dtype(dtype)) return op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
+    if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
-    i.imm.i = wrap_int(dtype, value);
+    i.imm.i = ir__wrap_int(dtype, value);
     return o->emit(o, &i, NULL);
 }
 
 ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype) {
     int64_t v;
-    if (!o || !ind__ok(e)) return no_value;
+    if (!o || !ind__ok(e)) return ir__no_value;
     if (ind_expr_is_int(e, &v)) return ind_op_constant_int(o, v, dtype);
     ind__inst i = {.op = IND_LOOP_INDEX, .dtype = IND_I64, .num_index = 1};
     return ind_op_cast(o, o->emit(o, &i, &e), dtype);
 }
 
 ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
-    if (!o || !x.id) return no_value;
-    if (!o->load_tensor) return op_fail(o, IND_INVALID_ARGUMENT, "tensors can only be loaded while their graph is built", IND_LOOP_LOAD);
+    if (!o || !x.id) return ir__no_value;
+    if (!o->load_tensor)
+        return ir__op_fail(o, IND_INVALID_ARGUMENT, "tensors can only be loaded while their graph is built",
+                           IND_LOOP_LOAD);
     return o->load_tensor(o, x, index, rank);
 }
 
 ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype) {
-    if (!o || !x.id) return no_value;
+    if (!o || !x.id) return ir__no_value;
     if (dtype <= IND_DTYPE_NONE || dtype >= IND_NUM_DTYPES)
-        return op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
+        return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
     ind__inst i = {.op = IND_LOOP_CAST, .dtype = (uint8_t)ind_dtype_compute(dtype), .arg = {x.id}};
     ind_value v = o->emit(o, &i, NULL);
     if (dtype == IND_F16) return ind__emit1(o, IND_LOOP_ROUND_F16, v);
     return dtype == IND_BF16 ? ind__emit1(o, IND_LOOP_ROUND_BF16, v) : v;
 }
 
-static bool op_accepts(ind_loop_op op, ind_dtype d) {
+static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
     switch (ind__loop_op_class(op)) {
     case 'f': return ind_dtype_is_float(d);
     case 'l': return d == IND_BOOL;
@@ -3496,22 +3532,22 @@ static bool op_accepts(ind_loop_op op, ind_dtype d) {
 }
 
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a) {
-    if (!o || !a.id) return no_value;
+    if (!o || !a.id) return ir__no_value;
     ind_dtype d = o->dtype(o, a);
-    if (!op_accepts(op, d)) return op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
+    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
     ind__inst i = {.op = (uint8_t)op, .dtype = (uint8_t)d, .arg = {a.id}};
     return o->emit(o, &i, NULL);
 }
 
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
-    if (!o || !a.id || !b.id) return no_value;
+    if (!o || !a.id || !b.id) return ir__no_value;
     ind_dtype d = o->dtype(o, a), e = o->dtype(o, b);
     if (d != e) {
         ind__fail(o->context, IND_TYPE_MISMATCH, "loop op %s: one operand is %s, the other %s; cast one of them",
                   ind__loop_op_name(op), ind_dtype_name(d), ind_dtype_name(e));
-        return no_value;
+        return ir__no_value;
     }
-    if (!op_accepts(op, d)) return op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
+    if (!ir__op_accepts(op, d)) return ir__op_fail(o, IND_TYPE_MISMATCH, ind_dtype_name(d), op);
     bool compare = ind__loop_op_class(op) == 'c';
     ind__inst i = {.op = (uint8_t)op, .dtype = (uint8_t)(compare ? IND_BOOL : d), .arg = {a.id, b.id}};
     return o->emit(o, &i, NULL);
@@ -3521,28 +3557,31 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     ind_value ind_op_##text(ind_ops *o, ind_value a) {                                                                 \
         return ind__emit1(o, IND_LOOP_##name, a);                                                                      \
     }
-X(neg, NEG) X(abs, ABS) X(exp, EXP) X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH)
-X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
+X(neg, NEG)
+X(abs, ABS) X(exp, EXP) X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF)
+    X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
         return ind__emit2(o, IND_LOOP_##name, a, b);                                                                   \
     }
-X(add, ADD) X(sub, SUB) X(mul, MUL) X(div, DIV) X(pow, POW) X(maximum, MAXIMUM) X(minimum, MINIMUM) X(eq, EQ) X(ne, NE)
-X(lt, LT) X(le, LE) X(gt, GT) X(ge, GE) X(and, AND) X(or, OR)
+        X(add, ADD) X(sub, SUB) X(mul, MUL) X(div, DIV) X(pow, POW) X(maximum, MAXIMUM) X(minimum, MINIMUM) X(eq, EQ)
+            X(ne, NE) X(lt, LT) X(le, LE) X(gt, GT) X(ge, GE) X(and, AND) X(or, OR)
 #undef X
 
-ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
-    if (!o || !condition.id || !a.id || !b.id) return no_value;
-    if (o->dtype(o, condition) != IND_BOOL) return op_fail(o, IND_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
-    if (o->dtype(o, a) != o->dtype(o, b)) return op_fail(o, IND_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
+                ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
+    if (!o || !condition.id || !a.id || !b.id) return ir__no_value;
+    if (o->dtype(o, condition) != IND_BOOL)
+        return ir__op_fail(o, IND_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
+    if (o->dtype(o, a) != o->dtype(o, b))
+        return ir__op_fail(o, IND_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
     ind__inst i = {.op = IND_LOOP_WHERE, .dtype = (uint8_t)o->dtype(o, a), .arg = {condition.id, a.id, b.id}};
     return o->emit(o, &i, NULL);
 }
 
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank) {
     for (int k = 0; k < rank; k++)
-        if (!ind__ok(index[k])) return no_value;
+        if (!ind__ok(index[k])) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_LOAD, .dtype = (uint8_t)ind_dtype_compute(memory_dtype), .arg = {o->mask.id}};
     i.source = source;
     i.num_index = (uint32_t)rank;
@@ -3558,50 +3597,53 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
 }
 
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b) {
-    if (!a.id || (r == IND_REDUCE_DOT && !b.id)) return no_value;
+    if (!a.id || (r == IND_REDUCE_DOT && !b.id)) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_REDUCE, .reduction = (uint8_t)r, .arg = {a.id, r == IND_REDUCE_DOT ? b.id : 0}};
     i.dtype = (uint8_t)(r == IND_REDUCE_ARGMAX ? IND_I64 : o->dtype(o, a));
     return o->emit(o, &i, NULL);
 }
 
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which) {
-    if (!reduce.id) return no_value;
+    if (!reduce.id) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)o->dtype(o, reduce), .arg = {reduce.id}};
     i.imm.i = which;
     return o->emit(o, &i, NULL);
 }
 
 /* An index that was computed from loop indices needs no memory and no check. */
-static bool known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
+static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
     const ind_body *b = r->body;
     const ind__inst *i = &b->inst[x.id];
     if (i->op == IND_LOOP_CAST && ind_dtype_is_integer((ind_dtype)i->dtype)) i = &b->inst[i->arg[0]];
-    if (i->op == IND_LOOP_CONSTANT && !ind_dtype_is_float((ind_dtype)i->dtype)) *e = ind_int(b->context, i->imm.i);
-    else if (i->op == IND_LOOP_INDEX) *e = b->index[i->index];
-    else return false;
-    return ind__ok(*e) && in_range(*e, size);
+    if (i->op == IND_LOOP_CONSTANT && !ind_dtype_is_float((ind_dtype)i->dtype))
+        *e = ind_int(b->context, i->imm.i);
+    else if (i->op == IND_LOOP_INDEX)
+        *e = b->index[i->index];
+    else
+        return false;
+    return ind__ok(*e) && ir__in_range(*e, size);
 }
 
 ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
-    if (!o || !x.id || !ind__ok(size)) return expr_none(o ? o->context : size.context);
+    if (!o || !x.id || !ind__ok(size)) return ir__expr_none(o ? o->context : size.context);
     ind_dtype d = o->dtype(o, x);
     ind_expr e;
     if (!ind_dtype_is_integer(d)) {
-        op_fail(o, IND_TYPE_MISMATCH, "an index must be an integer", IND_LOOP_INDIRECT);
-        return expr_none(o->context);
+        ir__op_fail(o, IND_TYPE_MISMATCH, "an index must be an integer", IND_LOOP_INDIRECT);
+        return ir__expr_none(o->context);
     }
-    if (o->emit == recorder_emit && known_index((ind__recorder *)o, x, size, &e)) return e;
+    if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;
     x = ind_op_cast(o, x, IND_I64);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
     i.num_index = 2;
     ind_expr index[2] = {size, size};
     ind_value v = o->emit(o, &i, index);
-    return v.id ? o->indirect_symbol(o, v) : expr_none(o->context);
+    return v.id ? o->indirect_symbol(o, v) : ir__expr_none(o->context);
 }
 
 ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
                         double other) {
-    if (!o || !mask.id || !fn) return no_value;
+    if (!o || !mask.id || !fn) return ir__no_value;
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
     ind_value v = fn(o, index, rank, user);
@@ -3612,7 +3654,7 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
 /* Marks what the result and the stores need. */
-static void mark_live(const ind_body *b, uint8_t *live) {
+static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
         if (i == b->result || x->op == IND_LOOP_STORE) live[i] = 1;
@@ -3629,26 +3671,26 @@ static void mark_live(const ind_body *b, uint8_t *live) {
     }
 }
 
-typedef struct replay_state {
+typedef struct ir__replay_state {
     ind_ops *o;
     const ind__replay *r;
     uint32_t *map;
     ind_expr *from, *to; /* symbols of the body and what replaces them */
     int num;
-} replay_state;
+} ir__replay_state;
 
-static ind_value replay_inst(replay_state *s, const ind__inst *x) {
+static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
     const ind_body *b = s->r->body;
     ind_ops *o = s->o;
     ind_expr index[IND_MAX_RANK];
     ind__inst i = *x;
     for (uint32_t k = 0; k < x->num_index; k++) {
         index[k] = ind__substitute(b->index[x->index + k], s->from, s->to, s->num);
-        if (!ind__ok(index[k])) return no_value;
+        if (!ind__ok(index[k])) return ir__no_value;
     }
     for (int k = 0; k < 3; k++) {
         i.arg[k] = x->arg[k] ? s->map[x->arg[k]] : 0;
-        if (x->arg[k] && !i.arg[k]) return no_value;
+        if (x->arg[k] && !i.arg[k]) return ir__no_value;
     }
     if (x->op == IND_LOOP_INDEX) return ind_op_index(o, index[0], (ind_dtype)x->dtype);
     if (x->op == IND_LOOP_STORE && s->r->store) {
@@ -3664,7 +3706,7 @@ static ind_value replay_inst(replay_state *s, const ind__inst *x) {
     return v;
 }
 
-static ind_value replay_all(replay_state *s, const uint8_t *live) {
+static ind_value ir__replay_all(ir__replay_state *s, const uint8_t *live) {
     const ind_body *b = s->r->body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
@@ -3673,12 +3715,12 @@ static ind_value replay_all(replay_state *s, const uint8_t *live) {
             ind_expr extent = ind__substitute(b->index[x->index], s->from, s->to, s->num);
             s->from[s->num] = b->index[x->index + 1];
             s->to[s->num] = ind_op_indirect(s->o, (ind_value){s->map[x->arg[0]]}, extent, x->flags & IND__INST_WRAP);
-            if (!ind__ok(s->to[s->num])) return no_value;
+            if (!ind__ok(s->to[s->num])) return ir__no_value;
             s->num++;
             continue;
         }
-        s->map[i] = replay_inst(s, x).id;
-        if (!s->map[i]) return no_value;
+        s->map[i] = ir__replay_inst(s, x).id;
+        if (!s->map[i]) return ir__no_value;
     }
     return (ind_value){b->result ? s->map[b->result] : 1};
 }
@@ -3690,15 +3732,15 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r) {
     uint32_t indirect = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) indirect += b->inst[i].op == IND_LOOP_INDIRECT;
     uint8_t *live = (uint8_t *)ind__alloc(c, b->num_inst);
-    replay_state s = {o, r, r->map, NULL, NULL, vars};
+    ir__replay_state s = {o, r, r->map, NULL, NULL, vars};
     if (!s.map) s.map = (uint32_t *)ind__alloc(c, b->num_inst * sizeof *s.map);
     s.from = (ind_expr *)ind__alloc(c, 2 * ((uint32_t)vars + indirect + 1) * sizeof *s.from);
-    ind_value result = no_value;
+    ind_value result = ir__no_value;
     if (live && s.map && s.from) {
         s.to = s.from + vars + indirect + 1;
         for (int i = 0; i < vars; i++) s.from[i] = b->var[i], s.to[i] = r->var[i];
-        mark_live(b, live);
-        result = replay_all(&s, live);
+        ir__mark_live(b, live);
+        result = ir__replay_all(&s, live);
     }
     ind__free(c, live);
     if (s.map != r->map) ind__free(c, s.map);
@@ -3716,7 +3758,7 @@ typedef struct ind__origins {
     bool failed;
 } ind__origins;
 
-static void origins_add(ind__origins *s, uint32_t node) {
+static void ir__origins_add(ind__origins *s, uint32_t node) {
     for (uint32_t i = 0; i < s->num; i++)
         if (s->node[i] == node) return;
     uint32_t *at = IND__PUSH(s->context, uint32_t, s->node, s->num, s->cap);
@@ -3740,23 +3782,23 @@ ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_
 }
 
 /* Storages stay in a list so that bodies which were never stored are freed too. */
-typedef struct storage_link {
+typedef struct ir__storage_link {
     ind__storage storage; /* first */
-    struct storage_link *next;
-} storage_link;
+    struct ir__storage_link *next;
+} ir__storage_link;
 
 void ind__lowered_free(ind__lowered *p) {
     if (!p->context) return;
     for (uint32_t i = 0; i < p->num_loops; i++) ind__body_free(p->loop[i].body);
-    for (storage_link *s = (storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
+    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
     ind__arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }
 
-static uint32_t add_buffer(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
-                           const ind_expr *size, int rank) {
+static uint32_t ir__add_buffer(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
+                               const ind_expr *size, int rank) {
     char made[24];
     if (!name) {
         snprintf(made, sizeof made, "buf%u", p->num_buffers);
@@ -3779,15 +3821,15 @@ static uint32_t add_buffer(ind__lowered *p, const char *name, ind__buffer_kind k
 
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank) {
-    uint32_t b = add_buffer(p, name, kind, dtype, size, rank);
+    uint32_t b = ir__add_buffer(p, name, kind, dtype, size, rank);
     if (b) p->buffer[b].layout.ordered = true;
     return b;
 }
 
-static ind__storage *add_storage(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank) {
-    storage_link *s = (storage_link *)ind__arena_alloc(&p->arena, sizeof *s);
+static ind__storage *ir__add_storage(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank) {
+    ir__storage_link *s = (ir__storage_link *)ind__arena_alloc(&p->arena, sizeof *s);
     if (!s) return NULL;
-    s->next = (storage_link *)p->storages;
+    s->next = (ir__storage_link *)p->storages;
     p->storages = s;
     s->storage.dtype = dtype;
     s->storage.rank = rank;
@@ -3795,13 +3837,13 @@ static ind__storage *add_storage(ind__lowered *p, ind_dtype dtype, const ind_exp
     return &s->storage;
 }
 
-static bool keep_origins(ind__lowered *p, const ind__origins *o, uint32_t **node, uint32_t *num) {
+static bool ir__keep_origins(ind__lowered *p, const ind__origins *o, uint32_t **node, uint32_t *num) {
     *num = o->num;
     *node = (uint32_t *)ind__arena_copy(&p->arena, o->node, o->num * sizeof *o->node);
     return *node && !o->failed;
 }
 
-static ind__box *add_box(ind__lowered *p, ind__storage *s) {
+static ind__box *ir__add_box(ind__lowered *p, ind__storage *s) {
     ind__box *b = s ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
     if (!b) return NULL;
     b->storage = s;
@@ -3818,12 +3860,12 @@ static ind__box *add_box(ind__lowered *p, ind__storage *s) {
 ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     if (!buffer || buffer >= p->num_buffers) return NULL;
     const ind__buffer *b = &p->buffer[buffer];
-    ind__storage *s = add_storage(p, b->dtype, b->layout.size, b->layout.rank);
+    ind__storage *s = ir__add_storage(p, b->dtype, b->layout.size, b->layout.rank);
     if (s) s->buffer = buffer;
-    return add_box(p, s);
+    return ir__add_box(p, s);
 }
 
-static void count_body(ind__storage *s) {
+static void ir__count_body(ind__storage *s) {
     const ind_body *b = s->body;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         s->num_reads += b->inst[i].op == IND_LOOP_LOAD;
@@ -3831,22 +3873,23 @@ static void count_body(ind__storage *s) {
     }
 }
 
-ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn, void *user) {
+ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
+                             void *user) {
     ind_context *c = p->context;
     ind__recorder r;
     if (ind__record_begin(&r, c, size, rank, NULL, 0)) return NULL;
     ind__origins origins = {.context = c};
-    origins_add(&origins, p->origin);
+    ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
     ind_value v = fn(&r.ops, r.body->var, rank, user);
     if (v.id) v = ind_op_cast(&r.ops, v, ind_dtype_compute(dtype));
     r.body->result = v.id;
-    ind__storage *s = v.id ? add_storage(p, dtype, size, rank) : NULL;
+    ind__storage *s = v.id ? ir__add_storage(p, dtype, size, rank) : NULL;
     ind__box *box = NULL;
-    if (s && keep_origins(p, &origins, &s->origin, &s->num_origins)) {
+    if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        count_body(s);
-        box = add_box(p, s);
+        ir__count_body(s);
+        box = ir__add_box(p, s);
     }
     if (!v.id && !c->error.status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
@@ -3854,7 +3897,7 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     return box;
 }
 
-static uint32_t add_loop(ind__lowered *p, ind_reduction reduction, const uint32_t *origin, uint32_t num_origins) {
+static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uint32_t *origin, uint32_t num_origins) {
     ind__loop *l = IND__PUSH(p->context, ind__loop, p->loop, p->num_loops, p->cap_loops);
     if (!l) return UINT32_MAX;
     l->reduction = reduction;
@@ -3864,16 +3907,16 @@ static uint32_t add_loop(ind__lowered *p, ind_reduction reduction, const uint32_
 }
 
 /* Records the reduction and the stores of its results into new buffers. */
-static bool record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
+static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
     ind_ops *o = &r->ops;
     int n = ind__reduction_results(d->type);
-    ind_value a = d->fn(o, r->body->var, d->rank + d->rrank, d->user), b = no_value;
+    ind_value a = d->fn(o, r->body->var, d->rank + d->rrank, d->user), b = ir__no_value;
     if (d->second_fn) b = d->second_fn(o, r->body->var, d->rank + d->rrank, d->user);
     ind_value reduced = ind__emit_reduce(o, d->type, a, b);
     for (int k = 0; k < n; k++) {
         ind_value v = n > 1 ? ind__emit_part(o, reduced, k) : reduced;
         v = ind_op_cast(o, v, ind_dtype_compute(d->dtype));
-        buffers[k] = v.id ? add_buffer(p, NULL, IND__BUFFER_COMPUTED, d->dtype, d->size, d->rank) : 0;
+        buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, d->dtype, d->size, d->rank) : 0;
         if (!buffers[k]) return false;
         ind__emit_store(o, buffers[k], r->body->var, d->rank, v);
     }
@@ -3885,12 +3928,12 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     ind__recorder r;
     if (ind__record_begin(&r, c, d->size, d->rank, d->rrange, d->rrank)) return ind__failed(c);
     ind__origins origins = {.context = c};
-    origins_add(&origins, p->origin);
+    ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
     uint32_t buffers[2] = {0}, *kept, num_kept;
     int n = ind__reduction_results(d->type);
-    bool ok = record_reduction(p, &r, d, buffers) && keep_origins(p, &origins, &kept, &num_kept);
-    uint32_t loop = ok ? add_loop(p, d->type, kept, num_kept) : UINT32_MAX;
+    bool ok = ir__record_reduction(p, &r, d, buffers) && ir__keep_origins(p, &origins, &kept, &num_kept);
+    uint32_t loop = ok ? ir__add_loop(p, d->type, kept, num_kept) : UINT32_MAX;
     if (loop != UINT32_MAX) {
         p->loop[loop].body = ind__record_end(&r);
         p->loop[loop].num_outputs = (uint32_t)n;
@@ -3906,7 +3949,7 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     return ok && loop != UINT32_MAX ? IND_OK : ind__failed(c);
 }
 
-static void box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols) {
+static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols) {
     for (int i = 0; i < x->rank; i++) symbols[i] = ind__index_symbol(c, 'i', i, x->size[i]);
 }
 
@@ -3915,7 +3958,7 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
     ind__box *b = x ? (ind__box *)ind__arena_alloc(&p->arena, sizeof *b) : NULL;
     if (!b) return NULL;
     ind_expr from[IND_MAX_RANK];
-    box_symbols(c, x, from);
+    ir__box_symbols(c, x, from);
     b->storage = x->storage;
     b->rank = rank;
     b->identity = rank == x->storage->rank;
@@ -3930,10 +3973,10 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
 }
 
 /* If x is a permutation of the whole storage: the storage's dimension seen at each position. */
-static bool is_permutation(ind_context *c, const ind__box *x, uint8_t *order) {
+static bool ir__is_permutation(ind_context *c, const ind__box *x, uint8_t *order) {
     if (x->identity || x->rank != x->storage->rank) return false;
     ind_expr symbol[IND_MAX_RANK];
-    box_symbols(c, x, symbol);
+    ir__box_symbols(c, x, symbol);
     for (int d = 0; d < x->rank; d++) {
         int found = -1;
         for (int k = 0; k < x->rank; k++)
@@ -3949,7 +3992,7 @@ ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, i
     if (!x) return NULL;
     uint8_t order[IND_MAX_RANK];
     ind__buffer *b = x->storage->buffer ? &p->buffer[x->storage->buffer] : NULL;
-    if (b && !b->layout.ordered && is_permutation(c, x, order)) {
+    if (b && !b->layout.ordered && ir__is_permutation(c, x, order)) {
         memcpy(b->layout.order, order, sizeof order);
         b->layout.ordered = true;
     }
@@ -3959,27 +4002,27 @@ ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, i
     return ind__box_view(p, x, size, rank, map);
 }
 
-static ind_value inline_load(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+static ind_value ir__inline_load(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
     (void)user;
     return o->emit(o, inst, index);
 }
 
 ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
-    if (!o || !x) return no_value;
+    if (!o || !x) return ir__no_value;
     if (rank != x->rank) {
         ind__fail(o->context, IND_INVALID_ARGUMENT, "a load gives %d indices for a tensor of rank %d", rank, x->rank);
-        return no_value;
+        return ir__no_value;
     }
     const ind__storage *s = x->storage;
     ind_expr from[IND_MAX_RANK], at[IND_MAX_RANK];
-    box_symbols(o->context, x, from);
+    ir__box_symbols(o->context, x, from);
     for (int k = 0; k < s->rank; k++) {
         at[k] = x->identity ? index[k] : ind__substitute(x->map[k], from, index, rank);
-        if (!ind__ok(at[k])) return no_value;
+        if (!ind__ok(at[k])) return ir__no_value;
     }
     if (s->buffer) return ind__emit_load(o, s->buffer, s->dtype, at, s->rank);
-    for (uint32_t i = 0; o->origins && i < s->num_origins; i++) origins_add(o->origins, s->origin[i]);
-    ind__replay r = {.body = s->body, .var = at, .load = inline_load};
+    for (uint32_t i = 0; o->origins && i < s->num_origins; i++) ir__origins_add(o->origins, s->origin[i]);
+    ind__replay r = {.body = s->body, .var = at, .load = ir__inline_load};
     return ind__body_replay(o, &r);
 }
 
@@ -3989,8 +4032,8 @@ ind_status ind__box_realise(ind__lowered *p, ind__box *x) {
     if (!x) return ind__failed(p->context);
     ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
-    uint32_t buffer = add_buffer(p, NULL, IND__BUFFER_COMPUTED, s->dtype, s->size, s->rank);
-    uint32_t loop = buffer ? add_loop(p, IND_REDUCE_NONE, s->origin, s->num_origins) : UINT32_MAX;
+    uint32_t buffer = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, s->dtype, s->size, s->rank);
+    uint32_t loop = buffer ? ir__add_loop(p, IND_REDUCE_NONE, s->origin, s->num_origins) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
     ind_body *b = s->body; /* the loop takes the body over */
     s->body = NULL;
@@ -4004,19 +4047,20 @@ ind_status ind__box_realise(ind__lowered *p, ind__box *x) {
     p->loop[loop].output[0] = buffer;
     p->loop[loop].num_outputs = 1;
     p->buffer[buffer].loop = loop;
-    return recorder_append(&r, &store, b->var).id ? IND_OK : ind__failed(p->context);
+    return ir__recorder_append(&r, &store, b->var).id ? IND_OK : ind__failed(p->context);
 }
 
 ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     if (!x) return ind__failed(p->context);
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
-    bool shared = users > 1 && ((int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared);
+    bool shared =
+        users > 1 && ((int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
     return shared || large ? ind__box_realise(p, x) : IND_OK;
 }
 
-static ind_value copy_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
@@ -4025,7 +4069,7 @@ ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint3
     const ind__storage *s = x->storage;
     ind__buffer *b = s->buffer ? &p->buffer[s->buffer] : NULL;
     bool direct = x->identity && (!b || (b->kind == IND__BUFFER_COMPUTED && !b->output && !b->layout.ordered));
-    if (!direct) x = ind__box_pointwise(p, s->dtype, x->size, x->rank, copy_element, x);
+    if (!direct) x = ind__box_pointwise(p, s->dtype, x->size, x->rank, ir__copy_element, x);
     if (!x || ind__box_realise(p, x)) return ind__failed(p->context);
     b = &p->buffer[x->storage->buffer];
     b->output = position + 1;
@@ -4039,27 +4083,27 @@ ind_expr ind__buffer_numel(const ind__buffer *b) {
 }
 
 ind_expr ind__buffer_bytes(const ind__buffer *b) {
-    return mul2(ind__buffer_numel(b), ind_int(b->layout.offset.context, ind_dtype_bytes(b->dtype)));
+    return ir__mul2(ind__buffer_numel(b), ind_int(b->layout.offset.context, ind_dtype_bytes(b->dtype)));
 }
 
-static bool fix_layout(ind_context *c, ind_layout *l) {
+static bool ir__fix_layout(ind_context *c, ind_layout *l) {
     ind_expr stride = ind_int(c, 1);
     for (int k = l->rank - 1; k >= 0; k--) {
         int d = l->order[k];
         l->stride[d] = stride;
-        stride = mul2(stride, l->size[d]);
+        stride = ir__mul2(stride, l->size[d]);
     }
     l->fixed = true;
     return ind__ok(stride);
 }
 
 /* Replaces the indices of an access by its offset in elements. */
-static bool flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
+static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     const ind_layout *l = &p->buffer[i->source].layout;
-    sum s = {.context = p->context};
-    sum_add(&s, l->offset, 1);
-    for (int k = 0; k < l->rank; k++) sum_add(&s, mul2(b->index[i->index + (uint32_t)k], l->stride[k]), 1);
-    ind_expr offset = sum_finish(&s);
+    ir__sum s = {.context = p->context};
+    ir__sum_add(&s, l->offset, 1);
+    for (int k = 0; k < l->rank; k++) ir__sum_add(&s, ir__mul2(b->index[i->index + (uint32_t)k], l->stride[k]), 1);
+    ind_expr offset = ir__sum_finish(&s);
     if (!ind__ok(offset)) return false;
     if (!l->rank) { /* a 0-d tensor had no index */
         ind_expr *slot = IND__PUSH(p->context, ind_expr, b->index, b->num_index, b->cap_index);
@@ -4072,7 +4116,7 @@ static bool flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
 }
 
 /* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
-static ind_status drop_dead_loops(ind__lowered *p) {
+static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
     if (!used) return ind__failed(p->context);
     for (uint32_t l = p->num_loops; l-- > 0;) {
@@ -4102,15 +4146,15 @@ static ind_status drop_dead_loops(ind__lowered *p) {
 
 ind_status ind__lowered_fix_layouts(ind__lowered *p) {
     if (p->layouts_fixed) return IND_OK;
-    ind_status status = drop_dead_loops(p);
+    ind_status status = ir__drop_dead_loops(p);
     if (status) return status;
     for (uint32_t b = 1; b < p->num_buffers; b++)
-        if (!fix_layout(p->context, &p->buffer[b].layout)) return ind__failed(p->context);
+        if (!ir__fix_layout(p->context, &p->buffer[b].layout)) return ind__failed(p->context);
     for (uint32_t l = 0; l < p->num_loops; l++) {
         ind_body *body = p->loop[l].body;
         for (uint32_t i = 1; i < body->num_inst; i++) {
             bool access = body->inst[i].op == IND_LOOP_LOAD || body->inst[i].op == IND_LOOP_STORE;
-            if (access && !flatten_access(p, body, &body->inst[i])) return ind__failed(p->context);
+            if (access && !ir__flatten_access(p, body, &body->inst[i])) return ind__failed(p->context);
         }
     }
     p->layouts_fixed = true;
@@ -4119,38 +4163,43 @@ ind_status ind__lowered_fix_layouts(ind__lowered *p) {
 
 /* ------------------------------------------------------------------------------------------------ >>verify */
 
-static ind_status body_broken(const ind_body *b, uint32_t inst, const char *rule) {
+static ind_status ir__body_broken(const ind_body *b, uint32_t inst, const char *rule) {
     return ind__fail(b->context, IND_VERIFY, "loop body, value %u (%s): %s", inst,
                      inst < b->num_inst ? ind__loop_op_name((ind_loop_op)b->inst[inst].op) : "?", rule);
 }
 
-static ind_status verify_types(const ind_body *b, uint32_t n) {
+static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *i = &b->inst[n];
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     char cls = ind__loop_op_class((ind_loop_op)i->op);
-    if (!is_compute_dtype((ind_dtype)i->dtype)) return body_broken(b, n, "its type is no compute type");
+    if (!ir__is_compute_dtype((ind_dtype)i->dtype)) return ir__body_broken(b, n, "its type is no compute type");
     if (cls == 's') return IND_OK;
-    if (cls == 'w') return x->dtype == IND_BOOL && y->dtype == i->dtype ? IND_OK : body_broken(b, n, "where wants a bool and two of its own type");
-    if (cls == 'c' && i->dtype != IND_BOOL) return body_broken(b, n, "a comparison is bool");
-    if (cls != 'c' && x->dtype != i->dtype) return body_broken(b, n, "its type is not that of its operand");
-    if (i->arg[1] && x->dtype != y->dtype) return body_broken(b, n, "its operands differ in type");
+    if (cls == 'w')
+        return x->dtype == IND_BOOL && y->dtype == i->dtype
+                   ? IND_OK
+                   : ir__body_broken(b, n, "where wants a bool and two of its own type");
+    if (cls == 'c' && i->dtype != IND_BOOL) return ir__body_broken(b, n, "a comparison is bool");
+    if (cls != 'c' && x->dtype != i->dtype) return ir__body_broken(b, n, "its type is not that of its operand");
+    if (i->arg[1] && x->dtype != y->dtype) return ir__body_broken(b, n, "its operands differ in type");
     return IND_OK;
 }
 
 /* Invariants of a body: operands exist and come first, arity and types fit, index symbols are the body's own. */
 ind_status ind__body_verify(const ind_body *b) {
-    if (b->result >= b->num_inst) return body_broken(b, b->result, "the result does not exist");
+    if (b->result >= b->num_inst) return ir__body_broken(b, b->result, "the result does not exist");
     for (uint32_t n = 1; n < b->num_inst; n++) {
         const ind__inst *i = &b->inst[n];
-        if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return body_broken(b, n, "no such op");
-        int arity = loop_op_table[i->op].arity;
+        if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
+        int arity = ir__loop_op_table[i->op].arity;
         for (int k = 0; k < 3; k++) {
             bool optional = i->op == IND_LOOP_LOAD || (i->op == IND_LOOP_REDUCE && k == 1);
-            if (i->arg[k] >= n) return body_broken(b, n, "an operand comes later");
-            if (k < arity ? !i->arg[k] && !optional : i->arg[k] != 0) return body_broken(b, n, "wrong number of operands");
-            if (b->inst[i->arg[k]].op == IND_LOOP_STORE) return body_broken(b, n, "reads a store");
+            if (i->arg[k] >= n) return ir__body_broken(b, n, "an operand comes later");
+            if (k < arity ? !i->arg[k] && !optional : i->arg[k] != 0)
+                return ir__body_broken(b, n, "wrong number of operands");
+            if (b->inst[i->arg[k]].op == IND_LOOP_STORE) return ir__body_broken(b, n, "reads a store");
         }
-        if ((uint64_t)i->index + i->num_index > b->num_index) return body_broken(b, n, "its index is not in the table");
+        if ((uint64_t)i->index + i->num_index > b->num_index)
+            return ir__body_broken(b, n, "its index is not in the table");
         for (uint32_t k = 0; k < i->num_index; k++) {
             ind_expr s[32];
             int num = ind__expr_symbols(b->index[i->index + k], s, 32);
@@ -4160,10 +4209,10 @@ ind_status ind__body_verify(const ind_body *b) {
                 for (int v = 0; v < b->rank + b->rrank; v++) own = own || s[j].id == b->var[v].id;
                 if (symbol->kind == IND_SYMBOL_INDIRECT)
                     own = (uint32_t)symbol->slot <= n && b->inst[symbol->slot].op == IND_LOOP_INDIRECT;
-                if (!own) return body_broken(b, n, "its index has a symbol from elsewhere");
+                if (!own) return ir__body_broken(b, n, "its index has a symbol from elsewhere");
             }
         }
-        ind_status status = verify_types(b, n);
+        ind_status status = ir__verify_types(b, n);
         if (status) return status;
     }
     return IND_OK;
@@ -4177,13 +4226,14 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
         for (uint32_t i = 1; i < loop->body->num_inst; i++) {
             const ind__inst *x = &loop->body->inst[i];
             if (x->op != IND_LOOP_LOAD && x->op != IND_LOOP_STORE) continue;
-            if (!x->source || x->source >= p->num_buffers) return body_broken(loop->body, i, "no such buffer");
+            if (!x->source || x->source >= p->num_buffers) return ir__body_broken(loop->body, i, "no such buffer");
             const ind__buffer *b = &p->buffer[x->source];
             if (p->layouts_fixed ? x->num_index != 1 : x->num_index != (uint32_t)b->layout.rank)
-                return body_broken(loop->body, i, "wrong number of indices");
+                return ir__body_broken(loop->body, i, "wrong number of indices");
             if (x->op == IND_LOOP_LOAD && b->kind == IND__BUFFER_COMPUTED && b->loop >= l)
-                return body_broken(loop->body, i, "reads a buffer that is written later");
-            if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype) return body_broken(loop->body, i, "its type is not the buffer's");
+                return ir__body_broken(loop->body, i, "reads a buffer that is written later");
+            if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
+                return ir__body_broken(loop->body, i, "its type is not the buffer's");
         }
     }
     return IND_OK;
@@ -4191,7 +4241,7 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
 
 /* ------------------------------------------------------------------------------------------------- >>print */
 
-static void print_index(ind__text *t, const ind_body *b, const ind__inst *i) {
+static void ir__print_index(ind__text *t, const ind_body *b, const ind__inst *i) {
     ind__textf(t, "[");
     for (uint32_t k = 0; k < i->num_index; k++) {
         if (k) ind__textf(t, ", ");
@@ -4200,23 +4250,29 @@ static void print_index(ind__text *t, const ind_body *b, const ind__inst *i) {
     ind__textf(t, "]");
 }
 
-static void print_source(ind__text *t, uint32_t source, const char *(*name)(uint32_t, void *), void *user) {
-    if (name) ind__textf(t, "%s", name(source, user));
-    else ind__textf(t, "#%u", source);
+static void ir__print_source(ind__text *t, uint32_t source, const char *(*name)(uint32_t, void *), void *user) {
+    if (name)
+        ind__textf(t, "%s", name(source, user));
+    else
+        ind__textf(t, "#%u", source);
 }
 
-static void print_constant(ind__text *t, const ind__inst *i) {
-    if (ind_dtype_is_float((ind_dtype)i->dtype)) ind__text_double(t, i->imm.f);
-    else if (i->dtype == IND_BOOL) ind__textf(t, i->imm.i ? "true" : "false");
-    else ind__textf(t, "%lld", (long long)i->imm.i);
+static void ir__print_constant(ind__text *t, const ind__inst *i) {
+    if (ind_dtype_is_float((ind_dtype)i->dtype))
+        ind__text_double(t, i->imm.f);
+    else if (i->dtype == IND_BOOL)
+        ind__textf(t, i->imm.i ? "true" : "false");
+    else
+        ind__textf(t, "%lld", (long long)i->imm.i);
 }
 
-static void print_inst(ind__text *t, const ind_body *b, uint32_t n, const char *(*name)(uint32_t, void *), void *user) {
+static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const char *(*name)(uint32_t, void *),
+                           void *user) {
     const ind__inst *i = &b->inst[n];
     if (i->op == IND_LOOP_STORE) {
         ind__textf(t, "store ");
-        print_source(t, i->source, name, user);
-        print_index(t, b, i);
+        ir__print_source(t, i->source, name, user);
+        ir__print_index(t, b, i);
         ind__textf(t, " = %%%u\n", i->arg[0]);
         return;
     }
@@ -4224,12 +4280,12 @@ static void print_inst(ind__text *t, const ind_body *b, uint32_t n, const char *
     switch (i->op) {
     case IND_LOOP_CONSTANT:
         ind__textf(t, " ");
-        print_constant(t, i);
+        ir__print_constant(t, i);
         break;
     case IND_LOOP_LOAD:
         ind__textf(t, " ");
-        print_source(t, i->source, name, user);
-        print_index(t, b, i);
+        ir__print_source(t, i->source, name, user);
+        ir__print_index(t, b, i);
         if (i->arg[0]) ind__textf(t, " if %%%u", i->arg[0]);
         break;
     case IND_LOOP_INDEX:
@@ -4257,16 +4313,16 @@ void ind__body_print(ind__text *t, const ind_body *b, const char *(*name)(uint32
         ind__text_expr(t, ind_expr_symbol(b->var[v])->extent);
         ind__textf(t, v + 1 == b->rank || v + 1 == b->rank + b->rrank ? "\n" : ", ");
     }
-    for (uint32_t n = 1; n < b->num_inst; n++) print_inst(t, b, n, name, user);
+    for (uint32_t n = 1; n < b->num_inst; n++) ir__print_inst(t, b, n, name, user);
     if (b->result) ind__textf(t, "return %%%u\n", b->result);
 }
 
-static const char *lowered_buffer_name(uint32_t buffer, void *user) {
+static const char *ir__lowered_buffer_name(uint32_t buffer, void *user) {
     const ind__lowered *p = (const ind__lowered *)user;
     return buffer < p->num_buffers ? p->buffer[buffer].name : "?";
 }
 
-static void print_buffer(ind__text *t, const ind__buffer *b) {
+static void ir__print_buffer(ind__text *t, const ind__buffer *b) {
     static const char *const kind[] = {"input", "const", "buffer"};
     ind__textf(t, "%s %s : %s[", b->output ? "output" : kind[b->kind], b->name, ind_dtype_name(b->dtype));
     for (int i = 0; i < b->layout.rank; i++) {
@@ -4290,12 +4346,12 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
     for (uint32_t l = 0; l < p->num_loops; l++)
         for (uint32_t k = 0; k < p->loop[l].num_outputs; k++) live[p->loop[l].output[k]] = 1;
     for (uint32_t b = 1; b < p->num_buffers; b++)
-        if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) print_buffer(t, &p->buffer[b]);
+        if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
         ind__textf(t, "\nloop %u {\n", l);
         t->indent++;
-        ind__body_print(t, p->loop[l].body, lowered_buffer_name, (void *)(uintptr_t)p);
+        ind__body_print(t, p->loop[l].body, ir__lowered_buffer_name, (void *)(uintptr_t)p);
         t->indent--;
         ind__textf(t, "}\n");
     }
@@ -4319,8 +4375,10 @@ uint16_t ind__f32_to_bf16(float f) {
 
 float ind__f16_to_f32(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16, exponent = h >> 10 & 31, mantissa = h & 1023, u;
-    if (exponent == 31) u = sign | 0x7f800000 | mantissa << 13;
-    else if (exponent) u = sign | (exponent + 112) << 23 | mantissa << 13;
+    if (exponent == 31)
+        u = sign | 0x7f800000 | mantissa << 13;
+    else if (exponent)
+        u = sign | (exponent + 112) << 23 | mantissa << 13;
     else {
         float subnormal = (float)mantissa * 5.9604644775390625e-8f; /* 2^-24 */
         memcpy(&u, &subnormal, 4);
@@ -4336,7 +4394,7 @@ uint16_t ind__f32_to_f16(float f) {
     memcpy(&u, &f, 4);
     uint16_t sign = (uint16_t)(u >> 16 & 0x8000);
     u &= 0x7fffffff;
-    if (u > 0x7f800000) return 0x7fff; /* as cvt.rn.f16.f32 */
+    if (u > 0x7f800000) return 0x7fff;         /* as cvt.rn.f16.f32 */
     if (u >= 0x477ff000) return sign | 0x7c00; /* 65520 and more rounds to infinity */
     if (u < 0x38800000) {                      /* below 2^-14: subnormal, in units of 2^-24 */
         float magnitude;
@@ -4347,7 +4405,7 @@ uint16_t ind__f32_to_f16(float f) {
     return sign | (uint16_t)((u - 0x38000000) >> 13);
 }
 
-static ind_status eval_alloc(ind__eval *e) {
+static ind_status ir__eval_alloc(ind__eval *e) {
     const ind_body *b = e->body;
     ind_context *c = b->context;
     uint32_t slots = e->program.num_inputs + e->program.num_ops;
@@ -4359,7 +4417,7 @@ static ind_status eval_alloc(ind__eval *e) {
 }
 
 /* The inputs of the index program: sizes, loop variables, then one per INDIRECT. */
-static ind_status eval_inputs(ind__eval *e, ind_context *c, const ind_expr *size_symbols, uint32_t num_sizes) {
+static ind_status ir__eval_inputs(ind__eval *e, ind_context *c, const ind_expr *size_symbols, uint32_t num_sizes) {
     const ind_body *b = e->body;
     uint32_t vars = (uint32_t)(b->rank + b->rrank), n = num_sizes + vars, indirect = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) indirect += b->inst[i].op == IND_LOOP_INDIRECT;
@@ -4381,7 +4439,7 @@ static ind_status eval_inputs(ind__eval *e, ind_context *c, const ind_expr *size
 }
 
 /* Marks the program ops that slot needs. */
-static void mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed) {
+static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed) {
     if (slot < p->num_inputs) return;
     needed[slot - p->num_inputs] = 1;
     for (uint32_t i = slot - p->num_inputs + 1; i-- > 0;) {
@@ -4395,7 +4453,7 @@ static void mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed) {
 }
 
 /* Compiles every index expression and lists the ops each needs. */
-static ind_status eval_compile(ind__eval *e) {
+static ind_status ir__eval_compile(ind__eval *e) {
     const ind_body *b = e->body;
     ind_context *c = b->context;
     e->index_slot = (uint32_t *)ind__alloc(c, (b->num_index + 1) * sizeof *e->index_slot);
@@ -4411,7 +4469,7 @@ static ind_status eval_compile(ind__eval *e) {
     for (uint32_t k = 0; ok && k < b->num_index; k++) {
         e->cone_begin[k] = num;
         memset(needed, 0, e->program.num_ops + 1);
-        mark_cone(&e->program, e->index_slot[k], needed);
+        ir__mark_cone(&e->program, e->index_slot[k], needed);
         for (uint32_t i = 0; ok && i < e->program.num_ops; i++) {
             if (!needed[i]) continue;
             uint32_t *at = IND__PUSH(c, uint32_t, e->cone, num, cap);
@@ -4432,9 +4490,9 @@ ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, co
     e->buffer = buffers;
     e->num_buffers = num_buffers;
     e->num_sizes = num_sizes;
-    ind_status status = eval_inputs(e, c, size_symbols, num_sizes);
-    if (!status) status = eval_compile(e);
-    if (!status) status = eval_alloc(e);
+    ind_status status = ir__eval_inputs(e, c, size_symbols, num_sizes);
+    if (!status) status = ir__eval_compile(e);
+    if (!status) status = ir__eval_alloc(e);
     if (status) {
         ind__eval_free(e);
         return status;
@@ -4476,12 +4534,12 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
 }
 
 /* Wraps around instead of failing: a launch has checked the sizes before, and every access is checked after. */
-static int64_t index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
+static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     switch (kind) {
     case IND_EXPR_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
     case IND_EXPR_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
-    case IND_EXPR_FLOORDIV: return b && !(b == -1 && a == INT64_MIN) ? floor_div(a, b) : 0;
-    case IND_EXPR_MOD: return b && b != -1 ? a - floor_div(a, b) * b : 0;
+    case IND_EXPR_FLOORDIV: return b && !(b == -1 && a == INT64_MIN) ? ir__floor_div(a, b) : 0;
+    case IND_EXPR_MOD: return b && b != -1 ? a - ir__floor_div(a, b) * b : 0;
     case IND_EXPR_MIN: return a < b ? a : b;
     case IND_EXPR_MAX: return a > b ? a : b;
     case IND_EXPR_EQ: return a == b;
@@ -4495,7 +4553,7 @@ static int64_t index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     }
 }
 
-static void eval_program_op(ind__eval *e, uint32_t i, int lanes) {
+static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     const ind__program *p = &e->program;
     const ind__program_op *op = &p->op[i];
     uint32_t slot = p->num_inputs + i;
@@ -4516,23 +4574,23 @@ static void eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     } else if (op->kind == IND_EXPR_MUL) {
         for (int l = 0; l < n; l++) out[l] = (int64_t)((uint64_t)a[va ? l : 0] * (uint64_t)b[vb ? l : 0]);
     } else {
-        for (int l = 0; l < n; l++) out[l] = index_op(op->kind, a[va ? l : 0], b[vb ? l : 0], c[vc ? l : 0]);
+        for (int l = 0; l < n; l++) out[l] = ir__index_op(op->kind, a[va ? l : 0], b[vb ? l : 0], c[vc ? l : 0]);
     }
 }
 
 /* Values of body->index[k]; *varying tells whether there is one per lane or only the first. */
-static const int64_t *eval_index(ind__eval *e, uint32_t k, int lanes, bool *varying) {
+static const int64_t *ir__eval_index(ind__eval *e, uint32_t k, int lanes, bool *varying) {
     for (uint32_t i = e->cone_begin[k]; i < e->cone_begin[k + 1]; i++) {
         uint32_t op = e->cone[i];
         if (e->stamp[op] == e->epoch) continue;
-        eval_program_op(e, op, lanes);
+        ir__eval_program_op(e, op, lanes);
         e->stamp[op] = e->epoch;
     }
     *varying = e->varying[e->index_slot[k]];
     return e->slots[e->index_slot[k]];
 }
 
-static void load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, int l) {
+static void ir__load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, int l) {
     switch (m->dtype) {
     case IND_BOOL: v->i[l] = ((const uint8_t *)m->data)[at] != 0; break;
     case IND_U8: v->i[l] = ((const uint8_t *)m->data)[at]; break;
@@ -4547,7 +4605,7 @@ static void load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, int 
     }
 }
 
-static void store_lane(const ind__eval_buffer *m, int64_t at, const ind__lanes *v, int l) {
+static void ir__store_lane(const ind__eval_buffer *m, int64_t at, const ind__lanes *v, int l) {
     switch (m->dtype) {
     case IND_BOOL:
     case IND_U8: ((uint8_t *)m->data)[at] = (uint8_t)v->i[l]; break;
@@ -4562,28 +4620,32 @@ static void store_lane(const ind__eval_buffer *m, int64_t at, const ind__lanes *
     }
 }
 
-static bool indices_inside(const int64_t *at, int n, int64_t numel) {
+static bool ir__indices_inside(const int64_t *at, int n, int64_t numel) {
     int64_t bad = 0;
     for (int l = 0; l < n; l++) bad |= at[l] | (numel - 1 - at[l]);
     return bad >= 0;
 }
 
-static void zero_lane(ind__lanes *v, ind_dtype d, int l) {
-    if (d == IND_F32) v->f[l] = 0;
-    else v->i[l] = 0; /* the zero of f64 too */
+static void ir__zero_lane(ind__lanes *v, ind_dtype d, int l) {
+    if (d == IND_F32)
+        v->f[l] = 0;
+    else
+        v->i[l] = 0; /* the zero of f64 too */
 }
 
-static void spread(ind__lanes *v, ind_dtype d, int lanes) {
+static void ir__spread(ind__lanes *v, ind_dtype d, int lanes) {
     for (int l = 1; l < lanes; l++) {
-        if (d == IND_F32) v->f[l] = v->f[0];
-        else v->i[l] = v->i[0];
+        if (d == IND_F32)
+            v->f[l] = v->f[0];
+        else
+            v->i[l] = v->i[0];
     }
 }
 
-static void eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
     const ind__eval_buffer *m = &e->buffer[i->source];
     bool varying;
-    const int64_t *at = eval_index(e, i->index, lanes, &varying);
+    const int64_t *at = ir__eval_index(e, i->index, lanes, &varying);
     const int64_t *mask = i->arg[0] ? e->value[i->arg[0]].i : NULL;
     ind_dtype d = (ind_dtype)i->dtype;
     if (mask) {
@@ -4591,39 +4653,41 @@ static void eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes
             int64_t k = at[varying ? l : 0];
             bool inside = k >= 0 && k < m->numel;
             if (mask[l] && !inside) e->bad_access = true;
-            if (mask[l] && inside) load_lane(m, k, v, l);
-            else zero_lane(v, d, l);
+            if (mask[l] && inside)
+                ir__load_lane(m, k, v, l);
+            else
+                ir__zero_lane(v, d, l);
         }
         return;
     }
-    if (!indices_inside(at, varying ? lanes : 1, m->numel)) {
+    if (!ir__indices_inside(at, varying ? lanes : 1, m->numel)) {
         e->bad_access = true;
-        for (int l = 0; l < lanes; l++) zero_lane(v, d, l);
+        for (int l = 0; l < lanes; l++) ir__zero_lane(v, d, l);
     } else if (!varying) {
-        load_lane(m, at[0], v, 0);
-        spread(v, d, lanes);
+        ir__load_lane(m, at[0], v, 0);
+        ir__spread(v, d, lanes);
     } else if (m->dtype == IND_F32) {
         for (int l = 0; l < lanes; l++) v->f[l] = ((const float *)m->data)[at[l]];
     } else {
-        for (int l = 0; l < lanes; l++) load_lane(m, at[l], v, l);
+        for (int l = 0; l < lanes; l++) ir__load_lane(m, at[l], v, l);
     }
 }
 
-static void eval_store(ind__eval *e, const ind__inst *i, int lanes) {
+static void ir__eval_store(ind__eval *e, const ind__inst *i, int lanes) {
     const ind__eval_buffer *m = &e->buffer[i->source];
     const ind__lanes *v = &e->value[i->arg[0]];
     bool varying;
-    const int64_t *at = eval_index(e, i->index, lanes, &varying);
-    if (!indices_inside(at, varying ? lanes : 1, m->numel)) {
+    const int64_t *at = ir__eval_index(e, i->index, lanes, &varying);
+    if (!ir__indices_inside(at, varying ? lanes : 1, m->numel)) {
         e->bad_access = true;
         return;
     }
-    for (int l = 0; l < lanes; l++) store_lane(m, at[varying ? l : 0], v, l);
+    for (int l = 0; l < lanes; l++) ir__store_lane(m, at[varying ? l : 0], v, l);
 }
 
-static void eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int lanes) {
+static void ir__eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int lanes) {
     bool varying;
-    const int64_t *extent = eval_index(e, i->index, lanes, &varying), *x = e->value[i->arg[0]].i;
+    const int64_t *extent = ir__eval_index(e, i->index, lanes, &varying), *x = e->value[i->arg[0]].i;
     int64_t *out = e->slots[e->indirect_input[n]];
     e->varying[e->indirect_input[n]] = 1;
     for (int l = 0; l < lanes; l++) {
@@ -4644,29 +4708,36 @@ static void eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int lane
     e->epoch++; /* what depends on it is new */
 }
 
-static void eval_index_value(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+static void ir__eval_index_value(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
     bool varying;
-    const int64_t *at = eval_index(e, i->index, lanes, &varying);
+    const int64_t *at = ir__eval_index(e, i->index, lanes, &varying);
     for (int l = 0; l < lanes; l++) v->i[l] = at[varying ? l : 0];
 }
 
-static void eval_constant(const ind__inst *i, ind__lanes *v, int lanes) {
+static void ir__eval_constant(const ind__inst *i, ind__lanes *v, int lanes) {
     for (int l = 0; l < lanes; l++) {
-        if (i->dtype == IND_F32) v->f[l] = (float)i->imm.f;
-        else if (i->dtype == IND_F64) v->d[l] = i->imm.f;
-        else v->i[l] = i->imm.i;
+        if (i->dtype == IND_F32)
+            v->f[l] = (float)i->imm.f;
+        else if (i->dtype == IND_F64)
+            v->d[l] = i->imm.f;
+        else
+            v->i[l] = i->imm.i;
     }
 }
 
-static void eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *x, ind__lanes *v, int lanes) {
+static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *x, ind__lanes *v, int lanes) {
     ind_dtype to = (ind_dtype)i->dtype;
     for (int l = 0; l < lanes; l++) {
         double f = from == IND_F32 ? x->f[l] : from == IND_F64 ? x->d[l] : 0;
         bool float_from = ind_dtype_is_float(from);
-        if (to == IND_F32) v->f[l] = float_from ? (float)f : (float)x->i[l];
-        else if (to == IND_F64) v->d[l] = float_from ? f : (double)x->i[l];
-        else if (to == IND_BOOL) v->i[l] = float_from ? f != 0 : x->i[l] != 0;
-        else v->i[l] = wrap_int(to, float_from ? float_to_int(f) : x->i[l]);
+        if (to == IND_F32)
+            v->f[l] = float_from ? (float)f : (float)x->i[l];
+        else if (to == IND_F64)
+            v->d[l] = float_from ? f : (double)x->i[l];
+        else if (to == IND_BOOL)
+            v->i[l] = float_from ? f != 0 : x->i[l] != 0;
+        else
+            v->i[l] = ir__wrap_int(to, float_from ? ir__float_to_int(f) : x->i[l]);
     }
 }
 
@@ -4675,7 +4746,7 @@ static void eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *x, i
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
     return
 
-static void eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lanes *b, ind__lanes *v, int lanes) {
+static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lanes *b, ind__lanes *v, int lanes) {
     const float *x = a->f, *y = b->f;
     switch (i->op) {
     case IND_LOOP_NEG: IND__LANE_LOOP(f, -x[l]);
@@ -4707,7 +4778,7 @@ static void eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lanes *
     }
 }
 
-static void eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lanes *b, ind__lanes *v, int lanes) {
+static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lanes *b, ind__lanes *v, int lanes) {
     const double *x = a->d, *y = b->d;
     switch (i->op) {
     case IND_LOOP_NEG: IND__LANE_LOOP(d, -x[l]);
@@ -4740,7 +4811,7 @@ static void eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lanes *
 }
 
 /* Powers of integers: 1 for exponent 0; for negative exponents 0, except for the bases 1 and -1. Wraps around. */
-static int64_t int_pow(int64_t base, int64_t exponent) {
+static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent & 1 ? -1 : 1) : 0;
     uint64_t r = 1, b = (uint64_t)base;
     for (; exponent; exponent >>= 1, b *= b)
@@ -4748,7 +4819,7 @@ static int64_t int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
-static int64_t int_op(uint8_t op, int64_t x, int64_t y) {
+static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
     case IND_LOOP_ABS: return x < 0 ? (int64_t)(0 - (uint64_t)x) : x;
@@ -4757,7 +4828,7 @@ static int64_t int_op(uint8_t op, int64_t x, int64_t y) {
     case IND_LOOP_SUB: return (int64_t)((uint64_t)x - (uint64_t)y);
     case IND_LOOP_MUL: return (int64_t)((uint64_t)x * (uint64_t)y);
     case IND_LOOP_DIV: return !y ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
-    case IND_LOOP_POW: return int_pow(x, y);
+    case IND_LOOP_POW: return ir__int_pow(x, y);
     case IND_LOOP_MAXIMUM: return x > y ? x : y;
     case IND_LOOP_MINIMUM: return x < y ? x : y;
     case IND_LOOP_EQ: return x == y;
@@ -4771,35 +4842,40 @@ static int64_t int_op(uint8_t op, int64_t x, int64_t y) {
     }
 }
 
-static void eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a, const ind__lanes *b, ind__lanes *v,
-                       int lanes) {
+static void ir__eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a, const ind__lanes *b, ind__lanes *v,
+                           int lanes) {
     for (int l = 0; l < lanes; l++) {
-        if (d == IND_F32) v->f[l] = c->i[l] ? a->f[l] : b->f[l];
-        else v->i[l] = c->i[l] ? a->i[l] : b->i[l]; /* copies the bits of f64 too */
+        if (d == IND_F32)
+            v->f[l] = c->i[l] ? a->f[l] : b->f[l];
+        else
+            v->i[l] = c->i[l] ? a->i[l] : b->i[l]; /* copies the bits of f64 too */
     }
 }
 
-static void eval_inst(ind__eval *e, uint32_t n, int lanes) {
+static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     const ind__inst *i = &e->body->inst[n];
     const ind__lanes *a = &e->value[i->arg[0]], *b = &e->value[i->arg[1]];
     ind__lanes *v = &e->value[n];
     ind_dtype operand = (ind_dtype)e->body->inst[i->arg[0]].dtype;
     switch (i->op) {
-    case IND_LOOP_CONSTANT: eval_constant(i, v, lanes); return;
-    case IND_LOOP_INDEX: eval_index_value(e, i, v, lanes); return;
-    case IND_LOOP_LOAD: eval_load(e, i, v, lanes); return;
-    case IND_LOOP_STORE: eval_store(e, i, lanes); return;
-    case IND_LOOP_INDIRECT: eval_indirect(e, n, i, lanes); return;
-    case IND_LOOP_CAST: eval_cast(i, operand, a, v, lanes); return;
-    case IND_LOOP_WHERE: eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
+    case IND_LOOP_CONSTANT: ir__eval_constant(i, v, lanes); return;
+    case IND_LOOP_INDEX: ir__eval_index_value(e, i, v, lanes); return;
+    case IND_LOOP_LOAD: ir__eval_load(e, i, v, lanes); return;
+    case IND_LOOP_STORE: ir__eval_store(e, i, lanes); return;
+    case IND_LOOP_INDIRECT: ir__eval_indirect(e, n, i, lanes); return;
+    case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
+    case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART: return; /* the caller's */
     default: break;
     }
-    if (operand == IND_F32) eval_f32(i, a, b, v, lanes);
-    else if (operand == IND_F64) eval_f64(i, a, b, v, lanes);
+    if (operand == IND_F32)
+        ir__eval_f32(i, a, b, v, lanes);
+    else if (operand == IND_F64)
+        ir__eval_f64(i, a, b, v, lanes);
     else
-        for (int l = 0; l < lanes; l++) v->i[l] = wrap_int((ind_dtype)i->dtype, int_op(i->op, a->i[l], b->i[l]));
+        for (int l = 0; l < lanes; l++)
+            v->i[l] = ir__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
 }
 
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes) {
@@ -4807,7 +4883,7 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
         e->lanes = lanes;
         e->epoch++;
     }
-    for (uint32_t k = 0; k < num; k++) eval_inst(e, inst[k], lanes);
+    for (uint32_t k = 0; k < num; k++) ir__eval_inst(e, inst[k], lanes);
     return e->bad_access ? ind__fail(e->body->context, IND_VERIFY, "a kernel reaches outside a buffer") : IND_OK;
 }
 

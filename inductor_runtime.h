@@ -235,8 +235,8 @@ ind_status ind__parse_sizes(ind_context *c, const char *text, const ind_expr *si
 #include <string.h>
 #include <time.h>
 #if defined(_WIN32)
-#ifndef WIN32_LEAN_AND_MEAN
-#define WIN32_LEAN_AND_MEAN
+#ifndef IND__WIN32_LEAN_AND_MEAN
+#define IND__WIN32_LEAN_AND_MEAN
 #endif
 #include <fcntl.h>
 #include <io.h>
@@ -255,72 +255,72 @@ ind_status ind__parse_sizes(ind_context *c, const char *text, const ind_expr *si
 
 #if defined(_WIN32)
 
-typedef HANDLE rt_thread;
-typedef SRWLOCK rt_mutex;
-typedef CONDITION_VARIABLE rt_condition;
-#define RT_THREAD_CALL unsigned __stdcall
-#define RT_THREAD_END  0
+typedef HANDLE rt__thread;
+typedef SRWLOCK rt__mutex;
+typedef CONDITION_VARIABLE rt__condition;
+#define IND__RT_THREAD_CALL unsigned __stdcall
+#define IND__RT_THREAD_END  0
 
-static void *rt_library_open(const char *name) {
+static void *rt__library_open(const char *name) {
     return (void *)LoadLibraryA(name);
 }
 
-static void *rt_library_symbol(void *library, const char *name) {
+static void *rt__library_symbol(void *library, const char *name) {
     FARPROC f = GetProcAddress((HMODULE)library, name);
     void *p;
     memcpy(&p, &f, sizeof p);
     return p;
 }
 
-static void rt_library_close(void *library) {
+static void rt__library_close(void *library) {
     if (library) FreeLibrary((HMODULE)library);
 }
 
-static bool rt_mutex_init(rt_mutex *m) {
+static bool rt__mutex_init(rt__mutex *m) {
     InitializeSRWLock(m);
     return true;
 }
 
-static void rt_mutex_destroy(rt_mutex *m) {
+static void rt__mutex_destroy(rt__mutex *m) {
     (void)m;
 }
 
-static void rt_mutex_lock(rt_mutex *m) {
+static void rt__mutex_lock(rt__mutex *m) {
     AcquireSRWLockExclusive(m);
 }
 
-static void rt_mutex_unlock(rt_mutex *m) {
+static void rt__mutex_unlock(rt__mutex *m) {
     ReleaseSRWLockExclusive(m);
 }
 
-static bool rt_condition_init(rt_condition *c) {
+static bool rt__condition_init(rt__condition *c) {
     InitializeConditionVariable(c);
     return true;
 }
 
-static void rt_condition_destroy(rt_condition *c) {
+static void rt__condition_destroy(rt__condition *c) {
     (void)c;
 }
 
-static void rt_condition_wait(rt_condition *c, rt_mutex *m) {
+static void rt__condition_wait(rt__condition *c, rt__mutex *m) {
     SleepConditionVariableSRW(c, m, INFINITE, 0);
 }
 
-static void rt_condition_broadcast(rt_condition *c) {
+static void rt__condition_broadcast(rt__condition *c) {
     WakeAllConditionVariable(c);
 }
 
-static bool rt_thread_start(rt_thread *t, unsigned(__stdcall *fn)(void *), void *arg) {
+static bool rt__thread_start(rt__thread *t, unsigned(__stdcall *fn)(void *), void *arg) {
     *t = (HANDLE)_beginthreadex(NULL, 0, fn, arg, 0, NULL);
     return *t != NULL;
 }
 
-static void rt_thread_join(rt_thread t) {
+static void rt__thread_join(rt__thread t) {
     WaitForSingleObject(t, INFINITE);
     CloseHandle(t);
 }
 
-static int rt_num_cores(void) {
+static int rt__num_cores(void) {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
     return (int)info.dwNumberOfProcessors;
@@ -333,12 +333,12 @@ double ind__now_ms(void) {
     return (double)now.QuadPart * 1e3 / (double)per_second.QuadPart;
 }
 
-static int rt_process_id(void) {
+static int rt__process_id(void) {
     return _getpid();
 }
 
 /* A new file that must not exist yet; NULL and errno. */
-static FILE *rt_create_file(const char *path, bool private_file) {
+static FILE *rt__create_file(const char *path, bool private_file) {
     (void)private_file; /* files inherit the access list of their folder */
     int fd = _open(path, _O_WRONLY | _O_CREAT | _O_EXCL | _O_BINARY, _S_IREAD | _S_IWRITE);
     if (fd < 0) return NULL;
@@ -347,76 +347,76 @@ static FILE *rt_create_file(const char *path, bool private_file) {
     return f;
 }
 
-static bool rt_replace_file(const char *from, const char *to) {
+static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
-static const char *const rt_driver_names[] = {"nvcuda.dll", NULL};
-static const char *const rt_nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
-static const char *const rt_nvrtc_folders[] = {NULL};
-#define RT_CUDA_PATH_FOLDER "\\bin\\"
+static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
+static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
+static const char *const rt__nvrtc_folders[] = {NULL};
+#define IND__RT_CUDA_PATH_FOLDER "\\bin\\"
 
 #else /* POSIX. Only functions that -std=c11 declares are used, for a program may include its own headers first. */
 
-typedef pthread_t rt_thread;
-typedef pthread_mutex_t rt_mutex;
-typedef pthread_cond_t rt_condition;
-#define RT_THREAD_CALL void *
-#define RT_THREAD_END  NULL
+typedef pthread_t rt__thread;
+typedef pthread_mutex_t rt__mutex;
+typedef pthread_cond_t rt__condition;
+#define IND__RT_THREAD_CALL void *
+#define IND__RT_THREAD_END  NULL
 
-static void *rt_library_open(const char *name) {
+static void *rt__library_open(const char *name) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static void *rt_library_symbol(void *library, const char *name) {
+static void *rt__library_symbol(void *library, const char *name) {
     return dlsym(library, name);
 }
 
-static void rt_library_close(void *library) {
+static void rt__library_close(void *library) {
     if (library) dlclose(library);
 }
 
-static bool rt_mutex_init(rt_mutex *m) {
+static bool rt__mutex_init(rt__mutex *m) {
     return !pthread_mutex_init(m, NULL);
 }
 
-static void rt_mutex_destroy(rt_mutex *m) {
+static void rt__mutex_destroy(rt__mutex *m) {
     pthread_mutex_destroy(m);
 }
 
-static void rt_mutex_lock(rt_mutex *m) {
+static void rt__mutex_lock(rt__mutex *m) {
     pthread_mutex_lock(m);
 }
 
-static void rt_mutex_unlock(rt_mutex *m) {
+static void rt__mutex_unlock(rt__mutex *m) {
     pthread_mutex_unlock(m);
 }
 
-static bool rt_condition_init(rt_condition *c) {
+static bool rt__condition_init(rt__condition *c) {
     return !pthread_cond_init(c, NULL);
 }
 
-static void rt_condition_destroy(rt_condition *c) {
+static void rt__condition_destroy(rt__condition *c) {
     pthread_cond_destroy(c);
 }
 
-static void rt_condition_wait(rt_condition *c, rt_mutex *m) {
+static void rt__condition_wait(rt__condition *c, rt__mutex *m) {
     pthread_cond_wait(c, m);
 }
 
-static void rt_condition_broadcast(rt_condition *c) {
+static void rt__condition_broadcast(rt__condition *c) {
     pthread_cond_broadcast(c);
 }
 
-static bool rt_thread_start(rt_thread *t, void *(*fn)(void *), void *arg) {
+static bool rt__thread_start(rt__thread *t, void *(*fn)(void *), void *arg) {
     return !pthread_create(t, NULL, fn, arg);
 }
 
-static void rt_thread_join(rt_thread t) {
+static void rt__thread_join(rt__thread t) {
     pthread_join(t, NULL);
 }
 
-static int rt_num_cores(void) {
+static int rt__num_cores(void) {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > 1024 ? 1024 : (int)n;
 }
@@ -431,34 +431,34 @@ double ind__now_ms(void) {
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static int rt_process_id(void) {
+static int rt__process_id(void) {
     return (int)getpid();
 }
 
 /* A new file that must not exist yet; NULL and errno. The descriptor is made first, for its mode; stdio then opens it
    by name, as fdopen is not declared under -std=c11. */
-static FILE *rt_create_file(const char *path, bool private_file) {
+static FILE *rt__create_file(const char *path, bool private_file) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, private_file ? 0600 : 0666);
     if (fd < 0) return NULL;
     close(fd);
     return fopen(path, "wb");
 }
 
-static bool rt_replace_file(const char *from, const char *to) {
+static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
 }
 
-static const char *const rt_driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
-static const char *const rt_nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
-static const char *const rt_nvrtc_folders[] = {"/usr/local/cuda/lib64/", NULL};
-#define RT_CUDA_PATH_FOLDER "/lib64/"
+static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
+static const char *const rt__nvrtc_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
+static const char *const rt__nvrtc_folders[] = {"/usr/local/cuda/lib64/", NULL};
+#define IND__RT_CUDA_PATH_FOLDER "/lib64/"
 
 #endif
 
 /* ---- files */
 
 /* Reads to the end instead of asking for the size, which pipes and special files do not have. */
-static ind_status rt_read_all(ind_context *c, FILE *f, const char *path, char **data, size_t *bytes) {
+static ind_status rt__read_all(ind_context *c, FILE *f, const char *path, char **data, size_t *bytes) {
     size_t size = 0, capacity = (size_t)1 << 16;
     char *buffer = (char *)ind__alloc(c, capacity);
     while (buffer) {
@@ -485,22 +485,22 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     *bytes = 0;
     FILE *f = fopen(path, "rb");
     if (!f) return ind__fail(c, IND_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    ind_status status = rt_read_all(c, f, path, data, bytes);
+    ind_status status = rt__read_all(c, f, path, data, bytes);
     fclose(f);
     return status;
 }
 
-static ind_status rt_write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
+static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
-    ind__textf(&temporary, "%s.%d.tmp", path, rt_process_id());
+    ind__textf(&temporary, "%s.%d.tmp", path, rt__process_id());
     if (temporary.failed) return ind__failed(c);
     remove(temporary.data); /* of an earlier process with our number */
-    FILE *f = rt_create_file(temporary.data, private_file);
+    FILE *f = rt__create_file(temporary.data, private_file);
     bool ok = f != NULL;
     if (f) {
         ok = !bytes || fwrite(data, 1, bytes, f) == bytes;
         ok = !fclose(f) && ok;
-        ok = ok && rt_replace_file(temporary.data, path);
+        ok = ok && rt__replace_file(temporary.data, path);
     }
     ind_status status = IND_OK;
     if (!ok) {
@@ -512,104 +512,104 @@ static ind_status rt_write_file(ind_context *c, const char *path, const void *da
 }
 
 ind_status ind__write_file(ind_context *c, const char *path, const void *data, size_t bytes) {
-    return rt_write_file(c, path, data, bytes, false);
+    return rt__write_file(c, path, data, bytes, false);
 }
 
 /* ---- worker pool: one loop at a time, the caller works too */
 
-#define RT_MAX_THREADS 64
+#define IND__RT_MAX_THREADS 64
 
 /* One step of a parallel loop. worker is in [0, number of threads): the caller's own is 0. May not allocate. */
-typedef void (*rt_work_fn)(void *arg, int64_t index, int worker);
+typedef void (*rt__work_fn)(void *arg, int64_t index, int worker);
 
-typedef struct rt_pool {
-    rt_mutex mutex;
-    rt_condition work, done;
-    rt_thread thread[RT_MAX_THREADS];
+typedef struct rt__pool {
+    rt__mutex mutex;
+    rt__condition work, done;
+    rt__thread thread[IND__RT_MAX_THREADS];
     int wanted, started, next_worker; /* threads besides the caller */
     bool ready, stop, busy;
     uint64_t generation; /* of the loop that runs */
-    rt_work_fn fn;
+    rt__work_fn fn;
     void *arg;
     int64_t next, count;
     int active;
-} rt_pool;
+} rt__pool;
 
 /* Takes indices of the current loop until there are none. The mutex is held on entry and on return. */
-static void rt_pool_take(rt_pool *p, int worker) {
+static void rt__pool_take(rt__pool *p, int worker) {
     while (p->next < p->count) {
         int64_t index = p->next++;
-        rt_mutex_unlock(&p->mutex);
+        rt__mutex_unlock(&p->mutex);
         p->fn(p->arg, index, worker);
-        rt_mutex_lock(&p->mutex);
+        rt__mutex_lock(&p->mutex);
     }
 }
 
-static RT_THREAD_CALL rt_pool_main(void *arg) {
-    rt_pool *p = (rt_pool *)arg;
-    rt_mutex_lock(&p->mutex);
+static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
+    rt__pool *p = (rt__pool *)arg;
+    rt__mutex_lock(&p->mutex);
     int worker = ++p->next_worker;
     uint64_t seen = 0;
     while (!p->stop) {
         if (p->generation == seen || !p->busy) {
-            rt_condition_wait(&p->work, &p->mutex);
+            rt__condition_wait(&p->work, &p->mutex);
             continue;
         }
         seen = p->generation;
         p->active++;
-        rt_pool_take(p, worker);
-        if (--p->active == 0) rt_condition_broadcast(&p->done);
+        rt__pool_take(p, worker);
+        if (--p->active == 0) rt__condition_broadcast(&p->done);
     }
-    rt_mutex_unlock(&p->mutex);
-    return RT_THREAD_END;
+    rt__mutex_unlock(&p->mutex);
+    return IND__RT_THREAD_END;
 }
 
-static bool rt_pool_init(rt_pool *p, int threads) {
-    p->wanted = (threads > RT_MAX_THREADS ? RT_MAX_THREADS : threads) - 1;
-    if (!rt_mutex_init(&p->mutex)) return false;
-    if (!rt_condition_init(&p->work)) {
-        rt_mutex_destroy(&p->mutex);
+static bool rt__pool_init(rt__pool *p, int threads) {
+    p->wanted = (threads > IND__RT_MAX_THREADS ? IND__RT_MAX_THREADS : threads) - 1;
+    if (!rt__mutex_init(&p->mutex)) return false;
+    if (!rt__condition_init(&p->work)) {
+        rt__mutex_destroy(&p->mutex);
         return false;
     }
-    if (!rt_condition_init(&p->done)) {
-        rt_condition_destroy(&p->work);
-        rt_mutex_destroy(&p->mutex);
+    if (!rt__condition_init(&p->done)) {
+        rt__condition_destroy(&p->work);
+        rt__mutex_destroy(&p->mutex);
         return false;
     }
     p->ready = true;
     return true;
 }
 
-static void rt_pool_destroy(rt_pool *p) {
+static void rt__pool_destroy(rt__pool *p) {
     if (!p->ready) return;
-    rt_mutex_lock(&p->mutex);
+    rt__mutex_lock(&p->mutex);
     p->stop = true;
-    rt_condition_broadcast(&p->work);
-    rt_mutex_unlock(&p->mutex);
-    for (int i = 0; i < p->started; i++) rt_thread_join(p->thread[i]);
-    rt_condition_destroy(&p->done);
-    rt_condition_destroy(&p->work);
-    rt_mutex_destroy(&p->mutex);
+    rt__condition_broadcast(&p->work);
+    rt__mutex_unlock(&p->mutex);
+    for (int i = 0; i < p->started; i++) rt__thread_join(p->thread[i]);
+    rt__condition_destroy(&p->done);
+    rt__condition_destroy(&p->work);
+    rt__mutex_destroy(&p->mutex);
 }
 
 /* The most workers that a loop can have: sizes per-worker state. */
-static int rt_pool_workers(const rt_pool *p) {
+static int rt__pool_workers(const rt__pool *p) {
     return p->wanted + 1;
 }
 
 /* fn for every index in [0, count), in any order. Where another thread's loop has the pool, the caller works alone. A
    thread that cannot be started is done without. */
-static void rt_pool_for(rt_pool *p, int64_t count, rt_work_fn fn, void *arg) {
+static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) {
     bool alone = count <= 1 || p->wanted < 1;
     if (!alone) {
-        rt_mutex_lock(&p->mutex);
+        rt__mutex_lock(&p->mutex);
         alone = p->busy;
         if (!alone) p->busy = true;
         while (!alone && p->started < p->wanted && p->started < count - 1) {
-            if (!rt_thread_start(&p->thread[p->started], rt_pool_main, p)) break;
+            if (!rt__thread_start(&p->thread[p->started], rt__pool_main, p)) break;
             p->started++;
         }
-        if (alone) rt_mutex_unlock(&p->mutex);
+        if (alone) rt__mutex_unlock(&p->mutex);
     }
     if (alone) {
         for (int64_t i = 0; i < count; i++) fn(arg, i, 0);
@@ -620,26 +620,26 @@ static void rt_pool_for(rt_pool *p, int64_t count, rt_work_fn fn, void *arg) {
     p->next = 0;
     p->count = count;
     p->generation++;
-    rt_condition_broadcast(&p->work);
-    rt_pool_take(p, 0);
-    while (p->active) rt_condition_wait(&p->done, &p->mutex);
+    rt__condition_broadcast(&p->work);
+    rt__pool_take(p, 0);
+    while (p->active) rt__condition_wait(&p->done, &p->mutex);
     p->busy = false;
-    rt_mutex_unlock(&p->mutex);
+    rt__mutex_unlock(&p->mutex);
 }
 
 /* ----------------------------------------------------------------------------------------------- >>symbols */
 
 #if defined(_WIN32)
-#define RT_CUDA_CALL __stdcall
+#define IND__RT_CUDA_CALL __stdcall
 #else
-#define RT_CUDA_CALL
+#define IND__RT_CUDA_CALL
 #endif
 
-typedef unsigned long long cuda_ptr; /* CUdeviceptr */
+typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
 
 /* The driver functions that are used, with the names the library exports; all return a CUresult. Handles are void *,
    a CUdevice is an int. Every one exists in the drivers of CUDA 11.4 and later. */
-#define CUDA_DRIVER_SYMBOLS(X)                                                                                         \
+#define IND__CUDA_DRIVER_SYMBOLS(X)                                                                                    \
     X(cuInit, (unsigned flags))                                                                                        \
     X(cuDriverGetVersion, (int *version))                                                                              \
     X(cuGetErrorName, (int result, const char **text))                                                                 \
@@ -661,11 +661,11 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
     X(cuLaunchKernel,                                                                                                  \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
        unsigned block_z, unsigned shared, void *stream, void **params, void **extra))                                  \
-    X(cuMemAlloc_v2, (cuda_ptr * memory, size_t bytes))                                                                \
-    X(cuMemFree_v2, (cuda_ptr memory))                                                                                 \
-    X(cuMemcpyHtoDAsync_v2, (cuda_ptr to, const void *from, size_t bytes, void *stream))                               \
-    X(cuMemcpyDtoHAsync_v2, (void *to, cuda_ptr from, size_t bytes, void *stream))                                     \
-    X(cuMemsetD8Async, (cuda_ptr to, unsigned char value, size_t bytes, void *stream))                                 \
+    X(cuMemAlloc_v2, (rt__cuda_ptr * memory, size_t bytes))                                                            \
+    X(cuMemFree_v2, (rt__cuda_ptr memory))                                                                             \
+    X(cuMemcpyHtoDAsync_v2, (rt__cuda_ptr to, const void *from, size_t bytes, void *stream))                           \
+    X(cuMemcpyDtoHAsync_v2, (void *to, rt__cuda_ptr from, size_t bytes, void *stream))                                 \
+    X(cuMemsetD8Async, (rt__cuda_ptr to, unsigned char value, size_t bytes, void *stream))                             \
     X(cuStreamCreate, (void **stream, unsigned flags))                                                                 \
     X(cuStreamDestroy_v2, (void *stream))                                                                              \
     X(cuStreamSynchronize, (void *stream))                                                                             \
@@ -682,7 +682,7 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
     X(cuEventElapsedTime, (float *ms, void *start, void *end))
 
 /* NVRTC: all return an nvrtcResult. */
-#define CUDA_NVRTC_SYMBOLS(X)                                                                                          \
+#define IND__CUDA_NVRTC_SYMBOLS(X)                                                                                     \
     X(nvrtcVersion, (int *major, int *minor))                                                                          \
     X(nvrtcCreateProgram, (void **program, const char *source, const char *name, int num_headers,                      \
                            const char *const *headers, const char *const *include_names))                              \
@@ -697,57 +697,57 @@ typedef unsigned long long cuda_ptr; /* CUdeviceptr */
 
 /* Values of the driver's enumerations that are used here (cuda.h). */
 enum {
-    CUDA_ERROR_OUT_OF_MEMORY_ = 2,
-    CUDA_ATTRIBUTE_NUM_SMS = 16,
-    CUDA_ATTRIBUTE_MAJOR = 75,
-    CUDA_ATTRIBUTE_MINOR = 76,
-    CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
-    CUDA_ATTRIBUTE_SHARED_PER_BLOCK = 97,
-    CUDA_FUNCTION_LOCAL_BYTES = 3,
-    CUDA_FUNCTION_REGISTERS = 4,
-    CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
-    CUDA_STREAM_NON_BLOCKING_ = 1,
-    CUDA_CAPTURE_THREAD_LOCAL = 1
+    IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
+    IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
+    IND__CUDA_ATTRIBUTE_MAJOR = 75,
+    IND__CUDA_ATTRIBUTE_MINOR = 76,
+    IND__CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
+    IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK = 97,
+    IND__CUDA_FUNCTION_LOCAL_BYTES = 3,
+    IND__CUDA_FUNCTION_REGISTERS = 4,
+    IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+    IND__CUDA_STREAM_NON_BLOCKING_ = 1,
+    IND__CUDA_CAPTURE_THREAD_LOCAL = 1
 };
 
-typedef struct cuda_driver {
+typedef struct rt__cuda_driver {
     void *library;
     int version;
-#define X(name, args) int(RT_CUDA_CALL * name) args;
-    CUDA_DRIVER_SYMBOLS(X)
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
-} cuda_driver;
+} rt__cuda_driver;
 
-typedef struct cuda_nvrtc {
+typedef struct rt__cuda_nvrtc {
     void *library;
     int version; /* 100 * major + minor */
     char path[256];
-#define X(name, args) int(RT_CUDA_CALL * name) args;
-    CUDA_NVRTC_SYMBOLS(X)
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUDA_NVRTC_SYMBOLS(X)
 #undef X
-} cuda_nvrtc;
+} rt__cuda_nvrtc;
 
-typedef struct cuda_symbol {
+typedef struct rt__cuda_symbol {
     const char *name;
     size_t offset;
-} cuda_symbol;
+} rt__cuda_symbol;
 
-static const cuda_symbol cuda_driver_table[] = {
-#define X(name, args) {#name, offsetof(cuda_driver, name)},
-    CUDA_DRIVER_SYMBOLS(X)
+static const rt__cuda_symbol rt__cuda_driver_table[] = {
+#define X(name, args) {#name, offsetof(rt__cuda_driver, name)},
+    IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
 };
 
-static const cuda_symbol cuda_nvrtc_table[] = {
-#define X(name, args) {#name, offsetof(cuda_nvrtc, name)},
-    CUDA_NVRTC_SYMBOLS(X)
+static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
+#define X(name, args) {#name, offsetof(rt__cuda_nvrtc, name)},
+    IND__CUDA_NVRTC_SYMBOLS(X)
 #undef X
 };
 
 /* Fills the function pointers of a table; returns the first name that the library lacks, NULL for success. */
-static const char *cuda_load_table(void *library, const cuda_symbol *table, size_t n, void *out) {
+static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *table, size_t n, void *out) {
     for (size_t i = 0; i < n; i++) {
-        void *f = rt_library_symbol(library, table[i].name);
+        void *f = rt__library_symbol(library, table[i].name);
         if (!f) return table[i].name;
         memcpy((char *)out + table[i].offset, &f, sizeof f);
     }
@@ -757,11 +757,11 @@ static const char *cuda_load_table(void *library, const cuda_symbol *table, size
 typedef struct ind__kernel_entry ind__kernel_entry;
 
 /* What a context keeps between modules: libraries, device, workers, compiled kernels. */
-typedef struct rt_runtime {
-    rt_pool pool;
-    rt_mutex mutex; /* guards what is below, but for the tables of functions once they are loaded */
-    cuda_driver driver;
-    cuda_nvrtc nvrtc;
+typedef struct rt__runtime {
+    rt__pool pool;
+    rt__mutex mutex; /* guards what is below, but for the tables of functions once they are loaded */
+    rt__cuda_driver driver;
+    rt__cuda_nvrtc nvrtc;
     bool device_open, primary;
     int device;
     void *cuda_context;
@@ -771,21 +771,21 @@ typedef struct rt_runtime {
     uint32_t num_entries, cap_entries;
     bool pack_read;
     ind__text text, why_not;
-} rt_runtime;
+} rt__runtime;
 
-static void runtime_destroy(ind_context *c);
+static void rt__runtime_destroy(ind_context *c);
 
 /* The runtime of a context, made at first use; NULL without memory. */
-static rt_runtime *runtime_of(ind_context *c) {
-    if (c->runtime) return (rt_runtime *)c->runtime;
-    rt_runtime *r = (rt_runtime *)ind__alloc(c, sizeof *r);
+static rt__runtime *rt__runtime_of(ind_context *c) {
+    if (c->runtime) return (rt__runtime *)c->runtime;
+    rt__runtime *r = (rt__runtime *)ind__alloc(c, sizeof *r);
     if (!r) return NULL;
     int threads = c->desc.num_threads;
-    if (threads <= 0) threads = rt_num_cores() < 8 ? rt_num_cores() : 8;
+    if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
     r->text.context = r->why_not.context = c;
-    bool ok = rt_mutex_init(&r->mutex);
-    if (ok && !rt_pool_init(&r->pool, threads)) {
-        rt_mutex_destroy(&r->mutex);
+    bool ok = rt__mutex_init(&r->mutex);
+    if (ok && !rt__pool_init(&r->pool, threads)) {
+        rt__mutex_destroy(&r->mutex);
         ok = false;
     }
     if (!ok) {
@@ -794,33 +794,33 @@ static rt_runtime *runtime_of(ind_context *c) {
         return NULL;
     }
     c->runtime = r;
-    c->runtime_destroy = runtime_destroy;
+    c->runtime_destroy = rt__runtime_destroy;
     return r;
 }
 
 /* Opens `name` and remembers it in the list of places tried. */
-static void *cuda_try_library(ind__text *tried, const char *folder, const char *name) {
+static void *rt__cuda_try_library(ind__text *tried, const char *folder, const char *name) {
     char path[512];
     int n = snprintf(path, sizeof path, "%s%s", folder, name);
     ind__textf(tried, "%s%s", tried->size ? ", " : "", n < 0 || (size_t)n >= sizeof path ? name : path);
-    return n < 0 || (size_t)n >= sizeof path ? NULL : rt_library_open(path);
+    return n < 0 || (size_t)n >= sizeof path ? NULL : rt__library_open(path);
 }
 
-static ind_status cuda_open_driver(ind_context *c, rt_runtime *r) {
+static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
     if (r->driver.library) return IND_OK;
     ind__text tried = {.context = c};
     void *library = NULL;
     const char *given = c->desc.cuda.library_path;
-    if (given) library = cuda_try_library(&tried, "", given);
-    for (int i = 0; !given && !library && rt_driver_names[i]; i++)
-        library = cuda_try_library(&tried, "", rt_driver_names[i]);
+    if (given) library = rt__cuda_try_library(&tried, "", given);
+    for (int i = 0; !given && !library && rt__driver_names[i]; i++)
+        library = rt__cuda_try_library(&tried, "", rt__driver_names[i]);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
         status = ind__fail(c, IND_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
                            tried.data);
     if (!status) {
-        const char *lacks = cuda_load_table(library, cuda_driver_table,
-                                            sizeof cuda_driver_table / sizeof *cuda_driver_table, &r->driver);
+        const char *lacks = rt__cuda_load_table(
+            library, rt__cuda_driver_table, sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, &r->driver);
         if (lacks)
             status = ind__fail(c, IND_LIBRARY,
                                "cuda: the driver library has no %s (tried %s); a driver for CUDA 11.4 "
@@ -830,17 +830,17 @@ static ind_status cuda_open_driver(ind_context *c, rt_runtime *r) {
     if (!status)
         r->driver.library = library;
     else
-        rt_library_close(library);
+        rt__library_close(library);
     ind__text_free(&tried);
     return status;
 }
 
 /* Tries the default names in one folder ("": the system's search path). */
-static void *cuda_try_folder(ind__text *tried, const char *folder, char *path, size_t size) {
-    for (int i = 0; rt_nvrtc_names[i]; i++) {
-        void *library = cuda_try_library(tried, folder, rt_nvrtc_names[i]);
+static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *path, size_t size) {
+    for (int i = 0; rt__nvrtc_names[i]; i++) {
+        void *library = rt__cuda_try_library(tried, folder, rt__nvrtc_names[i]);
         if (!library) continue;
-        int n = snprintf(path, size, "%s%s", folder, rt_nvrtc_names[i]);
+        int n = snprintf(path, size, "%s%s", folder, rt__nvrtc_names[i]);
         if (n < 0 || (size_t)n >= size) path[0] = 0;
         return library;
     }
@@ -848,27 +848,27 @@ static void *cuda_try_folder(ind__text *tried, const char *folder, char *path, s
 }
 
 /* The system's search path, then $CUDA_PATH, then the usual folders. */
-static void *cuda_find_nvrtc(ind__text *tried, char *path, size_t size) {
-    void *library = cuda_try_folder(tried, "", path, size);
+static void *rt__cuda_find_nvrtc(ind__text *tried, char *path, size_t size) {
+    void *library = rt__cuda_try_folder(tried, "", path, size);
     const char *root = getenv("CUDA_PATH");
     char folder[300];
-    int n = root && *root ? snprintf(folder, sizeof folder, "%s" RT_CUDA_PATH_FOLDER, root) : -1;
-    if (!library && n > 0 && (size_t)n < sizeof folder) library = cuda_try_folder(tried, folder, path, size);
-    for (int i = 0; !library && rt_nvrtc_folders[i]; i++)
-        library = cuda_try_folder(tried, rt_nvrtc_folders[i], path, size);
+    int n = root && *root ? snprintf(folder, sizeof folder, "%s" IND__RT_CUDA_PATH_FOLDER, root) : -1;
+    if (!library && n > 0 && (size_t)n < sizeof folder) library = rt__cuda_try_folder(tried, folder, path, size);
+    for (int i = 0; !library && rt__nvrtc_folders[i]; i++)
+        library = rt__cuda_try_folder(tried, rt__nvrtc_folders[i], path, size);
     return library;
 }
 
-static ind_status cuda_open_nvrtc(ind_context *c, rt_runtime *r) {
+static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (r->nvrtc.library) return IND_OK;
     ind__text tried = {.context = c};
     const char *given = c->desc.cuda.nvrtc_path;
     void *library;
     if (given) {
-        library = cuda_try_library(&tried, "", given);
+        library = rt__cuda_try_library(&tried, "", given);
         snprintf(r->nvrtc.path, sizeof r->nvrtc.path, "%s", given);
     } else {
-        library = cuda_find_nvrtc(&tried, r->nvrtc.path, sizeof r->nvrtc.path);
+        library = rt__cuda_find_nvrtc(&tried, r->nvrtc.path, sizeof r->nvrtc.path);
     }
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
@@ -876,8 +876,8 @@ static ind_status cuda_open_nvrtc(ind_context *c, rt_runtime *r) {
                            tried.data);
     const char *lacks = NULL;
     if (!status) {
-        lacks =
-            cuda_load_table(library, cuda_nvrtc_table, sizeof cuda_nvrtc_table / sizeof *cuda_nvrtc_table, &r->nvrtc);
+        lacks = rt__cuda_load_table(library, rt__cuda_nvrtc_table,
+                                    sizeof rt__cuda_nvrtc_table / sizeof *rt__cuda_nvrtc_table, &r->nvrtc);
         if (lacks)
             status =
                 ind__fail(c, IND_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed", r->nvrtc.path, lacks);
@@ -889,7 +889,7 @@ static ind_status cuda_open_nvrtc(ind_context *c, rt_runtime *r) {
     if (!status)
         r->nvrtc.library = library;
     else
-        rt_library_close(library);
+        rt__library_close(library);
     ind__text_free(&tried);
     return status;
 }
@@ -897,27 +897,27 @@ static ind_status cuda_open_nvrtc(ind_context *c, rt_runtime *r) {
 /* ------------------------------------------------------------------------------------------------- >>check */
 
 /* Turns a CUresult into a status with the driver's own words. */
-static ind_status cuda_check(ind_context *c, const cuda_driver *d, int result, const char *call) {
+static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int result, const char *call) {
     if (!result) return IND_OK;
     const char *name = NULL, *text = NULL;
     if (d->cuGetErrorName(result, &name) || !name) name = "unknown error";
     if (d->cuGetErrorString(result, &text) || !text) text = "the driver has no description";
-    return ind__fail(c, result == CUDA_ERROR_OUT_OF_MEMORY_ ? IND_OUT_OF_MEMORY : IND_DEVICE, "cuda: %s: %s (%d: %s)",
-                     call, name, result, text);
+    return ind__fail(c, result == IND__CUDA_ERROR_OUT_OF_MEMORY_ ? IND_OUT_OF_MEMORY : IND_DEVICE,
+                     "cuda: %s: %s (%d: %s)", call, name, result, text);
 }
-#define CUDA_CALL(c, r, name, args) cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
+#define IND__CUDA_CALL(c, r, name, args) rt__cuda_check((c), &(r)->driver, (r)->driver.name args, #name)
 
 /* Public calls run between these two, so that the caller's current context is what it was. */
-static ind_status cuda_enter(ind_context *c, rt_runtime *r) {
-    return CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
+static ind_status rt__cuda_enter(ind_context *c, rt__runtime *r) {
+    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
 }
 
-static void cuda_leave(rt_runtime *r) {
+static void rt__cuda_leave(rt__runtime *r) {
     void *previous;
     (void)r->driver.cuCtxPopCurrent_v2(&previous);
 }
 
-static ind_status cuda_pick_device(ind_context *c, rt_runtime *r) {
+static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     int count = 0, result = r->driver.cuInit(0);
     if (!result) result = r->driver.cuDeviceGetCount(&count);
     if (result) {
@@ -929,34 +929,34 @@ static ind_status cuda_pick_device(ind_context *c, rt_runtime *r) {
     (void)r->driver.cuDriverGetVersion(&r->driver.version);
     if (c->desc.cuda.context) {
         r->cuda_context = c->desc.cuda.context;
-        ind_status status = cuda_enter(c, r);
+        ind_status status = rt__cuda_enter(c, r);
         if (status) return status;
-        status = CUDA_CALL(c, r, cuCtxGetDevice, (&r->device));
-        cuda_leave(r);
+        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->device));
+        rt__cuda_leave(r);
         return status;
     }
     int ordinal = c->desc.cuda.ordinal;
     if (ordinal < 0 || ordinal >= count)
         return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
                          ordinal, count);
-    ind_status status = CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
-    if (!status) status = CUDA_CALL(c, r, cuDevicePrimaryCtxRetain, (&r->cuda_context, r->device));
+    ind_status status = IND__CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
+    if (!status) status = IND__CUDA_CALL(c, r, cuDevicePrimaryCtxRetain, (&r->cuda_context, r->device));
     r->primary = !status;
     return status;
 }
 
-static ind_status cuda_query_target(ind_context *c, rt_runtime *r) {
+static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     int major = 0, minor = 0;
     ind_target *t = &r->target;
     const struct {
         int attribute, *value;
-    } query[] = {{CUDA_ATTRIBUTE_MAJOR, &major},
-                 {CUDA_ATTRIBUTE_MINOR, &minor},
-                 {CUDA_ATTRIBUTE_NUM_SMS, &t->num_sms},
-                 {CUDA_ATTRIBUTE_SHARED_PER_BLOCK, &t->shared_per_block},
-                 {CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm}};
+    } query[] = {{IND__CUDA_ATTRIBUTE_MAJOR, &major},
+                 {IND__CUDA_ATTRIBUTE_MINOR, &minor},
+                 {IND__CUDA_ATTRIBUTE_NUM_SMS, &t->num_sms},
+                 {IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK, &t->shared_per_block},
+                 {IND__CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm}};
     for (size_t i = 0; i < sizeof query / sizeof *query; i++) {
-        ind_status status = CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
+        ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
         if (status) return status;
     }
     t->sm = major * 10 + minor;
@@ -970,29 +970,30 @@ static ind_status cuda_query_target(ind_context *c, rt_runtime *r) {
     return IND_OK;
 }
 
-static void cuda_release_device(rt_runtime *r) {
+static void rt__cuda_release_device(rt__runtime *r) {
     if (r->primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->device);
     r->primary = r->device_open = false;
     r->cuda_context = NULL;
 }
 
-static ind_status cuda_open_device(ind_context *c, rt_runtime *r) {
+static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
-    ind_status status = cuda_open_driver(c, r);
-    if (!status) status = cuda_pick_device(c, r);
-    if (!status) status = CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
-    if (!status) status = cuda_query_target(c, r);
+    ind_status status = rt__cuda_open_driver(c, r);
+    if (!status) status = rt__cuda_pick_device(c, r);
+    if (!status)
+        status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
+    if (!status) status = rt__cuda_query_target(c, r);
     if (status)
-        cuda_release_device(r);
+        rt__cuda_release_device(r);
     else
         r->device_open = true;
     return status;
 }
 
 /* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
-static ind_status cuda_open_all(ind_context *c, rt_runtime *r) {
-    ind_status status = cuda_open_device(c, r);
-    return status || c->desc.pack.path ? status : cuda_open_nvrtc(c, r);
+static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
+    ind_status status = rt__cuda_open_device(c, r);
+    return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target) {
@@ -1001,14 +1002,14 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
     if (wanted == IND_DEVICE_HOST) return IND_OK;
     if (wanted != IND_DEVICE_AUTO && wanted != IND_DEVICE_CUDA)
         return ind__fail(c, IND_INVALID_ARGUMENT, "device %d is none of auto, host, cuda", (int)wanted);
-    rt_runtime *r = runtime_of(c);
+    rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_OUT_OF_MEMORY;
-    rt_mutex_lock(&r->mutex);
-    ind_status status = cuda_open_all(c, r);
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__cuda_open_all(c, r);
     if (!status && target) *target = r->target;
     r->why_not.size = 0;
     if (status) ind__textf(&r->why_not, "%s", ind_error(c));
-    rt_mutex_unlock(&r->mutex);
+    rt__mutex_unlock(&r->mutex);
     if (!status) {
         *device = IND_DEVICE_CUDA;
         return IND_OK;
@@ -1029,10 +1030,10 @@ const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
     ind_device device;
     ind_target target;
-    rt_runtime *r = runtime_of(c);
+    rt__runtime *r = rt__runtime_of(c);
     if (!r) return "host";
     ind_status status = ind__device_resolve(c, IND_DEVICE_AUTO, &device, &target);
-    rt_mutex_lock(&r->mutex);
+    rt__mutex_lock(&r->mutex);
     r->text.size = 0;
     if (status) {
         ind__textf(&r->text, "none (%s)", ind_error(c));
@@ -1052,7 +1053,7 @@ const char *ind_device_text(ind_context *c) {
         else
             ind__textf(&r->text, ", kernels from %s", c->desc.pack.path);
     }
-    rt_mutex_unlock(&r->mutex);
+    rt__mutex_unlock(&r->mutex);
     return r->text.failed || !r->text.data ? "host" : r->text.data;
 }
 
@@ -1060,29 +1061,29 @@ const char *ind_device_text(ind_context *c) {
 
 /* One source on its way through NVRTC. Workers only call NVRTC; whatever allocates is done by the caller before and
    after, as an allocator given by the user need not be safe for threads that it has never seen. */
-typedef struct cuda_job {
-    const cuda_nvrtc *nvrtc;
+typedef struct rt__cuda_job {
+    const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
     void *program;
     int result;
-} cuda_job;
+} rt__cuda_job;
 
 /* No fast-math: results are compared with the host device. -default-device lets helper functions stand without a
    qualifier; --minimal (from 12.4) leaves out what these texts do not use and is worth about a third of the time. */
-#define CUDA_OPTIONS     "-default-device", "--std=c++17"
-#define CUDA_OPTIONS_KEY "-default-device;--std=c++17"
+#define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
+#define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
-static void cuda_job_run(void *arg, int64_t index, int worker) {
+static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
     (void)worker;
-    cuda_job *j = (cuda_job *)arg + index;
-    const char *options[] = {j->arch_option, CUDA_OPTIONS, "--minimal"};
+    rt__cuda_job *j = (rt__cuda_job *)arg + index;
+    const char *options[] = {j->arch_option, IND__CUDA_OPTIONS, "--minimal"};
     int num = 3 + (j->nvrtc->version >= 1204);
     j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, j->name, 0, NULL, NULL);
     if (!j->result) j->result = j->nvrtc->nvrtcCompileProgram(j->program, num, options);
 }
 
 /* The source with line numbers, `around` lines on each side of `line` (0: all of it). */
-static void cuda_number_lines(ind__text *t, const char *source, int line, int around) {
+static void rt__cuda_number_lines(ind__text *t, const char *source, int line, int around) {
     for (int n = 1; *source; n++) {
         size_t length = strcspn(source, "\n");
         if (!line || (n >= line - around && n <= line + around)) ind__textf(t, "%5d  %.*s\n", n, (int)length, source);
@@ -1091,7 +1092,7 @@ static void cuda_number_lines(ind__text *t, const char *source, int line, int ar
 }
 
 /* Finds the first "name(LINE): error: text" of a log. Returns the text (one line of *length), NULL if there is none. */
-static const char *cuda_first_error(const char *log, int *line, size_t *length) {
+static const char *rt__cuda_first_error(const char *log, int *line, size_t *length) {
     const char *e = strstr(log, "error");
     *line = 0;
     if (!e) return NULL;
@@ -1106,7 +1107,7 @@ static const char *cuda_first_error(const char *log, int *line, size_t *length) 
     return e;
 }
 
-static ind_status cuda_job_error(ind_context *c, const cuda_job *j) {
+static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     size_t bytes = 0;
     char *log = NULL;
     if (j->program && !j->nvrtc->nvrtcGetProgramLogSize(j->program, &bytes) && bytes) {
@@ -1114,16 +1115,16 @@ static ind_status cuda_job_error(ind_context *c, const cuda_job *j) {
         if (log && j->nvrtc->nvrtcGetProgramLog(j->program, log)) log[0] = 0;
     }
     ind__text text = {.context = c};
-    cuda_number_lines(&text, j->source, 0, 0);
+    rt__cuda_number_lines(&text, j->source, 0, 0);
     ind__log(c, 3, "nvrtc: kernel %s, whole log:\n%s", j->name, log ? log : "");
     ind__log(c, 3, "nvrtc: kernel %s, source:\n%s", j->name, text.data ? text.data : "");
     text.size = 0;
     int line = 0;
     size_t length = 0;
-    const char *error = log ? cuda_first_error(log, &line, &length) : NULL;
+    const char *error = log ? rt__cuda_first_error(log, &line, &length) : NULL;
     if (error && line) {
         ind__textf(&text, "error at line %d: %.*s\n", line, (int)length, error);
-        cuda_number_lines(&text, j->source, line, 2);
+        rt__cuda_number_lines(&text, j->source, line, 2);
     } else {
         ind__textf(&text, "error %d: %.*s\n", j->result, error ? (int)length : 0, error ? error : "");
     }
@@ -1135,10 +1136,10 @@ static ind_status cuda_job_error(ind_context *c, const cuda_job *j) {
 }
 
 /* The compiled bytes of a finished job; the caller's. */
-static ind_status cuda_job_result(ind_context *c, const cuda_job *j, bool ptx, void **out, size_t *bytes) {
+static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
     *out = NULL;
-    if (j->result) return cuda_job_error(c, j);
-    const cuda_nvrtc *n = j->nvrtc;
+    if (j->result) return rt__cuda_job_error(c, j);
+    const rt__cuda_nvrtc *n = j->nvrtc;
     int result = ptx ? n->nvrtcGetPTXSize(j->program, bytes) : n->nvrtcGetCUBINSize(j->program, bytes);
     if (!result && !*bytes) result = -1;
     if (result)
@@ -1153,12 +1154,12 @@ static ind_status cuda_job_result(ind_context *c, const cuda_job *j, bool ptx, v
     return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: error %d", j->name, result);
 }
 
-static void cuda_job_free(cuda_job *j) {
+static void rt__cuda_job_free(rt__cuda_job *j) {
     if (j->program) (void)j->nvrtc->nvrtcDestroyProgram(&j->program);
     j->program = NULL;
 }
 
-static void cuda_arch_option(const ind_target *t, bool ptx, char out[64]) {
+static void rt__cuda_arch_option(const ind_target *t, bool ptx, char out[64]) {
     char arch[16];
     ind__target_name(t, arch);
     snprintf(out, 64, "--gpu-architecture=%s%s", ptx ? "compute_" : "sm_", arch + 3);
@@ -1168,18 +1169,18 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
                               void **out, size_t *bytes) {
     *out = NULL;
     *bytes = 0;
-    rt_runtime *r = runtime_of(c);
+    rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_OUT_OF_MEMORY;
-    rt_mutex_lock(&r->mutex);
-    ind_status status = cuda_open_nvrtc(c, r);
-    rt_mutex_unlock(&r->mutex);
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__cuda_open_nvrtc(c, r);
+    rt__mutex_unlock(&r->mutex);
     if (status) return status;
     char option[64];
-    cuda_arch_option(t, ptx, option);
-    cuda_job job = {.nvrtc = &r->nvrtc, .source = source, .name = name, .arch_option = option};
-    cuda_job_run(&job, 0, 0);
-    status = cuda_job_result(c, &job, ptx, out, bytes);
-    cuda_job_free(&job);
+    rt__cuda_arch_option(t, ptx, option);
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = source, .name = name, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    status = rt__cuda_job_result(c, &job, ptx, out, bytes);
+    rt__cuda_job_free(&job);
     return status;
 }
 
@@ -1200,46 +1201,46 @@ struct ind__kernel_entry {
 
 /* File: header, then entries one after another, each padded to 8 bytes. Numbers in the byte order of the writer; the
    order is part of the magic number. */
-#define PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
-#define PACK_FORMAT 1u
+#define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
+#define IND__PACK_FORMAT 1u
 
-typedef struct pack_header {
+typedef struct rt__pack_header {
     uint64_t magic;
     uint32_t format, num_entries;
-} pack_header;
+} rt__pack_header;
 
-typedef struct pack_entry {
+typedef struct rt__pack_entry {
     uint64_t key[2];
     uint64_t bytes;
     uint64_t checksum; /* of this struct with checksum 0, then of the cubin */
     int32_t nvrtc_version;
     uint32_t reserved;
     char name[72], arch[16];
-} pack_entry;
+} rt__pack_entry;
 
-static void pack_key(const char *source, size_t bytes, const char *arch, uint64_t key[2]) {
+static void rt__pack_key(const char *source, size_t bytes, const char *arch, uint64_t key[2]) {
     char head[96];
-    int n = snprintf(head, sizeof head, "format %u;%s;%s", PACK_FORMAT, CUDA_OPTIONS_KEY, arch);
+    int n = snprintf(head, sizeof head, "format %u;%s;%s", IND__PACK_FORMAT, IND__CUDA_OPTIONS_KEY, arch);
     for (int i = 0; i < 2; i++) {
         uint64_t seed = ind__hash(head, (size_t)n, i ? 0x9e3779b97f4a7c15ull : 0);
         key[i] = ind__hash(source, bytes, seed);
     }
 }
 
-static uint64_t pack_checksum(const pack_entry *e, const void *cubin) {
-    pack_entry copy = *e;
+static uint64_t rt__pack_checksum(const rt__pack_entry *e, const void *cubin) {
+    rt__pack_entry copy = *e;
     copy.checksum = 0;
-    return ind__hash(cubin, (size_t)e->bytes, ind__hash(&copy, sizeof copy, PACK_MAGIC));
+    return ind__hash(cubin, (size_t)e->bytes, ind__hash(&copy, sizeof copy, IND__PACK_MAGIC));
 }
 
-static ind__kernel_entry *pack_find(const rt_runtime *r, const uint64_t key[2]) {
+static ind__kernel_entry *rt__pack_find(const rt__runtime *r, const uint64_t key[2]) {
     for (uint32_t i = 0; i < r->num_entries; i++)
         if (r->entry[i]->key[0] == key[0] && r->entry[i]->key[1] == key[1]) return r->entry[i];
     return NULL;
 }
 
-static ind__kernel_entry *pack_add(ind_context *c, rt_runtime *r, const uint64_t key[2], const char *name,
-                                   const char *arch) {
+static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uint64_t key[2], const char *name,
+                                       const char *arch) {
     ind__kernel_entry *e = (ind__kernel_entry *)ind__alloc(c, sizeof *e);
     if (!e) return NULL;
     ind__kernel_entry **at = IND__PUSH(c, ind__kernel_entry *, r->entry, r->num_entries, r->cap_entries);
@@ -1255,14 +1256,14 @@ static ind__kernel_entry *pack_add(ind_context *c, rt_runtime *r, const uint64_t
 }
 
 /* Takes one entry over if its checksum holds. Only the lack of memory is a failure. */
-static ind_status pack_take(ind_context *c, rt_runtime *r, const pack_entry *p, const char *cubin) {
-    if (pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
+static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_entry *p, const char *cubin) {
+    if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
         ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", c->desc.pack.path);
         return IND_OK;
     }
-    if (pack_find(r, p->key)) return IND_OK;
+    if (rt__pack_find(r, p->key)) return IND_OK;
     void *copy = ind__alloc(c, (size_t)p->bytes);
-    ind__kernel_entry *e = copy ? pack_add(c, r, p->key, p->name, p->arch) : NULL;
+    ind__kernel_entry *e = copy ? rt__pack_add(c, r, p->key, p->name, p->arch) : NULL;
     if (!e) {
         ind__free(c, copy);
         return IND_OUT_OF_MEMORY;
@@ -1275,21 +1276,21 @@ static ind_status pack_take(ind_context *c, rt_runtime *r, const pack_entry *p, 
     return IND_OK;
 }
 
-static ind_status pack_parse(ind_context *c, rt_runtime *r, const char *data, size_t bytes) {
-    pack_header h = {0};
+static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
+    rt__pack_header h = {0};
     if (bytes >= sizeof h) memcpy(&h, data, sizeof h);
-    if (h.magic != PACK_MAGIC || h.format != PACK_FORMAT) {
-        ind__log(c, 1, "pack: %s is no kernel pack of format %u; it is ignored", c->desc.pack.path, PACK_FORMAT);
+    if (h.magic != IND__PACK_MAGIC || h.format != IND__PACK_FORMAT) {
+        ind__log(c, 1, "pack: %s is no kernel pack of format %u; it is ignored", c->desc.pack.path, IND__PACK_FORMAT);
         return IND_OK;
     }
     size_t at = sizeof h;
     for (uint32_t i = 0; i < h.num_entries; i++) {
-        pack_entry e;
+        rt__pack_entry e;
         if (bytes - at < sizeof e) break;
         memcpy(&e, data + at, sizeof e);
         at += sizeof e;
         if (e.bytes > bytes - at) break;
-        ind_status status = pack_take(c, r, &e, data + at);
+        ind_status status = rt__pack_take(c, r, &e, data + at);
         if (status) return status;
         size_t padded = ((size_t)e.bytes + 7) & ~(size_t)7;
         at += padded < bytes - at ? padded : bytes - at;
@@ -1300,7 +1301,7 @@ static ind_status pack_parse(ind_context *c, rt_runtime *r, const char *data, si
 }
 
 /* Reads the context's pack at the first compile. A pack that is not there yet is no error. */
-static ind_status pack_read(ind_context *c, rt_runtime *r) {
+static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     if (r->pack_read || !c->desc.pack.path) return IND_OK;
     char *data;
     size_t bytes;
@@ -1311,7 +1312,7 @@ static ind_status pack_read(ind_context *c, rt_runtime *r) {
         r->pack_read = true;
         return IND_OK;
     }
-    status = pack_parse(c, r, data, bytes);
+    status = rt__pack_parse(c, r, data, bytes);
     ind__free(c, data);
     r->pack_read = !status;
     return status;
@@ -1320,36 +1321,36 @@ static ind_status pack_read(ind_context *c, rt_runtime *r) {
 ind_status ind_pack_save(ind_context *c, const char *path) {
     if (!c) return IND_INVALID_ARGUMENT;
     if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
-    rt_runtime *r = runtime_of(c);
+    rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_OUT_OF_MEMORY;
     ind__text t = {.context = c};
-    pack_header h = {PACK_MAGIC, PACK_FORMAT, 0};
-    rt_mutex_lock(&r->mutex);
+    rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
+    rt__mutex_lock(&r->mutex);
     for (uint32_t i = 0; i < r->num_entries; i++) h.num_entries += r->entry[i]->cubin != NULL;
     ind__text_raw(&t, (const char *)&h, sizeof h);
     for (uint32_t i = 0; i < r->num_entries; i++) {
         const ind__kernel_entry *e = r->entry[i];
         if (!e->cubin) continue;
-        pack_entry p = {.bytes = e->bytes, .nvrtc_version = e->nvrtc_version};
+        rt__pack_entry p = {.bytes = e->bytes, .nvrtc_version = e->nvrtc_version};
         memcpy(p.key, e->key, sizeof p.key);
         memcpy(p.name, e->name, sizeof p.name);
         memcpy(p.arch, e->arch, sizeof p.arch);
-        p.checksum = pack_checksum(&p, e->cubin);
+        p.checksum = rt__pack_checksum(&p, e->cubin);
         ind__text_raw(&t, (const char *)&p, sizeof p);
         ind__text_raw(&t, (const char *)e->cubin, e->bytes);
         ind__text_raw(&t, "\0\0\0\0\0\0\0", (8 - e->bytes % 8) % 8);
     }
-    rt_mutex_unlock(&r->mutex);
+    rt__mutex_unlock(&r->mutex);
     ind_status status = ind__text_status(&t);
-    if (!status) status = rt_write_file(c, path, t.data, t.size, true);
+    if (!status) status = rt__write_file(c, path, t.data, t.size, true);
     ind__text_free(&t);
     return status;
 }
 
-static void runtime_destroy(ind_context *c) {
-    rt_runtime *r = (rt_runtime *)c->runtime;
+static void rt__runtime_destroy(ind_context *c) {
+    rt__runtime *r = (rt__runtime *)c->runtime;
     if (!r) return;
-    rt_pool_destroy(&r->pool);
+    rt__pool_destroy(&r->pool);
     bool inside = r->device_open && !r->driver.cuCtxPushCurrent_v2(r->cuda_context);
     for (uint32_t i = 0; i < r->num_entries; i++) {
         if (r->entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->entry[i]->module);
@@ -1357,11 +1358,11 @@ static void runtime_destroy(ind_context *c) {
         ind__free(c, r->entry[i]);
     }
     ind__free(c, r->entry);
-    if (inside) cuda_leave(r);
-    cuda_release_device(r);
+    if (inside) rt__cuda_leave(r);
+    rt__cuda_release_device(r);
     /* The libraries stay loaded: neither gives back its static memory, so that opening them again and again would leak.
      */
-    rt_mutex_destroy(&r->mutex);
+    rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->text);
     ind__text_free(&r->why_not);
     ind__free(c, r);
@@ -1370,36 +1371,36 @@ static void runtime_destroy(ind_context *c) {
 
 /* ------------------------------------------------------------------------------------------------ >>module */
 
-#define RT_NONE UINT32_MAX
+#define IND__RT_NONE UINT32_MAX
 
-typedef struct exec_arg {
+typedef struct rt__exec_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
-} exec_arg;
+} rt__exec_arg;
 
-typedef struct exec_variant {
+typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     bool aligned;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
-} exec_variant;
+} rt__exec_variant;
 
-typedef struct exec_step {
+typedef struct rt__exec_step {
     const char *name;
-    exec_variant variant[IND__MAX_VARIANTS];
+    rt__exec_variant variant[IND__MAX_VARIANTS];
     int num_variants;
-} exec_step;
+} rt__exec_step;
 
-typedef struct host_kernel host_kernel;
+typedef struct rt__host_kernel rt__host_kernel;
 
 /* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
    runs when the sizes change; nothing here changes after creation, but for the list of instances. */
 typedef struct ind__executable {
-    rt_runtime *runtime;
+    rt__runtime *runtime;
     ind__program program;
     ind_symbol *size; /* own copies: launches never read the context's tables */
     uint32_t arena_slot;
@@ -1409,12 +1410,12 @@ typedef struct ind__executable {
     char **binding_text; /* input "x" f32[B, 256] */
     uint32_t *guard_slot;
     char **guard_text;
-    exec_step *step;
+    rt__exec_step *step;
     uint32_t num_steps;
-    exec_arg *arg;
+    rt__exec_arg *arg;
     uint32_t num_args, cap_args;
     bool checked; /* some kernel checks indices that come from data */
-    host_kernel *host;
+    rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
     bool any_matmul;
@@ -1422,27 +1423,27 @@ typedef struct ind__executable {
 } ind__executable;
 
 /* One kernel of the host device; see >>host-device. */
-typedef struct host_list {
+typedef struct rt__host_list {
     uint32_t *inst;
     uint32_t num;
-} host_list;
+} rt__host_list;
 
 /* An operand of a matrix product that is one plain load whose offset is linear in the loop variables. */
-typedef struct host_direct {
+typedef struct rt__host_direct {
     bool valid;
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
-} host_direct;
+} rt__host_direct;
 
 /* A pass over the row. once: values that do not depend on R; spread: those of them that values in `loop` use; loop: per
    element of the row; reduce: what the pass reduces; part: the PARTs of these. The last stage reduces nothing. */
-typedef struct host_stage {
-    host_list once, spread, loop, reduce, part;
-} host_stage;
+typedef struct rt__host_stage {
+    rt__host_list once, spread, loop, reduce, part;
+} rt__host_stage;
 
-struct host_kernel {
+struct rt__host_kernel {
     const ind_kernel *kernel;
     const ind_body *body;
-    host_stage *stage;
+    rt__host_stage *stage;
     uint32_t num_stages, max_reduces, num_live;
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     uint32_t extent_slot[2 * IND_MAX_RANK];
@@ -1450,36 +1451,36 @@ struct host_kernel {
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-    host_list a, b, epilogue;
-    host_direct direct_a, direct_b;
+    rt__host_list a, b, epilogue;
+    rt__host_direct direct_a, direct_b;
 };
 
-static ind_status host_prepare(ind_module *m);
-static void host_free(ind_module *m);
-static ind_status cuda_prepare(ind_module *m);
+static ind_status rt__host_prepare(ind_module *m);
+static void rt__host_free(ind_module *m);
+static ind_status rt__cuda_prepare(ind_module *m);
 
-static ind_status exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
+static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
     *slot = ind__program_add(&x->program, e);
-    return *slot == RT_NONE ? ind__failed(x->program.context) : IND_OK;
+    return *slot == IND__RT_NONE ? ind__failed(x->program.context) : IND_OK;
 }
 
-static ind_expr buffer_bytes_tight(ind_context *c, const ind__buffer *b) {
+static ind_expr rt__buffer_bytes_tight(ind_context *c, const ind__buffer *b) {
     return ind_expr_mul(ind__product(c, b->layout.size, b->layout.rank), ind_int(c, ind_dtype_bytes(b->dtype)));
 }
 
 /* 0 input, 1 constant, 2 output, -1 neither. */
-static int binding_kind(const ind__buffer *b) {
+static int rt__binding_kind(const ind__buffer *b) {
     if (b->kind == IND__BUFFER_INPUT) return IND_BINDING_INPUT;
     if (b->kind == IND__BUFFER_CONST) return IND_BINDING_CONST;
     return b->output ? IND_BINDING_OUTPUT : -1;
 }
 
-static ind_status module_binding(ind_module *m, uint32_t at, uint32_t buffer) {
+static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer) {
     ind__executable *x = m->executable;
     const ind__buffer *b = &m->desc.lowered->buffer[buffer];
     ind_binding_info *info = &m->binding[at];
     info->name = ind__arena_string(&m->arena, b->name, strlen(b->name));
-    info->kind = (ind_binding_kind)binding_kind(b);
+    info->kind = (ind_binding_kind)rt__binding_kind(b);
     info->dtype = b->dtype;
     info->rank = b->layout.rank;
     memcpy(info->size, b->layout.size, sizeof info->size);
@@ -1495,17 +1496,17 @@ static ind_status module_binding(ind_module *m, uint32_t at, uint32_t buffer) {
     ind_status status = ind__text_status(&t);
     if (!status) x->binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
     ind__text_free(&t);
-    if (!status) status = exec_slot(x, buffer_bytes_tight(m->context, b), &x->binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, rt__buffer_bytes_tight(m->context, b), &x->binding_bytes[at]);
     return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
 /* Inputs and constants in order of declaration, outputs by their position. */
-static ind_status module_bindings(ind_module *m) {
+static ind_status rt__module_bindings(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__lowered *p = m->desc.lowered;
     uint32_t count[3] = {0};
     for (uint32_t i = 1; i < p->num_buffers; i++)
-        if (binding_kind(&p->buffer[i]) >= 0) count[binding_kind(&p->buffer[i])]++;
+        if (rt__binding_kind(&p->buffer[i]) >= 0) count[rt__binding_kind(&p->buffer[i])]++;
     m->num_inputs = count[0];
     m->num_consts = count[1];
     m->num_bindings = count[0] + count[1] + count[2];
@@ -1518,45 +1519,45 @@ static ind_status module_bindings(ind_module *m) {
         return IND_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
-        int kind = binding_kind(&p->buffer[i]);
+        int kind = rt__binding_kind(&p->buffer[i]);
         if (kind < 0) continue;
         uint32_t at = kind < 2 ? next[kind]++ : count[0] + count[1] + p->buffer[i].output - 1;
         if (at >= m->num_bindings || m->binding[at].name)
             return ind__fail(m->context, IND_VERIFY, "output position %u of \"%s\" is not one of %u",
                              p->buffer[i].output, p->buffer[i].name, count[2]);
-        ind_status status = module_binding(m, at, i);
+        ind_status status = rt__module_binding(m, at, i);
         if (status) return status;
     }
     return IND_OK;
 }
 
 /* Where every buffer lies: with a binding, or at an offset of the arena (its own or of what it took over in place). */
-static ind_status module_buffers(ind_module *m) {
+static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
     for (uint32_t i = 1; i < x->num_buffers; i++) {
         uint32_t root = i;
         while (s->storage && s->storage[root] && s->storage[root] != root && !ind__ok(s->offset[root]) &&
-               x->buffer_binding[root] == RT_NONE)
+               x->buffer_binding[root] == IND__RT_NONE)
             root = s->storage[root];
-        if (x->buffer_binding[i] == RT_NONE) x->buffer_binding[i] = x->buffer_binding[root];
+        if (x->buffer_binding[i] == IND__RT_NONE) x->buffer_binding[i] = x->buffer_binding[root];
         ind_status status = IND_OK;
-        if (x->buffer_binding[i] == RT_NONE && ind__ok(s->offset[root]))
-            status = exec_slot(x, s->offset[root], &x->buffer_offset[i]);
-        if (!status) status = exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->buffer_numel[i]);
+        if (x->buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
+            status = rt__exec_slot(x, s->offset[root], &x->buffer_offset[i]);
+        if (!status) status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->buffer_numel[i]);
         if (status) return status;
     }
-    return exec_slot(x, s->arena_bytes, &x->arena_slot);
+    return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
 }
 
-static ind_status module_guards(ind_module *m) {
+static ind_status rt__module_guards(ind_module *m) {
     ind__executable *x = m->executable;
     uint32_t n = m->desc.num_guards;
     x->guard_slot = (uint32_t *)ind__arena_alloc(&m->arena, n * sizeof *x->guard_slot);
     x->guard_text = (char **)ind__arena_alloc(&m->arena, n * sizeof *x->guard_text);
     if (!x->guard_slot || !x->guard_text) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < n; i++) {
-        ind_status status = exec_slot(x, m->desc.guard[i], &x->guard_slot[i]);
+        ind_status status = rt__exec_slot(x, m->desc.guard[i], &x->guard_slot[i]);
         if (status) return status;
         ind__text t = {.context = m->context};
         ind__text_expr(&t, m->desc.guard[i]);
@@ -1569,7 +1570,7 @@ static ind_status module_guards(ind_module *m) {
 }
 
 /* The caller's names and arrays become the module's own. */
-static ind_status module_copy_desc(ind_module *m, const ind__module_desc *d) {
+static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d) {
     ind__arena *a = &m->arena;
     const char *name = d->name ? d->name : "graph";
     m->desc.name = ind__arena_string(a, name, strlen(name));
@@ -1585,7 +1586,7 @@ static ind_status module_copy_desc(ind_module *m, const ind__module_desc *d) {
     return IND_OK;
 }
 
-static ind_status module_tables(ind_module *m) {
+static ind_status rt__module_tables(ind_module *m) {
     ind_context *c = m->context;
     ind__arena *a = &m->arena;
     ind__executable *x = m->executable;
@@ -1595,9 +1596,9 @@ static ind_status module_tables(ind_module *m) {
     x->buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_binding);
     x->buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_offset);
     x->buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_numel);
-    x->step = (exec_step *)ind__arena_alloc(a, x->num_steps * sizeof *x->step);
+    x->step = (rt__exec_step *)ind__arena_alloc(a, x->num_steps * sizeof *x->step);
     if (!x->size || !x->buffer_binding || !x->buffer_offset || !x->buffer_numel || !x->step) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < n; i++) x->buffer_binding[i] = x->buffer_offset[i] = x->buffer_numel[i] = RT_NONE;
+    for (uint32_t i = 0; i < n; i++) x->buffer_binding[i] = x->buffer_offset[i] = x->buffer_numel[i] = IND__RT_NONE;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
         if (!s) return ind__fail(c, IND_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
@@ -1609,68 +1610,69 @@ static ind_status module_tables(ind_module *m) {
 }
 
 /* An index that is read from memory and not proven to be in range. */
-static bool body_checked(const ind_body *b) {
+static bool rt__body_checked(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_INDIRECT && !(b->inst[i].flags & IND__INST_CHECKED)) return true;
     return false;
 }
 
-static ind_status module_prepare(ind_module *m) {
+static ind_status rt__module_prepare(ind_module *m) {
     ind__executable *x = m->executable;
-    ind_status status = module_tables(m);
-    if (!status) status = module_bindings(m);
-    if (!status) status = module_buffers(m);
-    if (!status) status = module_guards(m);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) x->checked |= body_checked(m->desc.schedule->kernel[i].body);
+    ind_status status = rt__module_tables(m);
+    if (!status) status = rt__module_bindings(m);
+    if (!status) status = rt__module_buffers(m);
+    if (!status) status = rt__module_guards(m);
+    for (uint32_t i = 0; i < x->num_steps && !status; i++)
+        x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
     m->desc.stats.num_kernels = (int)x->num_steps;
     if (status) return status;
-    return m->desc.device == IND_DEVICE_CUDA ? cuda_prepare(m) : host_prepare(m);
+    return m->desc.device == IND_DEVICE_CUDA ? rt__cuda_prepare(m) : rt__host_prepare(m);
 }
 
-static void lowered_destroy(ind_context *c, ind__lowered *p) {
+static void rt__lowered_destroy(ind_context *c, ind__lowered *p) {
     if (p) ind__lowered_free(p);
     ind__free(c, p);
 }
 
-static void desc_destroy(ind_context *c, const ind__module_desc *d) {
+static void rt__desc_destroy(ind_context *c, const ind__module_desc *d) {
     if (d->plan) ind__plan_free(d->plan);
     if (d->schedule) ind__schedule_free(d->schedule);
-    lowered_destroy(c, d->lowered);
+    rt__lowered_destroy(c, d->lowered);
 }
 
-static void module_free(ind__owned *owned) {
+static void rt__module_free(ind__owned *owned) {
     ind_module *m = (ind_module *)owned;
     ind_context *c = m->context;
     ind__executable *x = m->executable;
     if (x) {
         while (x->instances) ind_instance_destroy(x->instances);
-        bool inside = m->desc.device == IND_DEVICE_CUDA && x->runtime->device_open && !cuda_enter(c, x->runtime);
+        bool inside = m->desc.device == IND_DEVICE_CUDA && x->runtime->device_open && !rt__cuda_enter(c, x->runtime);
         for (uint32_t i = 0; m->constant_block && i < m->num_bindings; i++) {
             if (!m->constant_block[i]) continue;
             if (m->desc.device == IND_DEVICE_HOST)
                 ind__free(c, m->constant_block[i]);
             else if (inside)
-                (void)x->runtime->driver.cuMemFree_v2((cuda_ptr)(uintptr_t)m->constant_block[i]);
+                (void)x->runtime->driver.cuMemFree_v2((rt__cuda_ptr)(uintptr_t)m->constant_block[i]);
         }
-        if (inside) cuda_leave(x->runtime);
-        host_free(m);
+        if (inside) rt__cuda_leave(x->runtime);
+        rt__host_free(m);
         ind__program_free(&x->program);
         ind__free(c, x->arg);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
-    desc_destroy(c, &m->desc);
+    rt__desc_destroy(c, &m->desc);
     ind__arena_free(&m->arena);
     ind__free(c, m);
 }
 
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module) {
     *module = NULL;
-    rt_runtime *r = runtime_of(c);
+    rt__runtime *r = rt__runtime_of(c);
     ind_module *m = r ? (ind_module *)ind__alloc(c, sizeof *m) : NULL;
     if (!m) {
-        desc_destroy(c, d);
+        rt__desc_destroy(c, d);
         return IND_OUT_OF_MEMORY;
     }
     m->context = m->arena.context = c;
@@ -1681,14 +1683,14 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     if (!status) {
         m->executable->runtime = r;
         m->executable->program.context = c;
-        status = module_copy_desc(m, d);
+        status = rt__module_copy_desc(m, d);
     }
-    if (!status) status = module_prepare(m);
+    if (!status) status = rt__module_prepare(m);
     if (status) {
-        module_free(&m->owned);
+        rt__module_free(&m->owned);
         return status;
     }
-    ind__own(c, &m->owned, module_free);
+    ind__own(c, &m->owned, rt__module_free);
     *module = m;
     return IND_OK;
 }
@@ -1696,7 +1698,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
 void ind_module_destroy(ind_module *m) {
     if (!m) return;
     ind__disown(m->context, &m->owned);
-    module_free(&m->owned);
+    rt__module_free(&m->owned);
 }
 
 int ind_module_num_bindings(const ind_module *m) {
@@ -1732,13 +1734,13 @@ ind_module_stats ind_module_query_stats(const ind_module *m) {
 
 /* Memory of a module's device. Host memory is aligned to 256 bytes as the memory plan assumes; *block is what to free.
  */
-static ind_status device_alloc(ind_module *m, size_t bytes, void **data, void **block) {
+static ind_status rt__device_alloc(ind_module *m, size_t bytes, void **data, void **block) {
     ind_context *c = m->context;
-    rt_runtime *r = m->executable->runtime;
+    rt__runtime *r = m->executable->runtime;
     *data = *block = NULL;
     if (m->desc.device == IND_DEVICE_CUDA) {
-        cuda_ptr p = 0;
-        ind_status status = CUDA_CALL(c, r, cuMemAlloc_v2, (&p, bytes ? bytes : 1));
+        rt__cuda_ptr p = 0;
+        ind_status status = IND__CUDA_CALL(c, r, cuMemAlloc_v2, (&p, bytes ? bytes : 1));
         if (!status) *data = *block = (void *)(uintptr_t)p;
         return status;
     }
@@ -1749,39 +1751,39 @@ static ind_status device_alloc(ind_module *m, size_t bytes, void **data, void **
     return IND_OK;
 }
 
-static void device_free(ind_module *m, void *block) {
+static void rt__device_free(ind_module *m, void *block) {
     if (!block) return;
     if (m->desc.device == IND_DEVICE_CUDA)
-        (void)m->executable->runtime->driver.cuMemFree_v2((cuda_ptr)(uintptr_t)block);
+        (void)m->executable->runtime->driver.cuMemFree_v2((rt__cuda_ptr)(uintptr_t)block);
     else
         ind__free(m->context, block);
 }
 
-static ind_status module_enter(ind_module *m) {
-    return m->desc.device == IND_DEVICE_CUDA ? cuda_enter(m->context, m->executable->runtime) : IND_OK;
+static ind_status rt__module_enter(ind_module *m) {
+    return m->desc.device == IND_DEVICE_CUDA ? rt__cuda_enter(m->context, m->executable->runtime) : IND_OK;
 }
 
-static void module_leave(ind_module *m) {
-    if (m->desc.device == IND_DEVICE_CUDA) cuda_leave(m->executable->runtime);
+static void rt__module_leave(ind_module *m) {
+    if (m->desc.device == IND_DEVICE_CUDA) rt__cuda_leave(m->executable->runtime);
 }
 
-static ind_status constant_upload(ind_module *m, uint32_t at, const void *data, size_t bytes) {
+static ind_status rt__constant_upload(ind_module *m, uint32_t at, const void *data, size_t bytes) {
     ind_context *c = m->context;
-    rt_runtime *r = m->executable->runtime;
+    rt__runtime *r = m->executable->runtime;
     void *to, *block;
-    ind_status status = device_alloc(m, bytes, &to, &block);
+    ind_status status = rt__device_alloc(m, bytes, &to, &block);
     if (status) return status;
     if (m->desc.device == IND_DEVICE_HOST) {
         if (bytes) memcpy(to, data, bytes);
     } else if (bytes) {
-        status = CUDA_CALL(c, r, cuMemcpyHtoDAsync_v2, ((cuda_ptr)(uintptr_t)to, data, bytes, NULL));
-        if (!status) status = CUDA_CALL(c, r, cuStreamSynchronize, (NULL));
+        status = IND__CUDA_CALL(c, r, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, data, bytes, NULL));
+        if (!status) status = IND__CUDA_CALL(c, r, cuStreamSynchronize, (NULL));
     }
     if (status) {
-        device_free(m, block);
+        rt__device_free(m, block);
         return status;
     }
-    device_free(m, m->constant_block[at]);
+    rt__device_free(m, m->constant_block[at]);
     m->constant[at] = to;
     m->constant_block[at] = block;
     return IND_OK;
@@ -1794,27 +1796,27 @@ ind_status ind_module_alloc(ind_module *m, size_t bytes, void **memory) {
     if (!memory) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_module_alloc: memory is NULL");
     bool host = m->desc.device == IND_DEVICE_HOST;
     void *data, *block;
-    ind_status status = module_enter(m);
+    ind_status status = rt__module_enter(m);
     if (status) return status;
-    status = device_alloc(m, host && bytes <= SIZE_MAX - 256 ? bytes + 256 : bytes, &data, &block);
+    status = rt__device_alloc(m, host && bytes <= SIZE_MAX - 256 ? bytes + 256 : bytes, &data, &block);
     if (!status && host) {
         memcpy(data, &block, sizeof block);
         data = (char *)data + 256;
     }
     if (!status) *memory = data;
-    module_leave(m);
+    rt__module_leave(m);
     return status;
 }
 
 void ind_module_free(ind_module *m, void *memory) {
-    if (!m || !memory || module_enter(m)) return;
+    if (!m || !memory || rt__module_enter(m)) return;
     void *block = memory;
     if (m->desc.device == IND_DEVICE_HOST) memcpy(&block, (char *)memory - 256, sizeof block);
-    device_free(m, block);
-    module_leave(m);
+    rt__device_free(m, block);
+    rt__module_leave(m);
 }
 
-static ind_status module_copy(ind_module *m, void *to, const void *from, size_t bytes, bool up) {
+static ind_status rt__module_copy(ind_module *m, void *to, const void *from, size_t bytes, bool up) {
     if (!m) return IND_INVALID_ARGUMENT;
     if (!bytes) return IND_OK;
     if (!to || !from) return ind__fail(m->context, IND_INVALID_ARGUMENT, "copy: a pointer is NULL");
@@ -1823,22 +1825,22 @@ static ind_status module_copy(ind_module *m, void *to, const void *from, size_t 
         return IND_OK;
     }
     ind_context *c = m->context;
-    rt_runtime *r = m->executable->runtime;
-    ind_status status = module_enter(m);
+    rt__runtime *r = m->executable->runtime;
+    ind_status status = rt__module_enter(m);
     if (status) return status;
-    status = up ? CUDA_CALL(c, r, cuMemcpyHtoDAsync_v2, ((cuda_ptr)(uintptr_t)to, from, bytes, NULL))
-                : CUDA_CALL(c, r, cuMemcpyDtoHAsync_v2, (to, (cuda_ptr)(uintptr_t)from, bytes, NULL));
-    if (!status) status = CUDA_CALL(c, r, cuStreamSynchronize, (NULL));
-    module_leave(m);
+    status = up ? IND__CUDA_CALL(c, r, cuMemcpyHtoDAsync_v2, ((rt__cuda_ptr)(uintptr_t)to, from, bytes, NULL))
+                : IND__CUDA_CALL(c, r, cuMemcpyDtoHAsync_v2, (to, (rt__cuda_ptr)(uintptr_t)from, bytes, NULL));
+    if (!status) status = IND__CUDA_CALL(c, r, cuStreamSynchronize, (NULL));
+    rt__module_leave(m);
     return status;
 }
 
 ind_status ind_module_upload(ind_module *m, void *to, const void *from_host, size_t bytes) {
-    return module_copy(m, to, from_host, bytes, true);
+    return rt__module_copy(m, to, from_host, bytes, true);
 }
 
 ind_status ind_module_download(ind_module *m, void *to_host, const void *from, size_t bytes) {
-    return module_copy(m, to_host, from, bytes, false);
+    return rt__module_copy(m, to_host, from, bytes, false);
 }
 
 ind_status ind_module_constant(ind_module *m, const char *name, const void *data, size_t bytes, ind_memory memory) {
@@ -1858,16 +1860,16 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
                              m->executable->binding_text[i], (long long)want, bytes);
         if (!data && bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->binding_text[i]);
-        ind_status status = module_enter(m);
+        ind_status status = rt__module_enter(m);
         if (status) return status;
         if (memory == IND_MEMORY_HOST) {
-            status = constant_upload(m, i, data, bytes);
+            status = rt__constant_upload(m, i, data, bytes);
         } else {
-            device_free(m, m->constant_block[i]);
+            rt__device_free(m, m->constant_block[i]);
             m->constant_block[i] = NULL;
             m->constant[i] = (void *)(uintptr_t)data;
         }
-        module_leave(m);
+        rt__module_leave(m);
         return status;
     }
     return ind__fail(c, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
@@ -1875,18 +1877,18 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
 
 /* ------------------------------------------------------------------------------------------------- >>sizes */
 
-static void print_bound(char out[24], int64_t v) {
+static void rt__print_bound(char out[24], int64_t v) {
     if (v == INT64_MAX || v == INT64_MIN)
         snprintf(out, 24, "%sinf", v < 0 ? "-" : "");
     else
         snprintf(out, 24, "%lld", (long long)v);
 }
 
-static ind_status check_size(ind_context *c, const ind_symbol *s, int64_t value, const char *graph) {
+static ind_status rt__check_size(ind_context *c, const ind_symbol *s, int64_t value, const char *graph) {
     if (value < s->lo || value > s->hi) {
         char lo[24], hi[24];
-        print_bound(lo, s->lo);
-        print_bound(hi, s->hi);
+        rt__print_bound(lo, s->lo);
+        rt__print_bound(hi, s->hi);
         return ind__fail(c, IND_OUT_OF_RANGE, "run: %s = %lld is outside [%s, %s], as declared for graph \"%s\"",
                          s->name, (long long)value, lo, hi, graph);
     }
@@ -1896,23 +1898,23 @@ static ind_status check_size(ind_context *c, const ind_symbol *s, int64_t value,
     return IND_OK;
 }
 
-typedef struct size_list {
+typedef struct rt__size_list {
     const ind_expr *expr; /* or */
     const ind_symbol *symbol;
     uint32_t num;
     const char *graph;
-} size_list;
+} rt__size_list;
 
-static const ind_symbol *size_at(const size_list *l, uint32_t i) {
+static const ind_symbol *rt__size_at(const rt__size_list *l, uint32_t i) {
     return l->symbol ? &l->symbol[i] : ind_expr_symbol(l->expr[i]);
 }
 
-static const char *skip_spaces(const char *p) {
+static const char *rt__skip_spaces(const char *p) {
     return p + strspn(p, " \t\r\n");
 }
 
 /* Digits after an optional sign; false on none or on overflow. */
-static bool parse_int64(const char **at, int64_t *out) {
+static bool rt__parse_int64(const char **at, int64_t *out) {
     const char *p = *at;
     bool negative = *p == '-';
     p += negative;
@@ -1927,77 +1929,77 @@ static bool parse_int64(const char **at, int64_t *out) {
     return true;
 }
 
-#define SIZE_UNSET INT64_MIN
+#define IND__SIZE_UNSET INT64_MIN
 
 /* One "NAME = VALUE" at *at, which is moved behind it. */
-static ind_status parse_one_size(ind_context *c, const size_list *l, const char *text, const char **at,
-                                 int64_t *values) {
+static ind_status rt__parse_one_size(ind_context *c, const rt__size_list *l, const char *text, const char **at,
+                                     int64_t *values) {
     const char *name = *at, *p = name;
     while (*p == '_' || (*p >= '0' && *p <= '9') || ((*p | 32) >= 'a' && (*p | 32) <= 'z')) p++;
     size_t length = (size_t)(p - name);
     int shown = length < 64 ? (int)length : 64;
-    p = skip_spaces(p);
+    p = rt__skip_spaces(p);
     if (!length || *p != '=')
         return ind__fail(c, IND_PARSE, "run: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"",
                          text, (int)(name - text) + 1);
-    p = skip_spaces(p + 1);
+    p = rt__skip_spaces(p + 1);
     int64_t value;
-    if (!parse_int64(&p, &value))
+    if (!rt__parse_int64(&p, &value))
         return ind__fail(c, IND_PARSE, "run: sizes \"%.200s\": expected an integer at column %d", text,
                          (int)(p - text) + 1);
     *at = p;
     for (uint32_t i = 0; i < l->num; i++) {
-        const ind_symbol *s = size_at(l, i);
+        const ind_symbol *s = rt__size_at(l, i);
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
-        if (values[i] != SIZE_UNSET)
+        if (values[i] != IND__SIZE_UNSET)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: size %s is given twice in \"%.200s\"", s->name, text);
         values[i] = value;
-        return check_size(c, s, value, l->graph);
+        return rt__check_size(c, s, value, l->graph);
     }
     return ind__fail(c, IND_NOT_FOUND, "run: graph \"%s\" has no size \"%.*s\"", l->graph, shown, name);
 }
 
-static ind_status parse_sizes(ind_context *c, const char *text, const size_list *l, int64_t *values) {
-    for (uint32_t i = 0; i < l->num; i++) values[i] = SIZE_UNSET;
-    const char *p = skip_spaces(text ? text : "");
+static ind_status rt__parse_sizes(ind_context *c, const char *text, const rt__size_list *l, int64_t *values) {
+    for (uint32_t i = 0; i < l->num; i++) values[i] = IND__SIZE_UNSET;
+    const char *p = rt__skip_spaces(text ? text : "");
     while (*p) {
-        ind_status status = parse_one_size(c, l, text, &p, values);
+        ind_status status = rt__parse_one_size(c, l, text, &p, values);
         if (status) return status;
-        p = skip_spaces(p);
-        if (*p == ',') p = skip_spaces(p + 1);
+        p = rt__skip_spaces(p);
+        if (*p == ',') p = rt__skip_spaces(p + 1);
     }
     for (uint32_t i = 0; i < l->num; i++)
-        if (values[i] == SIZE_UNSET)
-            return ind__fail(c, IND_INVALID_ARGUMENT,
-                             "run: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
-                             size_at(l, i)->name, l->graph, size_at(l, i)->name, (long long)size_at(l, i)->hint);
+        if (values[i] == IND__SIZE_UNSET)
+            return ind__fail(
+                c, IND_INVALID_ARGUMENT, "run: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
+                rt__size_at(l, i)->name, l->graph, rt__size_at(l, i)->name, (long long)rt__size_at(l, i)->hint);
     return IND_OK;
 }
 
 ind_status ind__parse_sizes(ind_context *c, const char *text, const ind_expr *sizes, uint32_t num_sizes,
                             const char *graph, int64_t *values) {
-    size_list l = {.expr = sizes, .num = num_sizes, .graph = graph};
-    return parse_sizes(c, text, &l, values);
+    rt__size_list l = {.expr = sizes, .num = num_sizes, .graph = graph};
+    return rt__parse_sizes(c, text, &l, values);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>instance */
 
-#define STEP_SKIPPED 0xff
+#define IND__STEP_SKIPPED 0xff
 
 /* One parallel worker of the host device. Its memory is as large as the module's largest kernel needs. */
-typedef struct host_worker {
+typedef struct rt__host_worker {
     ind__eval eval;
     ind_status status;
     void *block;
-    struct host_accumulator *accumulator; /* max_reduces entries */
-    void *panel_a, *panel_b, *tile;       /* matmul */
+    struct rt__host_accumulator *accumulator; /* max_reduces entries */
+    void *panel_a, *panel_b, *tile;           /* matmul */
     unsigned char *eval_memory;
-} host_worker;
+} rt__host_worker;
 
-typedef struct captured {
+typedef struct rt__captured {
     bool valid;
     void *graph, *executable;
-} captured;
+} rt__captured;
 
 struct ind_instance {
     ind_instance *prev, *next; /* of the module; ind_run's own is in no list */
@@ -2019,56 +2021,57 @@ struct ind_instance {
     void *index_error_device;
     void *stream; /* of the last launch */
     bool launched;
-    captured captured;
+    rt__captured captured;
     ind__eval_buffer *buffer; /* host */
-    host_worker *worker;
+    rt__host_worker *worker;
     int num_workers;
 };
 
-static ind_status host_launch(ind_instance *n, uint32_t first, uint32_t count);
-static ind_status cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream);
-static ind_status host_instance(ind_instance *n);
+static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count);
+static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream);
+static ind_status rt__host_instance(ind_instance *n);
 
 /* Keeps the message where other threads cannot replace it. */
-static ind_status instance_failed(ind_instance *n, ind_status status) {
+static ind_status rt__instance_failed(ind_instance *n, ind_status status) {
     if (status) snprintf(n->error, sizeof n->error, "%.500s", ind_error(n->module->context));
     return status;
 }
 
-static void *instance_array(ind_instance *n, size_t count, size_t item, bool *ok) {
+static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool *ok) {
     void *p = *ok ? ind__alloc(n->module->context, count * item) : NULL;
     *ok = *ok && p;
     return p;
 }
 
-static ind_status instance_errors(ind_instance *n) {
+static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     if (!x->checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     void *block;
     size_t bytes = (size_t)x->num_steps * 32;
-    ind_status status = device_alloc(m, bytes, &n->index_error_device, &block);
+    ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
     if (status) return status;
-    status = CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
-    if (!status) status = CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
+    status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
+    if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
     return status;
 }
 
-static ind_status instance_init(ind_instance *n, ind_module *m, const ind_instance_desc *desc) {
+static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_instance_desc *desc) {
     ind__executable *x = m->executable;
     n->module = m;
     bool ok = true;
-    n->size = (int64_t *)instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
-    n->next_size = (int64_t *)instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
-    n->slot = (int64_t *)instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
-    n->pointer = (void **)instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
-    n->next_pointer = (void **)instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
-    n->address = (uint64_t *)instance_array(n, x->num_buffers, sizeof *n->address, &ok);
-    n->cell = (uint64_t *)instance_array(n, x->num_args, sizeof *n->cell, &ok);
-    n->param = (void **)instance_array(n, x->num_args, sizeof *n->param, &ok);
-    n->chosen = (uint8_t *)instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)instance_array(n, (size_t)x->num_steps * 4, sizeof *n->grid, &ok);
-    n->index_error = (uint64_t *)instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
+    n->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
+    n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
+    n->slot =
+        (int64_t *)rt__instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
+    n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
+    n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
+    n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
+    n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
+    n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
+    n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
+    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * 4, sizeof *n->grid, &ok);
+    n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
     if (desc && desc->workspace) {
@@ -2079,25 +2082,25 @@ static ind_status instance_init(ind_instance *n, ind_module *m, const ind_instan
         n->workspace_bytes = desc->workspace_bytes;
         n->workspace_given = true;
     }
-    ind_status status = instance_errors(n);
-    return status || m->desc.device == IND_DEVICE_CUDA ? status : host_instance(n);
+    ind_status status = rt__instance_errors(n);
+    return status || m->desc.device == IND_DEVICE_CUDA ? status : rt__host_instance(n);
 }
 
-static void captured_clear(ind_instance *n) {
-    const cuda_driver *d = &n->module->executable->runtime->driver;
+static void rt__captured_clear(ind_instance *n) {
+    const rt__cuda_driver *d = &n->module->executable->runtime->driver;
     if (n->captured.executable) (void)d->cuGraphExecDestroy(n->captured.executable);
     if (n->captured.graph) (void)d->cuGraphDestroy(n->captured.graph);
     memset(&n->captured, 0, sizeof n->captured);
-    device_free(n->module, n->retired_block);
+    rt__device_free(n->module, n->retired_block);
     n->retired_block = NULL;
 }
 
 /* Frees what instance_init made, also half of it. Inside the device's context. */
-static void instance_clear(ind_instance *n) {
+static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
-    captured_clear(n);
-    device_free(n->module, n->workspace_block);
-    if (n->index_error_device) device_free(n->module, n->index_error_device);
+    rt__captured_clear(n);
+    rt__device_free(n->module, n->workspace_block);
+    if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
     for (int i = 0; n->worker && i < n->num_workers; i++) ind__free(c, n->worker[i].block);
     void *const owned[] = {n->size,  n->next_size, n->slot, n->pointer, n->next_pointer, n->address,    n->cell,
                            n->param, n->chosen,    n->grid, n->buffer,  n->worker,       n->index_error};
@@ -2109,42 +2112,42 @@ ind_status ind_instance_create(ind_module *m, const ind_instance_desc *desc, ind
     *instance = NULL;
     ind_instance *n = (ind_instance *)ind__alloc(m->context, sizeof *n);
     if (!n) return IND_OUT_OF_MEMORY;
-    ind_status status = module_enter(m);
+    ind_status status = rt__module_enter(m);
     if (!status) {
-        status = instance_init(n, m, desc);
-        if (status) instance_clear(n);
-        module_leave(m);
+        status = rt__instance_init(n, m, desc);
+        if (status) rt__instance_clear(n);
+        rt__module_leave(m);
     }
     if (status) {
         ind__free(m->context, n);
         return status;
     }
     ind__executable *x = m->executable;
-    rt_mutex_lock(&x->runtime->mutex);
+    rt__mutex_lock(&x->runtime->mutex);
     n->next = x->instances;
     if (x->instances) x->instances->prev = n;
     x->instances = n;
-    rt_mutex_unlock(&x->runtime->mutex);
+    rt__mutex_unlock(&x->runtime->mutex);
     *instance = n;
     return IND_OK;
 }
 
-static void instance_unlink(ind_instance *n) {
+static void rt__instance_unlink(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    rt_mutex_lock(&x->runtime->mutex);
+    rt__mutex_lock(&x->runtime->mutex);
     if (n->prev) n->prev->next = n->next;
     if (n->next) n->next->prev = n->prev;
     if (x->instances == n) x->instances = n->next;
-    rt_mutex_unlock(&x->runtime->mutex);
+    rt__mutex_unlock(&x->runtime->mutex);
 }
 
 void ind_instance_destroy(ind_instance *n) {
     if (!n) return;
     ind_module *m = n->module;
-    instance_unlink(n);
-    bool inside = !module_enter(m);
-    instance_clear(n);
-    if (inside) module_leave(m);
+    rt__instance_unlink(n);
+    bool inside = !rt__module_enter(m);
+    rt__instance_clear(n);
+    if (inside) rt__module_leave(m);
     ind__free(m->context, n);
 }
 
@@ -2155,7 +2158,7 @@ const char *ind_instance_error(const ind_instance *n) {
 /* ------------------------------------------------------------------------------------------------ >>launch */
 
 /* Takes new sizes over and runs the module's program on them, unless they are those of the last launch. */
-static ind_status instance_sizes(ind_instance *n, const char *text, const int64_t *values) {
+static ind_status rt__instance_sizes(ind_instance *n, const char *text, const int64_t *values) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     ind_context *c = m->context;
@@ -2163,13 +2166,13 @@ static ind_status instance_sizes(ind_instance *n, const char *text, const int64_
     if (values) {
         memcpy(n->next_size, values, num * sizeof *values);
     } else {
-        size_list l = {.symbol = x->size, .num = num, .graph = m->desc.name};
-        ind_status status = parse_sizes(c, text, &l, n->next_size);
+        rt__size_list l = {.symbol = x->size, .num = num, .graph = m->desc.name};
+        ind_status status = rt__parse_sizes(c, text, &l, n->next_size);
         if (status) return status;
     }
     if (n->evaluated && !memcmp(n->size, n->next_size, num * sizeof *n->size)) return IND_OK;
     for (uint32_t i = 0; i < num; i++) {
-        ind_status status = check_size(c, &x->size[i], n->next_size[i], m->desc.name);
+        ind_status status = rt__check_size(c, &x->size[i], n->next_size[i], m->desc.name);
         if (status) return status;
     }
     n->evaluated = n->bound = false;
@@ -2185,14 +2188,14 @@ static ind_status instance_sizes(ind_instance *n, const char *text, const int64_
     return IND_OK;
 }
 
-static uint32_t binding_find(const ind_module *m, const char *name) {
+static uint32_t rt__binding_find(const ind_module *m, const char *name) {
     for (uint32_t i = 0; i < m->num_bindings; i++)
         if (!strcmp(m->binding[i].name, name)) return i;
-    return RT_NONE;
+    return IND__RT_NONE;
 }
 
 /* Fills `out` (one per binding) from a list by name. given (one per binding, zeroed here) tells which were named. */
-static ind_status bind_names(ind_instance *n, const ind_binding *list, int num, void **out) {
+static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int num, void **out) {
     ind_module *m = n->module;
     ind_context *c = m->context;
     if (num < 0 || (num && !list))
@@ -2200,8 +2203,8 @@ static ind_status bind_names(ind_instance *n, const ind_binding *list, int num, 
     for (uint32_t i = 0; i < m->num_bindings; i++) out[i] = NULL;
     for (int i = 0; i < num; i++) {
         if (!list[i].name) return ind__fail(c, IND_INVALID_ARGUMENT, "run: binding %d has no name", i);
-        uint32_t at = binding_find(m, list[i].name);
-        if (at == RT_NONE)
+        uint32_t at = rt__binding_find(m, list[i].name);
+        if (at == IND__RT_NONE)
             return ind__fail(c, IND_NOT_FOUND, "run: graph \"%s\" has no input, constant or output \"%.200s\"",
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
@@ -2215,7 +2218,7 @@ static ind_status bind_names(ind_instance *n, const ind_binding *list, int num, 
 }
 
 /* Fills in the module's constants; what is still NULL and not empty is missing. */
-static ind_status bind_complete(ind_instance *n, void **pointer) {
+static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
@@ -2226,7 +2229,7 @@ static ind_status bind_complete(ind_instance *n, void **pointer) {
     return IND_OK;
 }
 
-static ind_status instance_workspace(ind_instance *n) {
+static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
     int64_t need = n->slot[m->executable->arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
@@ -2237,12 +2240,12 @@ static ind_status instance_workspace(ind_instance *n) {
                          "run: graph \"%s\" needs a workspace of %lld bytes, it was given %zu", m->desc.name,
                          (long long)need, n->workspace_bytes);
     void *data, *block;
-    ind_status status = device_alloc(m, (size_t)need, &data, &block);
+    ind_status status = rt__device_alloc(m, (size_t)need, &data, &block);
     if (status) return status;
     if (n->captured.valid && !n->retired_block)
         n->retired_block = n->workspace_block; /* the graph still uses it */
     else
-        device_free(m, n->workspace_block);
+        rt__device_free(m, n->workspace_block);
     n->workspace = data;
     n->workspace_block = block;
     n->workspace_bytes = (size_t)need;
@@ -2250,13 +2253,13 @@ static ind_status instance_workspace(ind_instance *n) {
     return IND_OK;
 }
 
-static void bind_addresses(ind_instance *n) {
+static void rt__bind_addresses(ind_instance *n) {
     ind__executable *x = n->module->executable;
     for (uint32_t i = 1; i < x->num_buffers; i++) {
         n->address[i] = 0;
-        if (x->buffer_binding[i] != RT_NONE)
+        if (x->buffer_binding[i] != IND__RT_NONE)
             n->address[i] = (uintptr_t)n->pointer[x->buffer_binding[i]];
-        else if (x->buffer_offset[i] != RT_NONE)
+        else if (x->buffer_offset[i] != IND__RT_NONE)
             n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->buffer_offset[i]];
         if (!n->buffer) continue;
         n->buffer[i].data = (void *)(uintptr_t)n->address[i];
@@ -2264,16 +2267,16 @@ static void bind_addresses(ind_instance *n) {
     }
 }
 
-static bool variant_fits(const ind_instance *n, const exec_variant *v) {
-    if (v->guard_slot != RT_NONE && !n->slot[v->guard_slot]) return false;
-    const exec_arg *arg = &n->module->executable->arg[v->first_arg];
+static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
+    if (v->guard_slot != IND__RT_NONE && !n->slot[v->guard_slot]) return false;
+    const rt__exec_arg *arg = &n->module->executable->arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
         if (arg[i].kind == IND__ARG_BUFFER && (n->address[arg[i].buffer] & 15)) return false;
     return true;
 }
 
 /* Writes an argument's value into its cell: a pointer, an int or a long long. */
-static void fill_cell(ind_instance *n, const exec_arg *a, uint32_t step, uint64_t *cell) {
+static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step, uint64_t *cell) {
     if (a->kind == IND__ARG_BUFFER)
         *cell = n->address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
@@ -2287,20 +2290,20 @@ static void fill_cell(ind_instance *n, const exec_arg *a, uint32_t step, uint64_
 }
 
 /* Chooses the variant of a step and fills its arguments and grid. */
-static ind_status bind_step(ind_instance *n, uint32_t at) {
+static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    const exec_step *s = &x->step[at];
+    const rt__exec_step *s = &x->step[at];
     int k = 0;
-    while (k < s->num_variants && !variant_fits(n, &s->variant[k])) k++;
+    while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
-    const exec_variant *v = &s->variant[k];
+    const rt__exec_variant *v = &s->variant[k];
     static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     n->chosen[at] = (uint8_t)k;
     for (int d = 0; d < 3; d++) {
         int64_t g = n->slot[v->grid_slot[d]];
-        if (g == 0) n->chosen[at] = STEP_SKIPPED;
+        if (g == 0) n->chosen[at] = IND__STEP_SKIPPED;
         if (g < 0 || g > limit[d])
             return ind__fail(c, IND_LIMIT,
                              "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible",
@@ -2308,60 +2311,61 @@ static ind_status bind_step(ind_instance *n, uint32_t at) {
         n->grid[at * 4 + d] = (unsigned)g;
     }
     n->grid[at * 4 + 3] = (unsigned)n->slot[v->shared_slot];
-    for (uint32_t i = 0; i < v->num_args; i++) fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
+    for (uint32_t i = 0; i < v->num_args; i++)
+        rt__fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
     return IND_OK;
 }
 
 /* next_pointer holds the pointers asked for; what changed since the last launch is bound anew. */
-static ind_status instance_bind(ind_instance *n) {
+static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
-    ind_status status = bind_complete(n, n->next_pointer);
-    if (!status) status = instance_workspace(n);
+    ind_status status = rt__bind_complete(n, n->next_pointer);
+    if (!status) status = rt__instance_workspace(n);
     if (status) return status;
     if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
     n->bound = false;
     memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
-    bind_addresses(n);
+    rt__bind_addresses(n);
     for (uint32_t i = 0; m->desc.device == IND_DEVICE_CUDA && i < m->executable->num_steps; i++) {
-        status = bind_step(n, i);
+        status = rt__bind_step(n, i);
         if (status) return status;
     }
     n->bound = true;
     return IND_OK;
 }
 
-static ind_status instance_prepare(ind_instance *n, const ind_launch_desc *d) {
+static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d) {
     ind_module *m = n->module;
     if (!d) return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: desc is NULL");
-    ind_status status = instance_sizes(n, d->sizes, d->sizes_v);
+    ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
         memcpy(n->next_pointer, d->pointers, m->num_bindings * sizeof *n->next_pointer);
     else
-        status = bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
-    return status ? status : instance_bind(n);
+        status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+    return status ? status : rt__instance_bind(n);
 }
 
-static ind_status launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
+static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     n->stream = stream;
     n->launched = true;
-    return n->module->desc.device == IND_DEVICE_CUDA ? cuda_launch(n, first, count, stream)
-                                                     : host_launch(n, first, count);
+    return n->module->desc.device == IND_DEVICE_CUDA ? rt__cuda_launch(n, first, count, stream)
+                                                     : rt__host_launch(n, first, count);
 }
 
 ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     if (!n) return IND_INVALID_ARGUMENT;
-    ind_status status = module_enter(n->module);
-    if (status) return instance_failed(n, status);
-    status = instance_prepare(n, desc);
-    if (!status) status = launch_steps(n, 0, n->module->executable->num_steps, desc->stream);
-    module_leave(n->module);
-    return instance_failed(n, status);
+    ind_status status = rt__module_enter(n->module);
+    if (status) return rt__instance_failed(n, status);
+    status = rt__instance_prepare(n, desc);
+    if (!status) status = rt__launch_steps(n, 0, n->module->executable->num_steps, desc->stream);
+    rt__module_leave(n->module);
+    return rt__instance_failed(n, status);
 }
 
 /* The graph op to name for a bad index: of the kernel's ops the one that has an index, if its name says so, else the
    first. */
-static const char *index_origin(const ind_module *m, const ind_kernel *k) {
+static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "index"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (uint32_t i = 0; i < k->num_origins; i++)
@@ -2374,30 +2378,30 @@ static const char *index_origin(const ind_module *m, const ind_kernel *k) {
     return k->name;
 }
 
-static ind_status cuda_fetch_errors(ind_instance *n) {
+static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
     size_t bytes = (size_t)x->num_steps * 32;
-    cuda_ptr from = (cuda_ptr)(uintptr_t)n->index_error_device;
-    if (!x->checked) return CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
-    ind_status status = CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
-    if (!status) status = CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
-    if (!status) status = CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_error_device;
+    if (!x->checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
     return status;
 }
 
 /* Waits; a bad index of any launch since the last check is reported once. Inside the device's context. */
-static ind_status instance_check(ind_instance *n) {
+static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     if (!n->launched) return IND_OK;
-    ind_status status = m->desc.device == IND_DEVICE_CUDA ? cuda_fetch_errors(n) : IND_OK;
+    ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
     for (uint32_t i = 0; x->checked && !status && i < x->num_steps; i++) {
         const uint64_t *e = n->index_error + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
-                           index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
+                           rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
     if (x->checked) memset(n->index_error, 0, (size_t)x->num_steps * 32);
     return status;
@@ -2405,18 +2409,18 @@ static ind_status instance_check(ind_instance *n) {
 
 ind_status ind_instance_check(ind_instance *n) {
     if (!n) return IND_INVALID_ARGUMENT;
-    ind_status status = module_enter(n->module);
-    if (status) return instance_failed(n, status);
-    status = instance_check(n);
-    module_leave(n->module);
-    return instance_failed(n, status);
+    ind_status status = rt__module_enter(n->module);
+    if (status) return rt__instance_failed(n, status);
+    status = rt__instance_check(n);
+    rt__module_leave(n->module);
+    return rt__instance_failed(n, status);
 }
 
 /* --------------------------------------------------------------------------------------------------- >>run */
 
 /* Device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in. `host` gets
    the host pointers. */
-static ind_status run_stage_in(ind_instance *n, void *stream, void **host, void **block) {
+static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, void **block) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     size_t total = 0;
@@ -2428,71 +2432,72 @@ static ind_status run_stage_in(ind_instance *n, void *stream, void **host, void 
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
     }
     void *data;
-    ind_status status = device_alloc(m, total, &data, block);
+    ind_status status = rt__device_alloc(m, total, &data, block);
     char *at = (char *)data;
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
         if (!host[i]) continue;
         n->next_pointer[i] = at;
         if (bytes && m->binding[i].kind != IND_BINDING_OUTPUT)
-            status = CUDA_CALL(m->context, x->runtime, cuMemcpyHtoDAsync_v2,
-                               ((cuda_ptr)(uintptr_t)at, host[i], bytes, stream));
+            status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyHtoDAsync_v2,
+                                    ((rt__cuda_ptr)(uintptr_t)at, host[i], bytes, stream));
         at += (bytes + 255) & ~(size_t)255;
     }
     return status;
 }
 
-static ind_status run_stage_out(ind_instance *n, void *stream, void *const *host) {
+static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     ind_status status = IND_OK;
     for (uint32_t i = m->num_inputs + m->num_consts; i < m->num_bindings && !status; i++) {
         size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
-        cuda_ptr from = (cuda_ptr)(uintptr_t)n->pointer[i];
-        if (bytes) status = CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
+        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
+        if (bytes)
+            status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
     }
-    return status ? status : CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (stream));
+    return status ? status : IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (stream));
 }
 
-static ind_status run_staged(ind_instance *n, void *stream) {
+static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? run_stage_in(n, stream, host, &block) : IND_OUT_OF_MEMORY;
-    if (!status) status = instance_bind(n);
-    if (!status) status = launch_steps(n, 0, m->executable->num_steps, stream);
-    if (!status) status = instance_check(n);
-    if (!status) status = run_stage_out(n, stream, host);
-    device_free(m, block);
+    ind_status status = host ? rt__run_stage_in(n, stream, host, &block) : IND_OUT_OF_MEMORY;
+    if (!status) status = rt__instance_bind(n);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
+    if (!status) status = rt__instance_check(n);
+    if (!status) status = rt__run_stage_out(n, stream, host);
+    rt__device_free(m, block);
     ind__free(m->context, host);
     return status;
 }
 
-static ind_status run_once(ind_instance *n, const ind_run_desc *d) {
+static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     ind_module *m = n->module;
-    ind_status status = instance_sizes(n, d->sizes, d->sizes_v);
-    if (!status) status = bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+    ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
+    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* before anything is copied: say what is missing */
         if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->binding_text[i]);
-    if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return run_staged(n, d->stream);
-    status = instance_bind(n);
-    if (!status) status = launch_steps(n, 0, m->executable->num_steps, d->stream);
-    return status ? status : instance_check(n);
+    if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
+    status = rt__instance_bind(n);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, d->stream);
+    return status ? status : rt__instance_check(n);
 }
 
 ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
     if (!m) return IND_INVALID_ARGUMENT;
     if (!desc) return ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_run: desc is NULL");
     ind_instance n = {0};
-    ind_status status = module_enter(m);
+    ind_status status = rt__module_enter(m);
     if (status) return status;
-    status = instance_init(&n, m, NULL);
-    if (!status) status = run_once(&n, desc);
-    instance_clear(&n);
-    module_leave(m);
+    status = rt__instance_init(&n, m, NULL);
+    if (!status) status = rt__run_once(&n, desc);
+    rt__instance_clear(&n);
+    rt__module_leave(m);
     return status;
 }
 
@@ -2501,13 +2506,13 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
    emitter, so that each checks the other. A kernel is cut into stages: every REDUCE ends a pass over the row, and
    values that depend on its result belong to the next stage. */
 
-typedef struct host_deps {
+typedef struct rt__host_deps {
     uint32_t source[64]; /* instructions whose values this one needs */
     uint32_t num;
     uint32_t vars; /* bit v: mentions loop variable v itself */
-} host_deps;
+} rt__host_deps;
 
-static ind_status deps_add_expr(host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
+static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
     ind_expr symbol[64];
     int n = ind__expr_symbols(e, symbol, 64);
     if (n > 64) return ind__fail(b->context, IND_LIMIT, "an index expression has %d symbols, 64 are possible", n);
@@ -2524,7 +2529,7 @@ static ind_status deps_add_expr(host_deps *d, const ind_body *b, uint32_t self, 
     return IND_OK;
 }
 
-static ind_status host_find_deps(const ind_body *b, uint32_t n, host_deps *d) {
+static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_deps *d) {
     const ind__inst *i = &b->inst[n];
     d->num = d->vars = 0;
     for (int k = 0; k < 3; k++)
@@ -2532,25 +2537,25 @@ static ind_status host_find_deps(const ind_body *b, uint32_t n, host_deps *d) {
     bool accesses = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE || i->op == IND_LOOP_INDEX;
     uint32_t num = i->op == IND_LOOP_INDIRECT ? 1 : accesses ? (i->num_index ? i->num_index : 1) : 0;
     ind_status status = IND_OK;
-    for (uint32_t k = 0; k < num && !status; k++) status = deps_add_expr(d, b, n, b->index[i->index + k]);
+    for (uint32_t k = 0; k < num && !status; k++) status = rt__deps_add_expr(d, b, n, b->index[i->index + k]);
     return status;
 }
 
 /* What is known about each instruction while a kernel is being prepared. */
-typedef struct host_facts {
+typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
-} host_facts;
+} rt__host_facts;
 
-static uint32_t reduced_vars(const ind_body *b) {
+static uint32_t rt__reduced_vars(const ind_body *b) {
     return ((1u << b->rrank) - 1) << b->rank;
 }
 
-static ind_status host_analyse(const ind_body *b, host_facts *f) {
-    host_deps d;
+static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
+    rt__host_deps d;
     for (uint32_t i = 1; i < b->num_inst; i++) {
-        ind_status status = host_find_deps(b, i, &d);
+        ind_status status = rt__host_find_deps(b, i, &d);
         if (status) return status;
         f[i].vars = d.vars;
         for (uint32_t k = 0; k < d.num; k++) {
@@ -2558,15 +2563,15 @@ static ind_status host_analyse(const ind_body *b, host_facts *f) {
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
         }
         if (b->inst[i].op == IND_LOOP_REDUCE) {
-            f[i].vars &= ~reduced_vars(b);
+            f[i].vars &= ~rt__reduced_vars(b);
             f[i].level++;
         }
-        f[i].looped = f[i].vars & reduced_vars(b);
+        f[i].looped = f[i].vars & rt__reduced_vars(b);
     }
     for (uint32_t i = b->num_inst; i-- > 1;) {
         if (b->inst[i].op == IND_LOOP_STORE) f[i].live = true;
         if (!f[i].live) continue;
-        (void)host_find_deps(b, i, &d);
+        (void)rt__host_find_deps(b, i, &d);
         bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE;
         for (uint32_t k = 0; k < d.num; k++) {
             f[d.source[k]].live = true;
@@ -2577,45 +2582,45 @@ static ind_status host_analyse(const ind_body *b, host_facts *f) {
 }
 
 /* Marks as `wanted` what the marked instructions need, through instructions for which looped is as given (or any). */
-static void host_mark(const ind_body *b, host_facts *f, bool only_looped) {
-    host_deps d;
+static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
+    rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
         if (!f[i].wanted) continue;
-        (void)host_find_deps(b, i, &d);
+        (void)rt__host_find_deps(b, i, &d);
         for (uint32_t k = 0; k < d.num; k++)
             if (!only_looped || f[d.source[k]].looped) f[d.source[k]].wanted = true;
     }
 }
 
-typedef bool (*host_filter)(const ind_body *b, const host_facts *f, uint32_t i, uint32_t level);
+typedef bool (*rt__host_filter)(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level);
 
-static bool is_filled(const ind_body *b, uint32_t i) {
+static bool rt__is_filled(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART;
 }
 
-static bool filter_once(const ind_body *b, const host_facts *f, uint32_t i, uint32_t level) {
-    return f[i].live && !f[i].looped && f[i].level == level && !is_filled(b, i);
+static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
 }
 
-static bool filter_spread(const ind_body *b, const host_facts *f, uint32_t i, uint32_t level) {
-    return filter_once(b, f, i, level) && f[i].crossing && b->inst[i].op != IND_LOOP_STORE;
+static bool rt__filter_spread(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return rt__filter_once(b, f, i, level) && f[i].crossing && b->inst[i].op != IND_LOOP_STORE;
 }
 
-static bool filter_reduce(const ind_body *b, const host_facts *f, uint32_t i, uint32_t level) {
+static bool rt__filter_reduce(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     return f[i].live && b->inst[i].op == IND_LOOP_REDUCE && f[i].level == level + 1;
 }
 
-static bool filter_part(const ind_body *b, const host_facts *f, uint32_t i, uint32_t level) {
+static bool rt__filter_part(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     return f[i].live && b->inst[i].op == IND_LOOP_PART && f[i].level == level + 1;
 }
 
-static bool filter_wanted(const ind_body *b, const host_facts *f, uint32_t i, uint32_t level) {
+static bool rt__filter_wanted(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     (void)level;
-    return f[i].wanted && !is_filled(b, i);
+    return f[i].wanted && !rt__is_filled(b, i);
 }
 
-static ind_status host_make_list(ind_module *m, const ind_body *b, const host_facts *f, host_filter filter,
-                                 uint32_t level, host_list *list) {
+static ind_status rt__host_make_list(ind_module *m, const ind_body *b, const rt__host_facts *f, rt__host_filter filter,
+                                     uint32_t level, rt__host_list *list) {
     uint32_t num = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) num += filter(b, f, i, level);
     list->inst = (uint32_t *)ind__arena_alloc(&m->arena, num * sizeof *list->inst);
@@ -2625,25 +2630,25 @@ static ind_status host_make_list(ind_module *m, const ind_body *b, const host_fa
     return IND_OK;
 }
 
-static ind_status host_make_stage(ind_module *m, host_kernel *h, host_facts *f, uint32_t level) {
+static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__host_facts *f, uint32_t level) {
     const ind_body *b = h->body;
-    host_stage *s = &h->stage[level];
+    rt__host_stage *s = &h->stage[level];
     bool last = level + 1 == h->num_stages;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *inst = &b->inst[i];
         f[i].wanted = last ? inst->op == IND_LOOP_STORE && f[i].looped : false;
     }
     for (uint32_t i = 1; i < b->num_inst && !last; i++) {
-        if (!filter_reduce(b, f, i, level)) continue;
+        if (!rt__filter_reduce(b, f, i, level)) continue;
         for (int k = 0; k < 2; k++)
             if (b->inst[i].arg[k] && f[b->inst[i].arg[k]].looped) f[b->inst[i].arg[k]].wanted = true;
     }
-    host_mark(b, f, true);
-    ind_status status = host_make_list(m, b, f, filter_wanted, level, &s->loop);
-    if (!status) status = host_make_list(m, b, f, filter_once, level, &s->once);
-    if (!status) status = host_make_list(m, b, f, filter_spread, level, &s->spread);
-    if (!status) status = host_make_list(m, b, f, filter_reduce, level, &s->reduce);
-    if (!status) status = host_make_list(m, b, f, filter_part, level, &s->part);
+    rt__host_mark(b, f, true);
+    ind_status status = rt__host_make_list(m, b, f, rt__filter_wanted, level, &s->loop);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_once, level, &s->once);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_spread, level, &s->spread);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_reduce, level, &s->reduce);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_part, level, &s->part);
     if (s->reduce.num > h->max_reduces) h->max_reduces = s->reduce.num;
     return status;
 }
@@ -2651,7 +2656,7 @@ static ind_status host_make_stage(ind_module *m, host_kernel *h, host_facts *f, 
 /* Lists of a matrix product: what its operands need, and everything else. The body is one if its only live REDUCE is a
    DOT and nothing is stored per element of the row. Which P variables are rows (not in b), columns (not in a) and
    batches (in both) is read off the operands. */
-static ind_status host_make_matmul(ind_module *m, host_kernel *h, host_facts *f) {
+static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
     const ind_body *b = h->body;
     uint32_t num = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -2672,23 +2677,23 @@ static ind_status host_make_matmul(ind_module *m, host_kernel *h, host_facts *f)
         else
             h->row[h->num_row++] = v;
     }
-    host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
+    rt__host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
     ind_status status = IND_OK;
     for (int k = 0; k < 3 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
             f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
-        host_mark(b, f, false);
+        rt__host_mark(b, f, false);
         if (k == 2) { /* not what only the operands need */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
         }
-        status = host_make_list(m, b, f, filter_wanted, 0, list[k]);
+        status = rt__host_make_list(m, b, f, rt__filter_wanted, 0, list[k]);
     }
     h->matmul = !status;
     return status;
 }
 
 /* Recognises a direct operand; everything else goes through the evaluator. */
-static ind_status host_make_direct(ind_module *m, const host_kernel *h, uint32_t value, host_direct *d) {
+static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_direct *d) {
     const ind_body *b = h->body;
     const ind__inst *i = &b->inst[value];
     bool plain = i->dtype == IND_F32 || i->dtype == IND_F64 || i->dtype == IND_I64;
@@ -2698,54 +2703,54 @@ static ind_status host_make_direct(ind_module *m, const host_kernel *h, uint32_t
     for (int v = 0; v < b->rank + b->rrank; v++)
         if (!ind__affine(rest, b->var[v], &stride[v], &rest) || !ind__expr_is_size(stride[v])) return IND_OK;
     if (!ind__expr_is_size(rest)) return IND_OK;
-    ind_status status = exec_slot(m->executable, rest, &d->base_slot);
+    ind_status status = rt__exec_slot(m->executable, rest, &d->base_slot);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
-        status = exec_slot(m->executable, stride[v], &d->stride_slot[v]);
+        status = rt__exec_slot(m->executable, stride[v], &d->stride_slot[v]);
     d->valid = !status;
     return status;
 }
 
-static ind_status host_prepare_kernel(ind_module *m, host_kernel *h, const ind_kernel *k) {
+static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, const ind_kernel *k) {
     ind_context *c = m->context;
     const ind_body *b = h->body = k->body;
     h->kernel = k;
-    host_facts *f = (host_facts *)ind__alloc(c, b->num_inst * sizeof *f);
+    rt__host_facts *f = (rt__host_facts *)ind__alloc(c, b->num_inst * sizeof *f);
     if (!f) return IND_OUT_OF_MEMORY;
-    ind_status status = host_analyse(b, f);
+    ind_status status = rt__host_analyse(b, f);
     for (uint32_t i = 1; i < b->num_inst && !status; i++) {
         h->num_live += f[i].live;
         if (f[i].live && f[i].level > h->num_stages) h->num_stages = f[i].level;
         if (f[i].live && b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing) h->full_lanes = true;
     }
     h->num_stages++;
-    h->stage = status ? NULL : (host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
+    h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s < h->num_stages && !status; s++) status = host_make_stage(m, h, f, s);
-    if (!status) status = host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
-    if (!status && h->matmul) status = host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
+    for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
+    if (!status) status = rt__host_make_matmul(m, h, f);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
-        status = exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
+        status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
     return status;
 }
 
 /* Bytes of a worker's evaluator: values, index slots, stamps and flags, in this order. */
-static size_t host_eval_bytes(const ind__eval *e) {
+static size_t rt__host_eval_bytes(const ind__eval *e) {
     size_t slots = (size_t)e->program.num_inputs + e->program.num_ops;
     return e->body->num_inst * sizeof *e->value + slots * sizeof *e->slots +
            (e->program.num_ops + 1) * sizeof *e->stamp + slots;
 }
 
-static ind_status host_prepare(ind_module *m) {
+static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    x->host = (host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
+    x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
     int64_t *zeros = (int64_t *)ind__alloc(c, m->desc.num_sizes * sizeof *zeros);
     ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->num_steps && !status; i++) {
-        host_kernel *h = &x->host[i];
-        status = host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
+        rt__host_kernel *h = &x->host[i];
+        status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
             status =
                 ind__eval_init(&h->eval, c, h->body, m->desc.sizes, zeros, m->desc.num_sizes, NULL, x->num_buffers);
@@ -2759,7 +2764,7 @@ static ind_status host_prepare(ind_module *m) {
         h->eval.slots = NULL;
         h->eval.stamp = NULL;
         h->eval.varying = NULL;
-        size_t bytes = host_eval_bytes(&h->eval);
+        size_t bytes = rt__host_eval_bytes(&h->eval);
         if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
         if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
         x->any_matmul |= h->matmul;
@@ -2768,7 +2773,7 @@ static ind_status host_prepare(ind_module *m) {
     return status;
 }
 
-static void host_free(ind_module *m) {
+static void rt__host_free(ind_module *m) {
     ind__executable *x = m->executable;
     for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
 }
@@ -2776,7 +2781,7 @@ static void host_free(ind_module *m) {
 /* ---- loop variables */
 
 /* Sets the variables (row-major, `extent` each) to one point. */
-static void host_point(ind__eval *e, const int *var, int n, const int64_t *extent, int64_t at) {
+static void rt__host_point(ind__eval *e, const int *var, int n, const int64_t *extent, int64_t at) {
     for (int d = n; d-- > 0;) {
         ind__eval_set_var(e, var[d], extent[d] ? at % extent[d] : 0, 0);
         at = extent[d] ? at / extent[d] : 0;
@@ -2784,11 +2789,11 @@ static void host_point(ind__eval *e, const int *var, int n, const int64_t *exten
 }
 
 /* Sets them to the points at .. at + lanes - 1, one per lane. */
-static void host_lanes(ind__eval *e, const int *var, int n, const int64_t *extent, int64_t at, int lanes) {
+static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *extent, int64_t at, int lanes) {
     if (!n) return;
     int64_t inner = extent[n - 1];
     if (at % inner + lanes <= inner) {
-        host_point(e, var, n - 1, extent, at / inner);
+        rt__host_point(e, var, n - 1, extent, at / inner);
         ind__eval_set_var(e, var[n - 1], at % inner, 1);
         return;
     }
@@ -2805,16 +2810,16 @@ static void host_lanes(ind__eval *e, const int *var, int n, const int64_t *exten
 
 /* ---- reductions: one accumulator per lane, in double or 64-bit integers */
 
-typedef struct host_accumulator {
+typedef struct rt__host_accumulator {
     double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
     int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1 none */
-} host_accumulator;
+} rt__host_accumulator;
 
-static char value_class(ind_dtype d) {
+static char rt__value_class(ind_dtype d) {
     return ind_dtype_is_float(d) ? 'f' : 'i';
 }
 
-static void accumulator_init(host_accumulator *a, ind_reduction r) {
+static void rt__accumulator_init(rt__host_accumulator *a, ind_reduction r) {
     double d = r == IND_REDUCE_PROD                                    ? 1
                : r == IND_REDUCE_MAX || r == IND_REDUCE_ONLINE_SOFTMAX ? -INFINITY
                : r == IND_REDUCE_MIN                                   ? INFINITY
@@ -2829,7 +2834,7 @@ static void accumulator_init(host_accumulator *a, ind_reduction r) {
 }
 
 /* exp(x - m) summed relative to the running maximum; a row of -inf alone keeps the sum 0. */
-static void online_softmax(double *m, double *sum, double x, double weight) {
+static void rt__online_softmax(double *m, double *sum, double x, double weight) {
     if (x > *m || x != x) {
         *sum = *m == -INFINITY ? weight : *sum * exp(*m - x) + weight;
         *m = x;
@@ -2839,13 +2844,13 @@ static void online_softmax(double *m, double *sum, double x, double weight) {
 }
 
 /* Is x at a later position better than the best so far? NaN is largest. */
-static bool argmax_better(double x, double best) {
+static bool rt__argmax_better(double x, double best) {
     return x > best || (x != x && best == best);
 }
 
 /* iteration: how many values every lane has had before. */
-static void accumulate_float(host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
-                             const int64_t *at, int64_t iteration) {
+static void rt__accumulate_float(rt__host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
+                                 const int64_t *at, int64_t iteration) {
     double inverse = 1.0 / (double)(iteration + 1);
     for (int l = 0; l < lanes; l++) {
         double v = x[l];
@@ -2862,17 +2867,17 @@ static void accumulate_float(host_accumulator *a, ind_reduction r, const double 
             a->e[l] += delta * (v - a->d[l]);
             break;
         }
-        case IND_REDUCE_ONLINE_SOFTMAX: online_softmax(&a->d[l], &a->e[l], v, 1); break;
+        case IND_REDUCE_ONLINE_SOFTMAX: rt__online_softmax(&a->d[l], &a->e[l], v, 1); break;
         default: /* ARGMAX */
-            if (a->at[l] >= 0 && !argmax_better(v, a->d[l])) break;
+            if (a->at[l] >= 0 && !rt__argmax_better(v, a->d[l])) break;
             a->d[l] = v;
             a->at[l] = at[l];
         }
     }
 }
 
-static void accumulate_int(host_accumulator *a, ind_reduction r, const int64_t *x, const int64_t *y, int lanes,
-                           const int64_t *at) {
+static void rt__accumulate_int(rt__host_accumulator *a, ind_reduction r, const int64_t *x, const int64_t *y, int lanes,
+                               const int64_t *at) {
     for (int l = 0; l < lanes; l++) {
         int64_t v = x[l];
         switch (r) {
@@ -2890,30 +2895,31 @@ static void accumulate_int(host_accumulator *a, ind_reduction r, const int64_t *
     }
 }
 
-static void lanes_to_double(const ind__lanes *v, ind_dtype d, int lanes, double *out) {
+static void rt__lanes_to_double(const ind__lanes *v, ind_dtype d, int lanes, double *out) {
     if (d == IND_F64)
         memcpy(out, v->d, (size_t)lanes * sizeof *out);
     else
         for (int l = 0; l < lanes; l++) out[l] = v->f[l];
 }
 
-static void host_accumulate(const ind__eval *e, uint32_t reduce, host_accumulator *a, int lanes, const int64_t *at,
-                            int64_t iteration) {
+static void rt__host_accumulate(const ind__eval *e, uint32_t reduce, rt__host_accumulator *a, int lanes,
+                                const int64_t *at, int64_t iteration) {
     const ind__inst *i = &e->body->inst[reduce];
     ind_dtype d = (ind_dtype)e->body->inst[i->arg[0]].dtype;
     const ind__lanes *x = &e->value[i->arg[0]], *y = &e->value[i->arg[1]];
-    if (value_class(d) == 'i') {
-        accumulate_int(a, (ind_reduction)i->reduction, x->i, y->i, lanes, at);
+    if (rt__value_class(d) == 'i') {
+        rt__accumulate_int(a, (ind_reduction)i->reduction, x->i, y->i, lanes, at);
         return;
     }
     double vx[IND__LANES], vy[IND__LANES];
-    lanes_to_double(x, d, lanes, vx);
-    if (i->arg[1]) lanes_to_double(y, d, lanes, vy);
-    accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
+    rt__lanes_to_double(x, d, lanes, vx);
+    if (i->arg[1]) rt__lanes_to_double(y, d, lanes, vy);
+    rt__accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
 }
 
 /* Adds lane l to lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
-static void accumulator_merge(host_accumulator *a, ind_reduction r, bool is_float, int l, double na, double nb) {
+static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool is_float, int l, double na,
+                                  double nb) {
     double delta = a->d[l] - a->d[0];
     int64_t x = a->i[l];
     switch (r) {
@@ -2940,11 +2946,11 @@ static void accumulator_merge(host_accumulator *a, ind_reduction r, bool is_floa
         a->e[0] += a->e[l] + delta * delta * na * nb / (na + nb);
         break;
     case IND_REDUCE_ONLINE_SOFTMAX:
-        if (a->d[l] != -INFINITY) online_softmax(&a->d[0], &a->e[0], a->d[l], a->e[l]);
+        if (a->d[l] != -INFINITY) rt__online_softmax(&a->d[0], &a->e[0], a->d[l], a->e[l]);
         break;
     default: { /* ARGMAX: the first position among equals */
-        bool better = is_float ? argmax_better(a->d[l], a->d[0]) : x > a->i[0];
-        bool worse = is_float ? argmax_better(a->d[0], a->d[l]) : x < a->i[0];
+        bool better = is_float ? rt__argmax_better(a->d[l], a->d[0]) : x > a->i[0];
+        bool worse = is_float ? rt__argmax_better(a->d[0], a->d[l]) : x < a->i[0];
         if (better || (!worse && a->at[l] < a->at[0])) {
             a->d[0] = a->d[l];
             a->i[0] = x;
@@ -2955,17 +2961,17 @@ static void accumulator_merge(host_accumulator *a, ind_reduction r, bool is_floa
 }
 
 /* Lanes held the elements l, l + LANES, .. of a row of `total` elements. */
-static void accumulator_merge_all(host_accumulator *a, ind_reduction r, bool is_float, int64_t total) {
+static void rt__accumulator_merge_all(rt__host_accumulator *a, ind_reduction r, bool is_float, int64_t total) {
     int used = total < IND__LANES ? (int)total : IND__LANES;
     double before = (double)((total + IND__LANES - 1) / IND__LANES);
     for (int l = 1; l < used; l++) {
         double n = (double)((total - l + IND__LANES - 1) / IND__LANES);
-        accumulator_merge(a, r, is_float, l, before, n);
+        rt__accumulator_merge(a, r, is_float, l, before, n);
         before += n;
     }
 }
 
-static int64_t narrow_int(ind_dtype d, int64_t v) {
+static int64_t rt__narrow_int(ind_dtype d, int64_t v) {
     switch (d) {
     case IND_BOOL: return v != 0;
     case IND_U8: return (uint8_t)v;
@@ -2977,8 +2983,8 @@ static int64_t narrow_int(ind_dtype d, int64_t v) {
 }
 
 /* Writes one lane of a reduction's result; part as in PART. */
-static void result_lane(const host_accumulator *a, const ind__inst *reduce, ind_dtype d, bool is_float, int part,
-                        int from, ind__lanes *v, int to) {
+static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *reduce, ind_dtype d, bool is_float,
+                            int part, int from, ind__lanes *v, int to) {
     double f = part ? a->e[from] : a->d[from];
     int64_t i = a->i[from];
     if (reduce->reduction == IND_REDUCE_ARGMAX) {
@@ -2992,40 +2998,41 @@ static void result_lane(const host_accumulator *a, const ind__inst *reduce, ind_
     else if (d == IND_F64)
         v->d[to] = f;
     else
-        v->i[to] = narrow_int(
+        v->i[to] = rt__narrow_int(
             d,
             is_float && reduce->reduction != IND_REDUCE_ARGMAX && reduce->reduction != IND_REDUCE_ANY ? (int64_t)f : i);
 }
 
 /* Gives a REDUCE (or a PART of one) its value: per lane, or the merged lane 0 in every lane. */
-static void result_fill(ind__eval *e, uint32_t to, uint32_t reduce, const host_accumulator *a, bool merged, int lanes) {
+static void rt__result_fill(ind__eval *e, uint32_t to, uint32_t reduce, const rt__host_accumulator *a, bool merged,
+                            int lanes) {
     const ind__inst *i = &e->body->inst[reduce], *target = &e->body->inst[to];
-    bool is_float = value_class((ind_dtype)e->body->inst[i->arg[0]].dtype) == 'f';
+    bool is_float = rt__value_class((ind_dtype)e->body->inst[i->arg[0]].dtype) == 'f';
     int part = to == reduce ? 0 : (int)target->imm.i;
     for (int l = 0; l < (merged ? IND__LANES : lanes); l++)
-        result_lane(a, i, (ind_dtype)target->dtype, is_float, part, merged ? 0 : l, &e->value[to], l);
+        rt__result_lane(a, i, (ind_dtype)target->dtype, is_float, part, merged ? 0 : l, &e->value[to], l);
 }
 
-static void stage_results(ind__eval *e, const host_stage *s, host_accumulator *a, bool merged, int lanes,
-                          int64_t total) {
+static void rt__stage_results(ind__eval *e, const rt__host_stage *s, rt__host_accumulator *a, bool merged, int lanes,
+                              int64_t total) {
     for (uint32_t k = 0; k < s->reduce.num; k++) {
         uint32_t reduce = s->reduce.inst[k];
         const ind__inst *i = &e->body->inst[reduce];
         if (merged)
-            accumulator_merge_all(&a[k], (ind_reduction)i->reduction,
-                                  value_class((ind_dtype)e->body->inst[i->arg[0]].dtype) == 'f', total);
-        result_fill(e, reduce, reduce, &a[k], merged, lanes);
+            rt__accumulator_merge_all(&a[k], (ind_reduction)i->reduction,
+                                      rt__value_class((ind_dtype)e->body->inst[i->arg[0]].dtype) == 'f', total);
+        rt__result_fill(e, reduce, reduce, &a[k], merged, lanes);
         for (uint32_t p = 0; p < s->part.num; p++)
             if (e->body->inst[s->part.inst[p]].arg[0] == reduce)
-                result_fill(e, s->part.inst[p], reduce, &a[k], merged, lanes);
+                rt__result_fill(e, s->part.inst[p], reduce, &a[k], merged, lanes);
     }
 }
 
 /* ---- one kernel */
 
-typedef struct host_task {
+typedef struct rt__host_task {
     ind_instance *instance;
-    const host_kernel *kernel;
+    const rt__host_kernel *kernel;
     int64_t extent[2 * IND_MAX_RANK];
     int64_t points, reduced; /* of P and of R */
     int64_t chunk;           /* points, or tiles, per call of a worker */
@@ -3033,14 +3040,14 @@ typedef struct host_task {
     bool lanes_along_row;
     int64_t rows, cols, batches, row_tiles, col_tiles; /* matmul */
     int64_t row_extent[IND_MAX_RANK], col_extent[IND_MAX_RANK], batch_extent[IND_MAX_RANK];
-} host_task;
+} rt__host_task;
 
-static ind_status host_run_list(ind__eval *e, const host_list *l, int lanes) {
+static ind_status rt__host_run_list(ind__eval *e, const rt__host_list *l, int lanes) {
     return l->num ? ind__eval_run(e, l->inst, l->num, lanes) : IND_OK;
 }
 
 /* Lane 0 of the values that the row loop uses goes to every lane. */
-static void host_spread(ind__eval *e, const host_list *l) {
+static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
     for (uint32_t k = 0; k < l->num; k++) {
         ind__lanes *v = &e->value[l->inst[k]];
         bool f32 = e->body->inst[l->inst[k]].dtype == IND_F32;
@@ -3054,36 +3061,36 @@ static void host_spread(ind__eval *e, const host_list *l) {
 }
 
 /* One pass over a row with a lane per element. */
-static ind_status host_row_pass(const host_task *t, host_worker *w, const host_stage *s) {
+static ind_status rt__host_row_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s) {
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;
     for (uint32_t k = 0; k < s->reduce.num; k++)
-        accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
+        rt__accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
     int64_t at[IND__LANES];
     for (int64_t r = 0; r < t->reduced && (s->reduce.num || s->loop.num); r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         for (int l = 0; l < lanes; l++) at[l] = r + l;
-        host_lanes(e, t->var + rank, rrank, t->extent + rank, r, lanes);
-        ind_status status = host_run_list(e, &s->loop, lanes);
+        rt__host_lanes(e, t->var + rank, rrank, t->extent + rank, r, lanes);
+        ind_status status = rt__host_run_list(e, &s->loop, lanes);
         if (status) return status;
         for (uint32_t k = 0; k < s->reduce.num; k++)
-            host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
+            rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
     }
-    stage_results(e, s, w->accumulator, true, 0, t->reduced);
+    rt__stage_results(e, s, w->accumulator, true, 0, t->reduced);
     return IND_OK;
 }
 
-static ind_status host_row(const host_task *t, host_worker *w, int64_t point) {
-    const host_kernel *h = t->kernel;
+static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
+    const rt__host_kernel *h = t->kernel;
     ind__eval *e = &w->eval;
-    host_point(e, t->var, h->body->rank, t->extent, point);
+    rt__host_point(e, t->var, h->body->rank, t->extent, point);
     int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
     int lanes = h->full_lanes && width > 0 ? (int)width : 1;
     for (uint32_t s = 0; s < h->num_stages; s++) {
-        ind_status status = host_run_list(e, &h->stage[s].once, lanes);
+        ind_status status = rt__host_run_list(e, &h->stage[s].once, lanes);
         if (!status) {
-            host_spread(e, &h->stage[s].spread);
-            status = host_row_pass(t, w, &h->stage[s]);
+            rt__host_spread(e, &h->stage[s].spread);
+            status = rt__host_row_pass(t, w, &h->stage[s]);
         }
         if (status) return status;
     }
@@ -3091,70 +3098,70 @@ static ind_status host_row(const host_task *t, host_worker *w, int64_t point) {
 }
 
 /* A block of points, one per lane; the row is walked element by element. */
-static ind_status host_block_pass(const host_task *t, host_worker *w, const host_stage *s, int lanes) {
+static ind_status rt__host_block_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s, int lanes) {
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;
     for (uint32_t k = 0; k < s->reduce.num; k++)
-        accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
+        rt__accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
     int64_t at[IND__LANES];
     for (int64_t r = 0; r < t->reduced && (s->reduce.num || s->loop.num); r++) {
         for (int l = 0; l < lanes; l++) at[l] = r;
-        host_point(e, t->var + rank, rrank, t->extent + rank, r);
-        ind_status status = host_run_list(e, &s->loop, lanes);
+        rt__host_point(e, t->var + rank, rrank, t->extent + rank, r);
+        ind_status status = rt__host_run_list(e, &s->loop, lanes);
         if (status) return status;
         for (uint32_t k = 0; k < s->reduce.num; k++)
-            host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r);
+            rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r);
     }
-    stage_results(e, s, w->accumulator, false, lanes, t->reduced);
+    rt__stage_results(e, s, w->accumulator, false, lanes, t->reduced);
     return IND_OK;
 }
 
-static ind_status host_block(const host_task *t, host_worker *w, int64_t point, int lanes) {
-    const host_kernel *h = t->kernel;
-    host_lanes(&w->eval, t->var, h->body->rank, t->extent, point, lanes);
+static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int64_t point, int lanes) {
+    const rt__host_kernel *h = t->kernel;
+    rt__host_lanes(&w->eval, t->var, h->body->rank, t->extent, point, lanes);
     for (uint32_t s = 0; s < h->num_stages; s++) {
-        ind_status status = host_run_list(&w->eval, &h->stage[s].once, lanes);
-        if (!status) status = host_block_pass(t, w, &h->stage[s], lanes);
+        ind_status status = rt__host_run_list(&w->eval, &h->stage[s].once, lanes);
+        if (!status) status = rt__host_block_pass(t, w, &h->stage[s], lanes);
         if (status) return status;
     }
     return IND_OK;
 }
 
-static void host_chunk(void *arg, int64_t index, int worker) {
-    const host_task *t = (const host_task *)arg;
-    host_worker *w = &t->instance->worker[worker];
+static void rt__host_chunk(void *arg, int64_t index, int worker) {
+    const rt__host_task *t = (const rt__host_task *)arg;
+    rt__host_worker *w = &t->instance->worker[worker];
     int64_t begin = index * t->chunk, end = begin + t->chunk < t->points ? begin + t->chunk : t->points;
     int64_t step = t->lanes_along_row ? 1 : IND__LANES;
     for (int64_t p = begin; p < end && !w->status; p += step) {
         int lanes = end - p < IND__LANES ? (int)(end - p) : IND__LANES;
-        w->status = t->lanes_along_row ? host_row(t, w, p) : host_block(t, w, p, lanes);
+        w->status = t->lanes_along_row ? rt__host_row(t, w, p) : rt__host_block(t, w, p, lanes);
     }
 }
 
 /* ---- matrix products: operands are evaluated into packed panels, a small kernel multiplies them */
 
-#define HOST_MR 4
-#define HOST_NR 16
-#define HOST_MC 256 /* a multiple of HOST_MR, at most IND__LANES */
-#define HOST_NC 96  /* a multiple of HOST_NR */
-#define HOST_KC 256
+#define IND__HOST_MR 4
+#define IND__HOST_NR 16
+#define IND__HOST_MC 256 /* a multiple of HOST_MR, at most IND__LANES */
+#define IND__HOST_NC 96  /* a multiple of HOST_NR */
+#define IND__HOST_KC 256
 
 #if defined(__GNUC__)
-#define HOST_INLINE static inline __attribute__((always_inline))
+#define IND__HOST_INLINE static inline __attribute__((always_inline))
 /* Eight floats, which the compiler maps to what the machine has. */
-typedef float host_v8 __attribute__((vector_size(32)));
+typedef float rt__host_v8 __attribute__((vector_size(32)));
 
-HOST_INLINE void host_v8_add(float *c, const host_v8 *v) {
-    host_v8 old;
+IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
+    rt__host_v8 old;
     memcpy(&old, c, sizeof old);
     old += *v;
     memcpy(c, &old, sizeof old);
 }
 
 /* c[4][16] += a * b over kc: the 8 accumulators stay in registers. */
-HOST_INLINE void host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
-    host_v8 c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0}, b0, b1;
-    for (int64_t k = 0; k < kc; k++, a += HOST_MR, b += HOST_NR) {
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+    rt__host_v8 c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0}, b0, b1;
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR) {
         memcpy(&b0, b, sizeof b0);
         memcpy(&b1, b + 8, sizeof b1);
         c00 += a[0] * b0;
@@ -3166,64 +3173,66 @@ HOST_INLINE void host_tile_f32(int64_t kc, const float *a, const float *b, float
         c30 += a[3] * b0;
         c31 += a[3] * b1;
     }
-    host_v8_add(c, &c00);
-    host_v8_add(c + 8, &c01);
-    host_v8_add(c + HOST_NC, &c10);
-    host_v8_add(c + HOST_NC + 8, &c11);
-    host_v8_add(c + 2 * HOST_NC, &c20);
-    host_v8_add(c + 2 * HOST_NC + 8, &c21);
-    host_v8_add(c + 3 * HOST_NC, &c30);
-    host_v8_add(c + 3 * HOST_NC + 8, &c31);
+    rt__host_v8_add(c, &c00);
+    rt__host_v8_add(c + 8, &c01);
+    rt__host_v8_add(c + IND__HOST_NC, &c10);
+    rt__host_v8_add(c + IND__HOST_NC + 8, &c11);
+    rt__host_v8_add(c + 2 * IND__HOST_NC, &c20);
+    rt__host_v8_add(c + 2 * IND__HOST_NC + 8, &c21);
+    rt__host_v8_add(c + 3 * IND__HOST_NC, &c30);
+    rt__host_v8_add(c + 3 * IND__HOST_NC + 8, &c31);
 }
 #else
-#define HOST_INLINE static inline
-HOST_INLINE void host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
-    float sum[HOST_MR][HOST_NR] = {{0}};
-    for (int64_t k = 0; k < kc; k++, a += HOST_MR, b += HOST_NR)
-        for (int i = 0; i < HOST_MR; i++)
-            for (int j = 0; j < HOST_NR; j++) sum[i][j] += a[i] * b[j];
-    for (int i = 0; i < HOST_MR; i++)
-        for (int j = 0; j < HOST_NR; j++) c[i * HOST_NC + j] += sum[i][j];
+#define IND__HOST_INLINE static inline
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+    float sum[IND__HOST_MR][IND__HOST_NR] = {{0}};
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR)
+        for (int i = 0; i < IND__HOST_MR; i++)
+            for (int j = 0; j < IND__HOST_NR; j++) sum[i][j] += a[i] * b[j];
+    for (int i = 0; i < IND__HOST_MR; i++)
+        for (int j = 0; j < IND__HOST_NR; j++) c[i * IND__HOST_NC + j] += sum[i][j];
 }
 #endif
 
-HOST_INLINE void host_panel_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
-    for (int64_t j = 0; j < cols; j += HOST_NR)
-        for (int64_t i = 0; i < rows; i += HOST_MR) host_tile_f32(kc, a + i * kc, b + j * kc, c + i * HOST_NC + j);
+IND__HOST_INLINE void rt__host_panel_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b,
+                                         float *c) {
+    for (int64_t j = 0; j < cols; j += IND__HOST_NR)
+        for (int64_t i = 0; i < rows; i += IND__HOST_MR)
+            rt__host_tile_f32(kc, a + i * kc, b + j * kc, c + i * IND__HOST_NC + j);
 }
 
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
-__attribute__((target("avx2,fma"))) static void host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
-                                                                    const float *a, const float *b, float *c) {
-    host_panel_f32(kc, rows, cols, a, b, c);
+__attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
+                                                                        const float *a, const float *b, float *c) {
+    rt__host_panel_f32(kc, rows, cols, a, b, c);
 }
-#define HOST_HAS_AVX2 __builtin_cpu_supports("avx2")
+#define IND__HOST_HAS_AVX2 __builtin_cpu_supports("avx2")
 #else
-#define host_panel_f32_avx2 host_panel_f32
-#define HOST_HAS_AVX2       0
+#define rt__host_panel_f32_avx2 rt__host_panel_f32
+#define IND__HOST_HAS_AVX2      0
 #endif
 
-static void host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
-    if (HOST_HAS_AVX2)
-        host_panel_f32_avx2(kc, rows, cols, a, b, c);
+static void rt__host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
+    if (IND__HOST_HAS_AVX2)
+        rt__host_panel_f32_avx2(kc, rows, cols, a, b, c);
     else
-        host_panel_f32(kc, rows, cols, a, b, c);
+        rt__host_panel_f32(kc, rows, cols, a, b, c);
 }
 
 /* The same for the other types; integers multiply as unsigned, to wrap around. */
-#define HOST_MULTIPLY(T, NAME)                                                                                         \
+#define IND__HOST_MULTIPLY(T, NAME)                                                                                    \
     static void NAME(int64_t kc, int64_t rows, int64_t cols, const T *a, const T *b, T *c) {                           \
-        for (int64_t j = 0; j < cols; j += HOST_NR)                                                                    \
+        for (int64_t j = 0; j < cols; j += IND__HOST_NR)                                                               \
             for (int64_t i = 0; i < rows; i++) {                                                                       \
-                const T *x = a + i / HOST_MR * HOST_MR * kc + i % HOST_MR, *y = b + j * kc;                            \
-                T sum[HOST_NR] = {0};                                                                                  \
-                for (int64_t k = 0; k < kc; k++, x += HOST_MR, y += HOST_NR)                                           \
-                    for (int n = 0; n < HOST_NR; n++) sum[n] += *x * y[n];                                             \
-                for (int n = 0; n < HOST_NR; n++) c[i * HOST_NC + j + n] += sum[n];                                    \
+                const T *x = a + i / IND__HOST_MR * IND__HOST_MR * kc + i % IND__HOST_MR, *y = b + j * kc;             \
+                T sum[IND__HOST_NR] = {0};                                                                             \
+                for (int64_t k = 0; k < kc; k++, x += IND__HOST_MR, y += IND__HOST_NR)                                 \
+                    for (int n = 0; n < IND__HOST_NR; n++) sum[n] += *x * y[n];                                        \
+                for (int n = 0; n < IND__HOST_NR; n++) c[i * IND__HOST_NC + j + n] += sum[n];                          \
             }                                                                                                          \
     }
-HOST_MULTIPLY(double, host_multiply_f64)
-HOST_MULTIPLY(uint64_t, host_multiply_i64)
+IND__HOST_MULTIPLY(double, host_multiply_f64)
+IND__HOST_MULTIPLY(uint64_t, host_multiply_i64)
 
 static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool f32) {
     if (f32)
@@ -3235,8 +3244,8 @@ static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool 
 /* One operand of the product: `count` rows (or columns) from `first`, kc elements of K from k0, packed in groups of
    `group` (rows of a group next to each other, K slower); the last group is filled up with zeros. Lanes run along
    whichever of the two is longer. */
-typedef struct host_panel {
-    const host_list *list;
+typedef struct rt__host_panel {
+    const rt__host_list *list;
     uint32_t value;
     const int *var;
     int num_var, group;
@@ -3244,21 +3253,21 @@ typedef struct host_panel {
     int64_t first, count, k0, kc;
     void *out;
     bool f32;
-} host_panel;
+} rt__host_panel;
 
-static int64_t panel_at(const host_panel *p, int64_t u) {
+static int64_t rt__panel_at(const rt__host_panel *p, int64_t u) {
     return u / p->group * p->group * p->kc + u % p->group;
 }
 
-static void panel_pad(const host_panel *p) {
+static void rt__panel_pad(const rt__host_panel *p) {
     static const ind__lanes zero;
     for (int64_t u = p->count; u % p->group; u++)
-        for (int64_t k = 0; k < p->kc; k++) copy_lane(p->out, panel_at(p, u) + k * p->group, &zero, 0, p->f32);
+        for (int64_t k = 0; k < p->kc; k++) copy_lane(p->out, rt__panel_at(p, u) + k * p->group, &zero, 0, p->f32);
 }
 
 /* Offset of the point `at` of some loop variables in a direct operand. Wraps around: the result is checked. */
-static int64_t direct_offset(const host_task *t, const host_direct *d, const int *var, int n, const int64_t *extent,
-                             int64_t at) {
+static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *d, const int *var, int n,
+                                 const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
     for (int k = n; k-- > 0 && extent[k];) {
         offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->slot[d->stride_slot[var[k]]];
@@ -3269,27 +3278,27 @@ static int64_t direct_offset(const host_task *t, const host_direct *d, const int
 
 /* Copies up to HOST_NR rows that start at from[0 .. num), `step` elements apart in K; the other rows of the group are
  * 0. */
-#define HOST_COPY(NAME, T, M, LOAD)                                                                                    \
+#define IND__HOST_COPY(NAME, T, M, LOAD)                                                                               \
     static void NAME(T *out, const M *data, const int64_t *from, int num, int group, int64_t kc, int64_t step) {       \
         for (int64_t k = 0; k < kc; k++, out += group) {                                                               \
             for (int j = 0; j < num; j++) out[j] = LOAD(data[from[j] + k * step]);                                     \
             for (int j = num; j < group; j++) out[j] = 0;                                                              \
         }                                                                                                              \
     }
-HOST_COPY(copy_f32, float, float, )
-HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
-HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
-HOST_COPY(copy_word, uint64_t, uint64_t, )
+IND__HOST_COPY(copy_f32, float, float, )
+IND__HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
+IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
+IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
 /* Packs without the evaluator; false where an access would leave the buffer, which the evaluator then reports. */
-static bool host_pack_direct(const host_task *t, const host_direct *d, int64_t base, const host_panel *p) {
+static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
     const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
-    int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[HOST_NR];
+    int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
     for (int64_t u = 0; u < p->count; u += p->group) {
         int num = p->count - u < p->group ? (int)(p->count - u) : p->group;
         for (int j = 0; j < num; j++) {
             uint64_t at = (uint64_t)base + (uint64_t)p->k0 * (uint64_t)step;
-            at += (uint64_t)direct_offset(t, d, p->var, p->num_var, p->extent, p->first + u + j);
+            at += (uint64_t)rt__direct_offset(t, d, p->var, p->num_var, p->extent, p->first + u + j);
             int64_t last = (int64_t)(at + (uint64_t)(p->kc - 1) * (uint64_t)step);
             from[j] = (int64_t)at;
             if (from[j] < 0 || from[j] >= m->numel || last < 0 || last >= m->numel) return false;
@@ -3313,7 +3322,7 @@ static bool host_pack_direct(const host_task *t, const host_direct *d, int64_t b
     return true;
 }
 
-static ind_status host_pack(const host_task *t, ind__eval *e, const host_panel *p) {
+static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
     const ind_body *b = t->kernel->body;
     const int *k_var = t->var + b->rank;
     const int64_t *k_extent = t->extent + b->rank;
@@ -3322,113 +3331,114 @@ static ind_status host_pack(const host_task *t, ind__eval *e, const host_panel *
     int64_t outer = along_k ? p->count : p->kc;
     int lanes = (int)(along_k ? p->kc : p->count);
     if (along_k)
-        host_lanes(e, k_var, b->rrank, k_extent, p->k0, lanes);
+        rt__host_lanes(e, k_var, b->rrank, k_extent, p->k0, lanes);
     else
-        host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
+        rt__host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
     for (int64_t o = 0; o < outer; o++) {
         if (along_k)
-            host_point(e, p->var, p->num_var, p->extent, p->first + o);
+            rt__host_point(e, p->var, p->num_var, p->extent, p->first + o);
         else
-            host_point(e, k_var, b->rrank, k_extent, p->k0 + o);
-        ind_status status = host_run_list(e, p->list, lanes);
+            rt__host_point(e, k_var, b->rrank, k_extent, p->k0 + o);
+        ind_status status = rt__host_run_list(e, p->list, lanes);
         if (status) return status;
         for (int l = 0; l < lanes; l++)
-            copy_lane(p->out, along_k ? panel_at(p, o) + l * p->group : panel_at(p, l) + o * p->group, v, l, p->f32);
+            copy_lane(p->out, along_k ? rt__panel_at(p, o) + l * p->group : rt__panel_at(p, l) + o * p->group, v, l,
+                      p->f32);
     }
-    panel_pad(p);
+    rt__panel_pad(p);
     return IND_OK;
 }
 
 /* Values of the product for one row of the tile (or one column): row `at`, lanes along the other dimension. */
-static void tile_to_lanes(const host_task *t, host_worker *w, int64_t at, bool along_cols, int lanes) {
+static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
     const ind_body *b = t->kernel->body;
     uint32_t dot = t->kernel->dot;
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
     for (int l = 0; l < lanes; l++) {
-        int64_t from = along_cols ? at * HOST_NC + l : l * HOST_NC + at;
+        int64_t from = along_cols ? at * IND__HOST_NC + l : l * IND__HOST_NC + at;
         if (operand == IND_F32)
             v->f[l] = ((const float *)w->tile)[from];
         else if (operand == IND_F64)
             v->d[l] = ((const double *)w->tile)[from];
         else
-            v->i[l] = narrow_int(d, ((const int64_t *)w->tile)[from]);
+            v->i[l] = rt__narrow_int(d, ((const int64_t *)w->tile)[from]);
     }
     for (uint32_t s = 0; s < t->kernel->num_stages; s++)
         for (uint32_t p = 0; p < t->kernel->stage[s].part.num; p++)
             w->eval.value[t->kernel->stage[s].part.inst[p]] = *v;
 }
 
-static ind_status host_tile_epilogue(const host_task *t, host_worker *w, int64_t row, int64_t rows, int64_t col,
-                                     int64_t cols) {
-    const host_kernel *h = t->kernel;
+static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker *w, int64_t row, int64_t rows,
+                                         int64_t col, int64_t cols) {
+    const rt__host_kernel *h = t->kernel;
     ind__eval *e = &w->eval;
     bool along_cols = cols >= rows;
     int lanes = (int)(along_cols ? cols : rows);
     if (along_cols)
-        host_lanes(e, h->col, h->num_col, t->col_extent, col, lanes);
+        rt__host_lanes(e, h->col, h->num_col, t->col_extent, col, lanes);
     else
-        host_lanes(e, h->row, h->num_row, t->row_extent, row, lanes);
+        rt__host_lanes(e, h->row, h->num_row, t->row_extent, row, lanes);
     for (int64_t o = 0; o < (along_cols ? rows : cols); o++) {
         if (along_cols)
-            host_point(e, h->row, h->num_row, t->row_extent, row + o);
+            rt__host_point(e, h->row, h->num_row, t->row_extent, row + o);
         else
-            host_point(e, h->col, h->num_col, t->col_extent, col + o);
-        tile_to_lanes(t, w, o, along_cols, lanes);
-        ind_status status = host_run_list(e, &h->epilogue, lanes);
+            rt__host_point(e, h->col, h->num_col, t->col_extent, col + o);
+        rt__tile_to_lanes(t, w, o, along_cols, lanes);
+        ind_status status = rt__host_run_list(e, &h->epilogue, lanes);
         if (status) return status;
     }
     return IND_OK;
 }
 
-static int64_t direct_base(const host_task *t, const host_direct *d, int64_t batch) {
-    const host_kernel *h = t->kernel;
+static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d, int64_t batch) {
+    const rt__host_kernel *h = t->kernel;
     if (!d->valid) return 0;
     return (int64_t)((uint64_t)t->instance->slot[d->base_slot] +
-                     (uint64_t)direct_offset(t, d, h->batch, h->num_batch, t->batch_extent, batch));
+                     (uint64_t)rt__direct_offset(t, d, h->batch, h->num_batch, t->batch_extent, batch));
 }
 
-static ind_status host_tile(const host_task *t, host_worker *w, int64_t index) {
-    const host_kernel *h = t->kernel;
+static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
+    const rt__host_kernel *h = t->kernel;
     const ind__inst *dot = &h->body->inst[h->dot];
     ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
     ind__eval *e = &w->eval;
-    int64_t col = index % t->col_tiles * HOST_NC, row = index / t->col_tiles % t->row_tiles * HOST_MC;
+    int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
     int64_t batch = index / t->col_tiles / t->row_tiles;
-    int64_t rows = t->rows - row < HOST_MC ? t->rows - row : HOST_MC;
-    int64_t cols = t->cols - col < HOST_NC ? t->cols - col : HOST_NC;
-    host_panel a = {&h->a, dot->arg[0], h->row, h->num_row, HOST_MR,    t->row_extent,
-                    row,   rows,        0,      0,          w->panel_a, d == IND_F32};
-    host_panel b = {&h->b, dot->arg[1], h->col, h->num_col, HOST_NR,    t->col_extent,
-                    col,   cols,        0,      0,          w->panel_b, d == IND_F32};
-    host_point(e, h->batch, h->num_batch, t->batch_extent, batch);
-    int64_t base_a = direct_base(t, &h->direct_a, batch), base_b = direct_base(t, &h->direct_b, batch);
-    memset(w->tile, 0, (size_t)HOST_MC * HOST_NC * (d == IND_F32 ? 4 : 8));
-    for (int64_t k = 0; k < t->reduced; k += HOST_KC) {
+    int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
+    int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
+    rt__host_panel a = {&h->a, dot->arg[0], h->row, h->num_row, IND__HOST_MR, t->row_extent,
+                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
+    rt__host_panel b = {&h->b, dot->arg[1], h->col, h->num_col, IND__HOST_NR, t->col_extent,
+                        col,   cols,        0,      0,          w->panel_b,   d == IND_F32};
+    rt__host_point(e, h->batch, h->num_batch, t->batch_extent, batch);
+    int64_t base_a = rt__direct_base(t, &h->direct_a, batch), base_b = rt__direct_base(t, &h->direct_b, batch);
+    memset(w->tile, 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
+    for (int64_t k = 0; k < t->reduced; k += IND__HOST_KC) {
         a.k0 = b.k0 = k;
-        a.kc = b.kc = t->reduced - k < HOST_KC ? t->reduced - k : HOST_KC;
+        a.kc = b.kc = t->reduced - k < IND__HOST_KC ? t->reduced - k : IND__HOST_KC;
         bool done_a = h->direct_a.valid && host_pack_direct(t, &h->direct_a, base_a, &a);
-        ind_status status = done_a ? IND_OK : host_pack(t, e, &a);
+        ind_status status = done_a ? IND_OK : rt__host_pack(t, e, &a);
         bool done_b = h->direct_b.valid && host_pack_direct(t, &h->direct_b, base_b, &b);
-        if (!status && !done_b) status = host_pack(t, e, &b);
+        if (!status && !done_b) status = rt__host_pack(t, e, &b);
         if (status) return status;
         if (d == IND_F32)
-            host_multiply_f32(a.kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)w->tile);
+            rt__host_multiply_f32(a.kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)w->tile);
         else if (d == IND_F64)
             host_multiply_f64(a.kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)w->tile);
         else
             host_multiply_i64(a.kc, rows, cols, (uint64_t *)w->panel_a, (uint64_t *)w->panel_b, (uint64_t *)w->tile);
     }
-    return host_tile_epilogue(t, w, row, rows, col, cols);
+    return rt__host_tile_epilogue(t, w, row, rows, col, cols);
 }
 
-static void host_tile_work(void *arg, int64_t index, int worker) {
-    const host_task *t = (const host_task *)arg;
-    host_worker *w = &t->instance->worker[worker];
-    if (!w->status) w->status = host_tile(t, w, index);
+static void rt__host_tile_work(void *arg, int64_t index, int worker) {
+    const rt__host_task *t = (const rt__host_task *)arg;
+    rt__host_worker *w = &t->instance->worker[worker];
+    if (!w->status) w->status = rt__host_tile(t, w, index);
 }
 
-static int64_t pick_extents(const host_task *t, const int *var, int n, int64_t *extent) {
+static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, int64_t *extent) {
     int64_t product = 1;
     for (int d = 0; d < n; d++) product *= extent[d] = t->extent[var[d]];
     return product;
@@ -3437,7 +3447,7 @@ static int64_t pick_extents(const host_task *t, const int *var, int n, int64_t *
 /* ---- a launch */
 
 /* Hands the kernel's compiled index expressions to a worker, with the worker's memory. */
-static void host_worker_begin(ind_instance *n, const host_kernel *h, host_worker *w) {
+static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt__host_worker *w) {
     ind__eval *e = &w->eval;
     *e = h->eval;
     e->buffer = n->buffer;
@@ -3458,7 +3468,7 @@ static void host_worker_begin(ind_instance *n, const host_kernel *h, host_worker
 }
 
 /* Is a lane per element of the row cheaper than a lane per point? Counted in lanes, with 24 for a call's own cost. */
-static bool host_prefers_rows(const host_task *t) {
+static bool rt__host_prefers_rows(const rt__host_task *t) {
     const double call = 24;
     double lanes_r = (double)(t->reduced < IND__LANES ? t->reduced : IND__LANES);
     double lanes_p = (double)(t->points < IND__LANES ? t->points : IND__LANES);
@@ -3467,7 +3477,7 @@ static bool host_prefers_rows(const host_task *t) {
     return along_r < along_p;
 }
 
-static ind_status host_task_init(host_task *t, ind_instance *n, const host_kernel *h) {
+static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt__host_kernel *h) {
     const ind_body *b = h->body;
     memset(t, 0, sizeof *t);
     t->instance = n;
@@ -3486,7 +3496,7 @@ static ind_status host_task_init(host_task *t, ind_instance *n, const host_kerne
 }
 
 /* Points per call: four calls per worker, whole blocks, and none of less than about 50 us of work. */
-static int64_t host_chunk_size(const host_task *t, int workers) {
+static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
     double work = (double)(t->reduced > 0 ? t->reduced : 1) * t->kernel->num_live;
     double least = 50000.0 / work;
     int64_t chunk = t->points / (workers * 4) + 1;
@@ -3495,11 +3505,11 @@ static int64_t host_chunk_size(const host_task *t, int workers) {
 }
 
 /* Errors of the workers: the first failure, and one bad index for ind_instance_check. */
-static ind_status host_task_end(const host_task *t, uint32_t step) {
+static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
     for (int i = 0; i < n->num_workers; i++) {
-        const host_worker *w = &n->worker[i];
+        const rt__host_worker *w = &n->worker[i];
         if (w->status == IND_VERIFY && w->eval.bad_access)
             return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
@@ -3517,52 +3527,53 @@ static ind_status host_task_end(const host_task *t, uint32_t step) {
     return IND_OK;
 }
 
-static ind_status host_run_kernel(ind_instance *n, uint32_t step) {
-    rt_runtime *r = n->module->executable->runtime;
-    const host_kernel *h = &n->module->executable->host[step];
-    host_task t;
-    ind_status status = host_task_init(&t, n, h);
+static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
+    rt__runtime *r = n->module->executable->runtime;
+    const rt__host_kernel *h = &n->module->executable->host[step];
+    rt__host_task t;
+    ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
-    for (int i = 0; i < n->num_workers; i++) host_worker_begin(n, h, &n->worker[i]);
-    t.rows = pick_extents(&t, h->row, h->num_row, t.row_extent);
-    t.cols = pick_extents(&t, h->col, h->num_col, t.col_extent);
-    t.batches = pick_extents(&t, h->batch, h->num_batch, t.batch_extent);
+    for (int i = 0; i < n->num_workers; i++) rt__host_worker_begin(n, h, &n->worker[i]);
+    t.rows = rt__pick_extents(&t, h->row, h->num_row, t.row_extent);
+    t.cols = rt__pick_extents(&t, h->col, h->num_col, t.col_extent);
+    t.batches = rt__pick_extents(&t, h->batch, h->num_batch, t.batch_extent);
     if (h->matmul && t.rows * t.cols >= 4) {
-        t.row_tiles = (t.rows + HOST_MC - 1) / HOST_MC;
-        t.col_tiles = (t.cols + HOST_NC - 1) / HOST_NC;
-        rt_pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, host_tile_work, &t);
+        t.row_tiles = (t.rows + IND__HOST_MC - 1) / IND__HOST_MC;
+        t.col_tiles = (t.cols + IND__HOST_NC - 1) / IND__HOST_NC;
+        rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
     } else {
-        t.lanes_along_row = h->body->rrank > 0 && host_prefers_rows(&t);
-        t.chunk = host_chunk_size(&t, n->num_workers);
-        rt_pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, host_chunk, &t);
+        t.lanes_along_row = h->body->rrank > 0 && rt__host_prefers_rows(&t);
+        t.chunk = rt__host_chunk_size(&t, n->num_workers);
+        rt__pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, rt__host_chunk, &t);
     }
-    return host_task_end(&t, step);
+    return rt__host_task_end(&t, step);
 }
 
-static ind_status host_launch(ind_instance *n, uint32_t first, uint32_t count) {
+static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count) {
     ind_status status = IND_OK;
-    for (uint32_t i = first; i < first + count && !status; i++) status = host_run_kernel(n, i);
+    for (uint32_t i = first; i < first + count && !status; i++) status = rt__host_run_kernel(n, i);
     return status;
 }
 
 /* Buffers and workers of an instance on the host device. */
-static ind_status host_instance(ind_instance *n) {
+static ind_status rt__host_instance(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     bool ok = true;
-    int workers = rt_pool_workers(&x->runtime->pool);
-    n->buffer = (ind__eval_buffer *)instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
-    n->worker = (host_worker *)instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
+    int workers = rt__pool_workers(&x->runtime->pool);
+    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
+    n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
     n->num_workers = n->worker ? workers : 0;
-    size_t sums = x->max_reduces * sizeof(host_accumulator);
-    size_t a = x->any_matmul ? (size_t)HOST_MC * HOST_KC * 8 : 0, b = x->any_matmul ? (size_t)HOST_NC * HOST_KC * 8 : 0;
-    size_t c = x->any_matmul ? (size_t)HOST_MC * HOST_NC * 8 : 0;
+    size_t sums = x->max_reduces * sizeof(rt__host_accumulator);
+    size_t a = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
+           b = x->any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
+    size_t c = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
-        host_worker *w = &n->worker[i];
-        unsigned char *at = (unsigned char *)instance_array(n, 1, sums + a + b + c + x->max_eval_bytes, &ok);
+        rt__host_worker *w = &n->worker[i];
+        unsigned char *at = (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->max_eval_bytes, &ok);
         if (!ok) break;
         w->block = at;
-        w->accumulator = (host_accumulator *)at;
+        w->accumulator = (rt__host_accumulator *)at;
         w->panel_a = at + sums;
         w->panel_b = at + sums + a;
         w->tile = at + sums + a + b;
@@ -3575,44 +3586,45 @@ static ind_status host_instance(ind_instance *n) {
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
 /* The entry of a source in the context's table, made if need be. */
-static ind__kernel_entry *cuda_entry(ind_context *c, rt_runtime *r, const ind__variant *v, const char *arch) {
+static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    pack_key(v->source, v->source_bytes, arch, key);
-    ind__kernel_entry *e = pack_find(r, key);
-    return e ? e : pack_add(c, r, key, v->entry, arch);
+    rt__pack_key(v->source, v->source_bytes, arch, key);
+    ind__kernel_entry *e = rt__pack_find(r, key);
+    return e ? e : rt__pack_add(c, r, key, v->entry, arch);
 }
 
 /* Takes the results of finished jobs over into their entries. The first failure is the one reported. */
-static ind_status cuda_collect(ind_context *c, cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
+static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
-        if (!status) status = cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+        if (!status) status = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
         entry[i]->nvrtc_version = job[i].nvrtc->version;
-        cuda_job_free(&job[i]);
+        rt__cuda_job_free(&job[i]);
     }
     return status;
 }
 
 /* Compiles what has no cubin yet: each distinct source once, on all workers. */
-static ind_status cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t num) {
+static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                   uint32_t num) {
     ind_context *c = m->context;
-    rt_runtime *r = m->executable->runtime;
+    rt__runtime *r = m->executable->runtime;
     char option[64];
-    cuda_arch_option(&m->desc.plan->target, false, option);
-    cuda_job *job = (cuda_job *)ind__alloc(c, num * sizeof *job);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    rt__cuda_job *job = (rt__cuda_job *)ind__alloc(c, num * sizeof *job);
     ind__kernel_entry **todo = (ind__kernel_entry **)ind__alloc(c, num * sizeof *todo);
     ind_status status = job && todo ? IND_OK : IND_OUT_OF_MEMORY;
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
-        job[num_jobs] = (cuda_job){
+        job[num_jobs] = (rt__cuda_job){
             .nvrtc = &r->nvrtc, .source = variant[i]->source, .name = variant[i]->entry, .arch_option = option};
         todo[num_jobs++] = entry[i];
     }
-    if (!status && num_jobs) status = cuda_open_nvrtc(c, r);
+    if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
     if (!status) {
-        rt_pool_for(&r->pool, num_jobs, cuda_job_run, job);
-        status = cuda_collect(c, job, todo, num_jobs);
+        rt__pool_for(&r->pool, num_jobs, rt__cuda_job_run, job);
+        status = rt__cuda_collect(c, job, todo, num_jobs);
     }
     m->desc.stats.num_sources = (int)num;
     m->desc.stats.num_from_pack = (int)(num - num_jobs);
@@ -3621,10 +3633,10 @@ static ind_status cuda_compile(ind_module *m, ind__kernel_entry **entry, const i
     return status;
 }
 
-static void cuda_report_resources(ind_context *c, rt_runtime *r, const ind__kernel_entry *e) {
+static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind__kernel_entry *e) {
     int registers = 0, local = 0;
-    if (r->driver.cuFuncGetAttribute(&registers, CUDA_FUNCTION_REGISTERS, e->function) ||
-        r->driver.cuFuncGetAttribute(&local, CUDA_FUNCTION_LOCAL_BYTES, e->function))
+    if (r->driver.cuFuncGetAttribute(&registers, IND__CUDA_FUNCTION_REGISTERS, e->function) ||
+        r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, e->function))
         return;
     if (local)
         ind__log(c, 1, "cuda: kernel %s spills: %d bytes of local memory a thread", e->name, local);
@@ -3633,58 +3645,58 @@ static void cuda_report_resources(ind_context *c, rt_runtime *r, const ind__kern
 }
 
 /* Loads an entry's cubin, once per context. */
-static ind_status cuda_load(ind_context *c, rt_runtime *r, ind__kernel_entry *e, const char *name) {
+static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entry *e, const char *name) {
     if (e->function) return IND_OK;
     void *module = NULL, *function = NULL;
-    ind_status status = CUDA_CALL(c, r, cuModuleLoadData, (&module, e->cubin));
+    ind_status status = IND__CUDA_CALL(c, r, cuModuleLoadData, (&module, e->cubin));
     if (status) return status;
-    status = CUDA_CALL(c, r, cuModuleGetFunction, (&function, module, name));
+    status = IND__CUDA_CALL(c, r, cuModuleGetFunction, (&function, module, name));
     if (status) {
         (void)r->driver.cuModuleUnload(module);
         return status;
     }
     e->module = module;
     e->function = function;
-    cuda_report_resources(c, r, e);
+    rt__cuda_report_resources(c, r, e);
     return IND_OK;
 }
 
 /* As cuda_load; a cubin from the pack that the driver refuses is compiled again. */
-static ind_status cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
+static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
-    rt_runtime *r = m->executable->runtime;
-    ind_status status = cuda_load(c, r, e, v->entry);
+    rt__runtime *r = m->executable->runtime;
+    ind_status status = rt__cuda_load(c, r, e, v->entry);
     if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
     ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
     e->cubin = NULL;
     e->from_pack = false;
-    status = cuda_open_nvrtc(c, r);
+    status = rt__cuda_open_nvrtc(c, r);
     if (status) return status;
     char option[64];
-    cuda_arch_option(&m->desc.plan->target, false, option);
-    cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
-    cuda_job_run(&job, 0, 0);
-    status = cuda_collect(c, &job, &e, 1);
-    return status ? status : cuda_load(c, r, e, v->entry);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    status = rt__cuda_collect(c, &job, &e, 1);
+    return status ? status : rt__cuda_load(c, r, e, v->entry);
 }
 
 /* More than 48 KB of dynamic shared memory must be asked for: the most that the declared ranges allow. */
-static ind_status cuda_ask_shared(ind_module *m, const ind__variant *v, void *function) {
+static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, void *function) {
     int64_t lo, most;
     ind_expr_bounds(v->shared_bytes, &lo, &most);
     if (most <= 48 * 1024) return IND_OK;
     if (most > m->desc.plan->target.shared_per_block) most = m->desc.plan->target.shared_per_block;
-    return CUDA_CALL(m->context, m->executable->runtime, cuFuncSetAttribute,
-                     (function, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)most));
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuFuncSetAttribute,
+                          (function, IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)most));
 }
 
-static ind_status cuda_prepare_args(ind_module *m, const ind__variant *v, exec_variant *out) {
+static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     out->first_arg = x->num_args;
     out->num_args = v->num_args;
     for (uint32_t i = 0; i < v->num_args; i++) {
-        exec_arg *a = IND__PUSH(m->context, exec_arg, x->arg, x->num_args, x->cap_args);
+        rt__exec_arg *a = IND__PUSH(m->context, rt__exec_arg, x->arg, x->num_args, x->cap_args);
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
@@ -3695,34 +3707,36 @@ static ind_status cuda_prepare_args(ind_module *m, const ind__variant *v, exec_v
         if (a->kind == IND__ARG_ERROR) x->checked = true;
         if (a->kind != IND__ARG_SIZE) continue;
         uint32_t slot;
-        ind_status status = exec_slot(x, v->arg[i].size, &slot);
+        ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
         x->arg[x->num_args - 1].slot = slot;
     }
     return IND_OK;
 }
 
-static ind_status cuda_prepare_variant(ind_module *m, const ind__variant *v, void *function, exec_variant *out) {
+static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, void *function,
+                                           rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
     out->function = function;
     out->aligned = v->guard_aligned;
     out->threads = (unsigned)v->threads;
-    out->guard_slot = RT_NONE;
-    ind_status status = cuda_prepare_args(m, v, out);
+    out->guard_slot = IND__RT_NONE;
+    ind_status status = rt__cuda_prepare_args(m, v, out);
     bool guarded = ind__ok(v->guard) && !(ind_expr_is_int(v->guard, &always) && always);
-    if (!status && guarded) status = exec_slot(x, v->guard, &out->guard_slot);
+    if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
-        status = exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
-    if (!status) status = exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
-    if (!status && ind__ok(v->shared_bytes)) status = cuda_ask_shared(m, v, function);
+        status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
+    if (!status)
+        status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
+    if (!status && ind__ok(v->shared_bytes)) status = rt__cuda_ask_shared(m, v, function);
     return status;
 }
 
 /* The distinct sources of the plan; of[i] is the number of the i-th variant's entry among them. */
-static ind_status cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
-                              uint32_t *num) {
+static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
+                                  uint32_t *num) {
     const ind_plan *p = m->desc.plan;
     char arch[16];
     ind__target_name(&p->target, arch);
@@ -3731,7 +3745,7 @@ static ind_status cuda_gather(ind_module *m, ind__kernel_entry **entry, const in
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             const ind__variant *v = &p->kernel[i].variant[k];
-            ind__kernel_entry *e = cuda_entry(m->context, m->executable->runtime, v, arch);
+            ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
             if (!e) return IND_OUT_OF_MEMORY;
             uint32_t n = 0;
             while (n < *num && entry[n] != e) n++;
@@ -3746,45 +3760,45 @@ static ind_status cuda_gather(ind_module *m, ind__kernel_entry **entry, const in
     return IND_OK;
 }
 
-static ind_status cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
+static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
     const ind_plan *p = m->desc.plan;
     uint32_t at = 0;
     for (uint32_t i = 0; i < p->num_kernels; i++) {
-        exec_step *s = &m->executable->step[i];
+        rt__exec_step *s = &m->executable->step[i];
         s->num_variants = p->kernel[i].num_variants;
         for (int k = 0; k < s->num_variants; k++) {
             ind_status status =
-                cuda_prepare_variant(m, &p->kernel[i].variant[k], entry[of[at++]]->function, &s->variant[k]);
+                rt__cuda_prepare_variant(m, &p->kernel[i].variant[k], entry[of[at++]]->function, &s->variant[k]);
             if (status) return status;
         }
     }
     return IND_OK;
 }
 
-static ind_status cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                      uint32_t *of) {
+static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                          uint32_t *of) {
     ind_context *c = m->context;
-    rt_runtime *r = m->executable->runtime;
+    rt__runtime *r = m->executable->runtime;
     uint32_t num = 0;
-    ind_status status = cuda_open_device(c, r);
+    ind_status status = rt__cuda_open_device(c, r);
     if (status) return status;
     double start = ind__now_ms();
-    status = pack_read(c, r);
-    if (!status) status = cuda_gather(m, entry, variant, of, &num);
-    if (!status) status = cuda_compile(m, entry, variant, num);
+    status = rt__pack_read(c, r);
+    if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
+    if (!status) status = rt__cuda_compile(m, entry, variant, num);
     m->desc.stats.compile_ms = ind__now_ms() - start;
-    if (!status) status = cuda_enter(c, r);
+    if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;
     start = ind__now_ms();
-    for (uint32_t i = 0; i < num && !status; i++) status = cuda_load_or_compile(m, entry[i], variant[i]);
-    if (!status) status = cuda_prepare_steps(m, entry, of);
+    for (uint32_t i = 0; i < num && !status; i++) status = rt__cuda_load_or_compile(m, entry[i], variant[i]);
+    if (!status) status = rt__cuda_prepare_steps(m, entry, of);
     m->desc.stats.load_ms = ind__now_ms() - start;
-    cuda_leave(r);
+    rt__cuda_leave(r);
     return status;
 }
 
 /* Every variant is compiled and loaded here, so that no launch ever compiles. */
-static ind_status cuda_prepare(ind_module *m) {
+static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
     if (!p || p->num_kernels != m->executable->num_steps)
@@ -3795,9 +3809,9 @@ static ind_status cuda_prepare(ind_module *m) {
     uint32_t *of = (uint32_t *)ind__alloc(c, most * sizeof *of);
     ind_status status = entry && variant && of ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
-        rt_mutex_lock(&m->executable->runtime->mutex);
-        status = cuda_prepare_locked(m, entry, variant, of);
-        rt_mutex_unlock(&m->executable->runtime->mutex);
+        rt__mutex_lock(&m->executable->runtime->mutex);
+        status = rt__cuda_prepare_locked(m, entry, variant, of);
+        rt__mutex_unlock(&m->executable->runtime->mutex);
     }
     ind__free(c, entry);
     ind__free(c, variant);
@@ -3805,16 +3819,16 @@ static ind_status cuda_prepare(ind_module *m) {
     return status;
 }
 
-static ind_status cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
+static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
-    const cuda_driver *d = &x->runtime->driver;
+    const rt__cuda_driver *d = &x->runtime->driver;
     for (uint32_t i = first; i < first + count; i++) {
-        if (n->chosen[i] == STEP_SKIPPED) continue;
-        const exec_variant *v = &x->step[i].variant[n->chosen[i]];
+        if (n->chosen[i] == IND__STEP_SKIPPED) continue;
+        const rt__exec_variant *v = &x->step[i].variant[n->chosen[i]];
         const unsigned *g = &n->grid[i * 4];
         int result = d->cuLaunchKernel(v->function, g[0], g[1], g[2], v->threads, 1, 1, g[3], stream,
                                        &n->param[v->first_arg], NULL);
-        if (result) return cuda_check(n->module->context, d, result, x->step[i].name);
+        if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
     }
     return IND_OK;
 }
@@ -3822,19 +3836,19 @@ static ind_status cuda_launch(ind_instance *n, uint32_t first, uint32_t count, v
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
 /* Records on a stream of our own, as the caller's may be the default stream, which cannot be captured. */
-static ind_status cuda_capture(ind_instance *n, captured *out) {
+static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     ind_context *c = n->module->context;
-    rt_runtime *r = n->module->executable->runtime;
+    rt__runtime *r = n->module->executable->runtime;
     void *stream = NULL;
-    ind_status status = CUDA_CALL(c, r, cuStreamCreate, (&stream, CUDA_STREAM_NON_BLOCKING_));
+    ind_status status = IND__CUDA_CALL(c, r, cuStreamCreate, (&stream, IND__CUDA_STREAM_NON_BLOCKING_));
     if (status) return status;
-    status = CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, CUDA_CAPTURE_THREAD_LOCAL));
+    status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = cuda_launch(n, 0, n->module->executable->num_steps, stream);
+        status = rt__cuda_launch(n, 0, n->module->executable->num_steps, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
-        if (!status) status = cuda_check(c, &r->driver, result, "cuStreamEndCapture");
+        if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
-    if (!status) status = CUDA_CALL(c, r, cuGraphInstantiateWithFlags, (&out->executable, out->graph, 0));
+    if (!status) status = IND__CUDA_CALL(c, r, cuGraphInstantiateWithFlags, (&out->executable, out->graph, 0));
     (void)r->driver.cuStreamDestroy_v2(stream);
     out->valid = !status;
     return status;
@@ -3843,40 +3857,40 @@ static ind_status cuda_capture(ind_instance *n, captured *out) {
 ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_module *m = n->module;
-    ind_status status = module_enter(m);
-    if (status) return instance_failed(n, status);
-    captured_clear(n);
-    status = instance_prepare(n, desc);
+    ind_status status = rt__module_enter(m);
+    if (status) return rt__instance_failed(n, status);
+    rt__captured_clear(n);
+    status = rt__instance_prepare(n, desc);
     if (!status && m->desc.device == IND_DEVICE_CUDA) {
-        captured made = {0};
-        status = cuda_capture(n, &made);
+        rt__captured made = {0};
+        status = rt__cuda_capture(n, &made);
         n->captured = made;
-        if (status) captured_clear(n);
+        if (status) rt__captured_clear(n);
     } else if (!status) {
         n->captured.valid = true;
     }
-    module_leave(m);
-    return instance_failed(n, status);
+    rt__module_leave(m);
+    return rt__instance_failed(n, status);
 }
 
 ind_status ind_replay(ind_instance *n, void *stream) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_module *m = n->module;
     if (!n->captured.valid)
-        return instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
+        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
     if (m->desc.device == IND_DEVICE_HOST) {
         if (!n->bound) /* a launch since the capture failed half way */
-            return instance_failed(
+            return rt__instance_failed(
                 n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: capture again after a failed launch"));
-        return instance_failed(n, launch_steps(n, 0, m->executable->num_steps, stream));
+        return rt__instance_failed(n, rt__launch_steps(n, 0, m->executable->num_steps, stream));
     }
-    ind_status status = module_enter(m);
-    if (status) return instance_failed(n, status);
+    ind_status status = rt__module_enter(m);
+    if (status) return rt__instance_failed(n, status);
     n->stream = stream;
     n->launched = true;
-    status = CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
-    module_leave(m);
-    return instance_failed(n, status);
+    status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
+    rt__module_leave(m);
+    return rt__instance_failed(n, status);
 }
 
 void *ind_captured_graph(ind_instance *n) {
@@ -3886,58 +3900,58 @@ void *ind_captured_graph(ind_instance *n) {
 /* ----------------------------------------------------------------------------------------------- >>profile */
 
 /* A clock of the device: on the host device the system's. */
-typedef struct stopwatch {
+typedef struct rt__stopwatch {
     void *event[2];
     double start;
-} stopwatch;
+} rt__stopwatch;
 
-static ind_status stopwatch_start(ind_instance *n, stopwatch *w, void *stream) {
+static ind_status rt__stopwatch_start(ind_instance *n, rt__stopwatch *w, void *stream) {
     ind__executable *x = n->module->executable;
     w->start = ind__now_ms();
-    return w->event[0] ? CUDA_CALL(n->module->context, x->runtime, cuEventRecord, (w->event[0], stream)) : IND_OK;
+    return w->event[0] ? IND__CUDA_CALL(n->module->context, x->runtime, cuEventRecord, (w->event[0], stream)) : IND_OK;
 }
 
-static ind_status stopwatch_stop(ind_instance *n, stopwatch *w, void *stream, double *ms) {
+static ind_status rt__stopwatch_stop(ind_instance *n, rt__stopwatch *w, void *stream, double *ms) {
     ind_context *c = n->module->context;
-    rt_runtime *r = n->module->executable->runtime;
+    rt__runtime *r = n->module->executable->runtime;
     *ms = ind__now_ms() - w->start;
     if (!w->event[0]) return IND_OK;
     float elapsed = 0;
-    ind_status status = CUDA_CALL(c, r, cuEventRecord, (w->event[1], stream));
-    if (!status) status = CUDA_CALL(c, r, cuEventSynchronize, (w->event[1]));
-    if (!status) status = CUDA_CALL(c, r, cuEventElapsedTime, (&elapsed, w->event[0], w->event[1]));
+    ind_status status = IND__CUDA_CALL(c, r, cuEventRecord, (w->event[1], stream));
+    if (!status) status = IND__CUDA_CALL(c, r, cuEventSynchronize, (w->event[1]));
+    if (!status) status = IND__CUDA_CALL(c, r, cuEventElapsedTime, (&elapsed, w->event[0], w->event[1]));
     *ms = elapsed;
     return status;
 }
 
-static int compare_doubles(const void *a, const void *b) {
+static int rt__compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* Median time of the steps first .. first + count - 1; one run before, unmeasured. */
-static ind_status profile_steps(ind_instance *n, stopwatch *w, uint32_t first, uint32_t count, void *stream,
-                                int repeats, double *sample, double *ms) {
-    ind_status status = launch_steps(n, first, count, stream);
+static ind_status rt__profile_steps(ind_instance *n, rt__stopwatch *w, uint32_t first, uint32_t count, void *stream,
+                                    int repeats, double *sample, double *ms) {
+    ind_status status = rt__launch_steps(n, first, count, stream);
     for (int i = 0; i < repeats && !status; i++) {
-        status = stopwatch_start(n, w, stream);
-        if (!status) status = launch_steps(n, first, count, stream);
-        if (!status) status = stopwatch_stop(n, w, stream, &sample[i]);
+        status = rt__stopwatch_start(n, w, stream);
+        if (!status) status = rt__launch_steps(n, first, count, stream);
+        if (!status) status = rt__stopwatch_stop(n, w, stream, &sample[i]);
     }
     if (status) return status;
-    qsort(sample, (size_t)repeats, sizeof *sample, compare_doubles);
+    qsort(sample, (size_t)repeats, sizeof *sample, rt__compare_doubles);
     *ms = repeats & 1 ? sample[repeats / 2] : (sample[repeats / 2 - 1] + sample[repeats / 2]) / 2;
     return IND_OK;
 }
 
-typedef struct size_values {
+typedef struct rt__size_values {
     const ind_symbol *symbol;
     const int64_t *value;
     uint32_t num;
-} size_values;
+} rt__size_values;
 
-static bool size_value(const ind_symbol *s, void *user, int64_t *out) {
-    const size_values *v = (const size_values *)user;
+static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
+    const rt__size_values *v = (const rt__size_values *)user;
     for (uint32_t i = 0; i < v->num; i++) {
         if (strcmp(v->symbol[i].name, s->name)) continue;
         *out = v->value[i];
@@ -3947,39 +3961,39 @@ static bool size_value(const ind_symbol *s, void *user, int64_t *out) {
 }
 
 /* Value of a formula for the sizes of the last launch; 0 where it does not fit 64 bits. */
-static int64_t profile_value(const ind_instance *n, ind_expr e) {
-    size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
+static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
+    rt__size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
     int64_t out = 0;
-    return ind__ok(e) && !ind_expr_eval(e, size_value, &v, &out) ? out : 0;
+    return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
 
-static ind_status profile_all(ind_instance *n, stopwatch *w, void *stream, int repeats, double *sample,
-                              ind_kernel_time *times, int max_times, double *total_ms) {
+static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *stream, int repeats, double *sample,
+                                  ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
-    ind_status status = profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
+    ind_status status = rt__profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
     for (uint32_t i = 0; i < m->executable->num_steps && (int)i < max_times && !status; i++) {
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         times[i].name = k->name;
-        times[i].bytes_read = profile_value(n, k->bytes_read);
-        times[i].bytes_written = profile_value(n, k->bytes_written);
-        times[i].flops = (double)profile_value(n, k->flops);
-        status = profile_steps(n, w, i, 1, stream, repeats, sample, &times[i].ms);
+        times[i].bytes_read = rt__profile_value(n, k->bytes_read);
+        times[i].bytes_written = rt__profile_value(n, k->bytes_written);
+        times[i].flops = (double)rt__profile_value(n, k->flops);
+        status = rt__profile_steps(n, w, i, 1, stream, repeats, sample, &times[i].ms);
     }
-    return status ? status : instance_check(n);
+    return status ? status : rt__instance_check(n);
 }
 
-static ind_status profile_run(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
-                              int max_times, double *total_ms) {
+static ind_status rt__profile_run(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
+                                  int max_times, double *total_ms) {
     ind_module *m = n->module;
-    rt_runtime *r = m->executable->runtime;
-    stopwatch w = {{NULL, NULL}, 0};
+    rt__runtime *r = m->executable->runtime;
+    rt__stopwatch w = {{NULL, NULL}, 0};
     double *sample = (double *)ind__alloc(m->context, (size_t)repeats * sizeof *sample);
-    ind_status status = sample ? instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
+    ind_status status = sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
     for (int i = 0; i < 2 && !status && m->desc.device == IND_DEVICE_CUDA; i++)
-        status = CUDA_CALL(m->context, r, cuEventCreate, (&w.event[i], 0));
-    if (!status) status = profile_all(n, &w, desc->stream, repeats, sample, times, max_times, total_ms);
+        status = IND__CUDA_CALL(m->context, r, cuEventCreate, (&w.event[i], 0));
+    if (!status) status = rt__profile_all(n, &w, desc->stream, repeats, sample, times, max_times, total_ms);
     for (int i = 0; i < 2; i++)
         if (w.event[i]) (void)r->driver.cuEventDestroy_v2(w.event[i]);
     ind__free(m->context, sample);
@@ -3992,15 +4006,15 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
     ind_module *m = n->module;
     if (num_times) *num_times = (int)m->executable->num_steps;
     if (repeats < 1 || repeats > 1000000 || max_times < 0 || (max_times && !times))
-        return instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
-                                            "ind_profile: repeats is %d (1 to 1000000), "
-                                            "max_times is %d, times is %s",
-                                            repeats, max_times, times ? "given" : "NULL"));
-    ind_status status = module_enter(m);
-    if (status) return instance_failed(n, status);
-    status = profile_run(n, desc, repeats, times, max_times, total_ms);
-    module_leave(m);
-    return instance_failed(n, status);
+        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
+                                                "ind_profile: repeats is %d (1 to 1000000), "
+                                                "max_times is %d, times is %s",
+                                                repeats, max_times, times ? "given" : "NULL"));
+    ind_status status = rt__module_enter(m);
+    if (status) return rt__instance_failed(n, status);
+    status = rt__profile_run(n, desc, repeats, times, max_times, total_ms);
+    rt__module_leave(m);
+    return rt__instance_failed(n, status);
 }
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */

@@ -194,66 +194,66 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 
 /* ================================================================================================ >>accesses */
 
-#define SCHED_NONE    UINT32_MAX
-#define SCHED_DIMS    (2 * IND_MAX_RANK)
-#define SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
+#define IND__SCHED_NONE    UINT32_MAX
+#define IND__SCHED_DIMS    (2 * IND_MAX_RANK)
+#define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
 
 enum {
-    SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    SCHED_STEPS = 2048,      /* edges that it may follow */
-    SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
-    SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
-    SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
+    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
+    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
+    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
+    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
+    IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
 };
 
 /* Iteration space of a kernel: sizes of P, then of R, none of them 1, and the index symbols over them. Interned, so
    that equal spaces are one pointer. */
-typedef struct sched_domain {
-    struct sched_domain *next;
+typedef struct sched__domain {
+    struct sched__domain *next;
     uint32_t number;
     int rank, rrank;
-    ind_expr size[SCHED_DIMS], var[SCHED_DIMS];
+    ind_expr size[IND__SCHED_DIMS], var[IND__SCHED_DIMS];
     ind_expr numel, rnumel;
     int64_t hint, rhint;
-} sched_domain;
+} sched__domain;
 
 /* How two domains are laid over one another: the common domain, and the variables of either one in it. */
-typedef struct sched_fit {
-    struct sched_fit *next;
-    const sched_domain *a, *b, *domain; /* domain NULL: they do not fit */
-    bool elementwise;                   /* the points of one are the rows times the row elements of the other */
-    ind_expr map_a[SCHED_DIMS], map_b[SCHED_DIMS];
-} sched_fit;
+typedef struct sched__fit {
+    struct sched__fit *next;
+    const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
+    bool elementwise;                    /* the points of one are the rows times the row elements of the other */
+    ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
+} sched__fit;
 
 /* A kernel in the making; its number is that of its first loop. */
-typedef struct sched_group {
-    const sched_domain *domain;
+typedef struct sched__group {
+    const sched__domain *domain;
     uint32_t head, tail, count; /* loops, ascending, linked by next_loop */
     uint32_t order;             /* position in a topological order of the groups; unique */
     uint32_t changed;           /* round of the last change */
     uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
     bool reduces;               /* it has another reduction */
-} sched_group;
+} sched__group;
 
-typedef struct sched_candidate {
+typedef struct sched__candidate {
     uint32_t a, b; /* groups; a runs before b */
     uint8_t magnitude, kind;
     int64_t bytes;
     uint32_t distance;
-} sched_candidate;
+} sched__candidate;
 
 /* Lifetime of a piece of memory: the steps from its first write to its last read. */
-typedef struct sched_life {
+typedef struct sched__life {
     uint32_t buffer, begin, end;
     ind_expr size; /* rounded up */
     int64_t hint;
-} sched_life;
+} sched__life;
 
-typedef struct sched_fuser {
+typedef struct sched__fuser {
     ind_context *context;
     const ind__lowered *program;
     ind_fusion_policy policy;
@@ -274,45 +274,45 @@ typedef struct sched_fuser {
     int64_t *bytes_hint;    /* by buffer */
     ind_expr *bytes;        /* by buffer */
 
-    sched_group *group;
+    sched__group *group;
     uint32_t *group_of, *next_loop; /* by loop */
-    sched_domain *domains[SCHED_BUCKETS];
-    sched_fit *fits[SCHED_BUCKETS];
+    sched__domain *domains[IND__SCHED_BUCKETS];
+    sched__fit *fits[IND__SCHED_BUCKETS];
     uint32_t num_domains;
 
     uint32_t *mark;  /* by loop or buffer: equal to epoch where visited */
     uint32_t *found; /* by buffer: what was seen there in this epoch */
     uint32_t epoch;
-    uint32_t after[SCHED_VISITS], before[SCHED_VISITS]; /* result of the last cycle test */
+    uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
     uint32_t num_after, num_before;
 
     uint32_t *value; /* by buffer: its value in the body that is being recorded */
     uint32_t *order; /* groups in the order in which they will run */
     uint32_t num_order;
-} sched_fuser;
+} sched__fuser;
 
-static bool sched_fail(sched_fuser *f) {
+static bool sched__fail(sched__fuser *f) {
     f->failed = true;
     return false;
 }
 
-static void *sched_scratch(sched_fuser *f, size_t count, size_t bytes) {
+static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->scratch, total) : NULL;
-    if (!p) sched_fail(f);
+    if (!p) sched__fail(f);
     return p;
 }
 
 /* Result in the schedule's own memory. */
-static void *sched_keep(sched_fuser *f, const void *data, size_t count, size_t bytes) {
+static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
     size_t total;
     void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
-    if (!p) return sched_fail(f), NULL;
+    if (!p) return sched__fail(f), NULL;
     if (data && count) memcpy(p, data, total);
     return p;
 }
 
-static void sched_swap(char *a, char *b, size_t bytes) {
+static void sched__swap(char *a, char *b, size_t bytes) {
     for (size_t i = 0; i < bytes; i++) {
         char t = a[i];
         a[i] = b[i], b[i] = t;
@@ -320,49 +320,49 @@ static void sched_swap(char *a, char *b, size_t bytes) {
 }
 
 /* Heapsort: no memory, no worst case, the same order on every C library. The comparison must be total. */
-static void sched_sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
+static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
     char *p = items;
     for (size_t start = count / 2, end = count; end > 1;) {
         if (start)
             start--;
         else
-            sched_swap(p, p + --end * bytes, bytes);
+            sched__swap(p, p + --end * bytes, bytes);
         for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
             if (child + 1 < end && compare(p + child * bytes, p + (child + 1) * bytes) < 0) child++;
             if (compare(p + root * bytes, p + child * bytes) >= 0) break;
-            sched_swap(p + root * bytes, p + child * bytes, bytes);
+            sched__swap(p + root * bytes, p + child * bytes, bytes);
         }
     }
 }
 
-static int sched_compare_u32(const void *a, const void *b) {
+static int sched__compare_u32(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
 
-static int64_t sched_hint(ind_expr e) {
+static int64_t sched__hint(ind_expr e) {
     int64_t h = ind_hint(e);
     return h > 0 ? h : 0;
 }
 
-static int64_t sched_add_hint(int64_t a, int64_t b) {
+static int64_t sched__add_hint(int64_t a, int64_t b) {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static ind_expr sched_extent(ind_expr var) {
+static ind_expr sched__extent(ind_expr var) {
     return ind_expr_symbol(var)->extent;
 }
 
-static bool sched_is_access(const ind__inst *i) {
+static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
-static bool sched_has_index(const ind__inst *i) {
-    return sched_is_access(i) || i->op == IND_LOOP_INDEX;
+static bool sched__has_index(const ind__inst *i) {
+    return sched__is_access(i) || i->op == IND_LOOP_INDEX;
 }
 
 /* The variables in e, as a mask; indirect symbols stand for what their value depends on. */
-static uint32_t sched_expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
+static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
     uint32_t m = 0;
     for (int v = 0; v < body->rank + body->rrank; v++) m |= (uint32_t)ind__expr_depends(e, body->var[v]) << v;
     if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return m;
@@ -379,14 +379,14 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
         const ind__inst *in = &body->inst[i];
         uint32_t m = 0;
         for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
-        for (uint32_t k = 0; sched_has_index(in) && k < in->num_index; k++)
-            m |= sched_expr_mask(body, mask, i, body->index[in->index + k]);
+        for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
+            m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
     }
 }
 
 /* flag[i]: instruction i feeds a DOT. Returns whether there is one. */
-static bool sched_mark_operands(const ind_body *body, uint8_t *flag) {
+static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
     bool any = false;
     memset(flag, 0, body->num_inst);
     for (uint32_t i = body->num_inst; i-- > 1;) {
@@ -398,8 +398,8 @@ static bool sched_mark_operands(const ind_body *body, uint8_t *flag) {
     return any;
 }
 
-static const sched_domain *sched_find_domain(sched_fuser *f, const ind_expr *size, int rank, int rrank, uint64_t h) {
-    for (const sched_domain *d = f->domains[h % SCHED_BUCKETS]; d; d = d->next) {
+static const sched__domain *sched__find_domain(sched__fuser *f, const ind_expr *size, int rank, int rrank, uint64_t h) {
+    for (const sched__domain *d = f->domains[h % IND__SCHED_BUCKETS]; d; d = d->next) {
         bool same = d->rank == rank && d->rrank == rrank;
         for (int k = 0; same && k < rank + rrank; k++) same = ind_expr_same(d->size[k], size[k]);
         if (same) return d;
@@ -407,80 +407,80 @@ static const sched_domain *sched_find_domain(sched_fuser *f, const ind_expr *siz
     return NULL;
 }
 
-static const sched_domain *sched_domain_of(sched_fuser *f, const ind_expr *size, int rank, int rrank) {
+static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *size, int rank, int rrank) {
     uint64_t h = (uint64_t)rank;
     for (int k = 0; k < rank + rrank; k++) h = ind__hash(&size[k].id, sizeof size[k].id, h + (k == rank));
-    const sched_domain *known = sched_find_domain(f, size, rank, rrank, h);
+    const sched__domain *known = sched__find_domain(f, size, rank, rrank, h);
     if (known) return known;
-    sched_domain *d = sched_scratch(f, 1, sizeof *d);
+    sched__domain *d = sched__scratch(f, 1, sizeof *d);
     if (!d) return NULL;
-    *d =
-        (sched_domain){.next = f->domains[h % SCHED_BUCKETS], .number = f->num_domains++, .rank = rank, .rrank = rrank};
+    *d = (sched__domain){
+        .next = f->domains[h % IND__SCHED_BUCKETS], .number = f->num_domains++, .rank = rank, .rrank = rrank};
     for (int k = 0; k < rank + rrank; k++) {
         d->size[k] = size[k];
         d->var[k] = ind__index_symbol(f->context, k < rank ? 'i' : 'r', k < rank ? k : k - rank, size[k]);
-        if (!ind__ok(d->var[k])) return sched_fail(f), NULL;
+        if (!ind__ok(d->var[k])) return sched__fail(f), NULL;
     }
     d->numel = ind__product(f->context, size, rank), d->rnumel = ind__product(f->context, size + rank, rrank);
-    if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched_fail(f), NULL;
-    d->hint = sched_hint(d->numel), d->rhint = sched_hint(d->rnumel);
-    return f->domains[h % SCHED_BUCKETS] = d;
+    if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched__fail(f), NULL;
+    d->hint = sched__hint(d->numel), d->rhint = sched__hint(d->rnumel);
+    return f->domains[h % IND__SCHED_BUCKETS] = d;
 }
 
-static bool sched_is_one(ind_expr e) {
+static bool sched__is_one(ind_expr e) {
     int64_t v;
     return ind_expr_is_int(e, &v) && v == 1;
 }
 
 /* The loop's own domain, and its variables in it: dimensions of size 1 are dropped, but a reduction keeps one. */
-static const sched_domain *sched_loop_domain(sched_fuser *f, const ind_body *body, ind_expr *var) {
-    ind_expr size[SCHED_DIMS];
-    int rank = 0, n = 0, kept[SCHED_DIMS], last = body->rank + body->rrank - 1;
+static const sched__domain *sched__loop_domain(sched__fuser *f, const ind_body *body, ind_expr *var) {
+    ind_expr size[IND__SCHED_DIMS];
+    int rank = 0, n = 0, kept[IND__SCHED_DIMS], last = body->rank + body->rrank - 1;
     for (int v = 0; v <= last; v++) {
-        ind_expr e = sched_extent(body->var[v]);
+        ind_expr e = sched__extent(body->var[v]);
         bool needed = v == last && body->rrank && n == rank;
-        kept[v] = sched_is_one(e) && !needed ? -1 : n;
+        kept[v] = sched__is_one(e) && !needed ? -1 : n;
         if (kept[v] >= 0) size[n++] = e;
         if (v < body->rank) rank = n;
     }
-    const sched_domain *d = sched_domain_of(f, size, rank, n - rank);
+    const sched__domain *d = sched__domain_of(f, size, rank, n - rank);
     ind_expr zero = ind_int(f->context, 0);
     for (int v = 0; d && v < body->rank + body->rrank; v++) var[v] = kept[v] < 0 ? zero : d->var[kept[v]];
-    return ind__ok(zero) ? d : (sched_fail(f), NULL);
+    return ind__ok(zero) ? d : (sched__fail(f), NULL);
 }
 
-static bool sched_identity(const ind_expr *from, const ind_expr *to, int n) {
+static bool sched__identity(const ind_expr *from, const ind_expr *to, int n) {
     for (int k = 0; k < n; k++) {
         if (!ind_expr_same(from[k], to[k])) return false;
     }
     return true;
 }
 
-static bool sched_map(sched_fuser *f, ind_expr *e, const ind_expr *from, const ind_expr *to, int n) {
-    if (sched_identity(from, to, n)) return true;
+static bool sched__map(sched__fuser *f, ind_expr *e, const ind_expr *from, const ind_expr *to, int n) {
+    if (sched__identity(from, to, n)) return true;
     *e = ind__substitute(*e, from, to, n);
-    return ind__ok(*e) || sched_fail(f);
+    return ind__ok(*e) || sched__fail(f);
 }
 
-static bool sched_collect_loop(sched_fuser *f, uint32_t l, uint8_t *flag) {
+static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     const ind_body *body = f->program->loop[l].body;
-    sched_group *g = &f->group[l];
+    sched__group *g = &f->group[l];
     ind_expr *var = f->var + f->first_var[l];
-    const sched_domain *d = sched_loop_domain(f, body, var);
+    const sched__domain *d = sched__loop_domain(f, body, var);
     if (!d) return false;
-    bool dot = sched_mark_operands(body, flag);
-    *g = (sched_group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : SCHED_NONE};
-    f->group_of[l] = l, f->next_loop[l] = SCHED_NONE;
+    bool dot = sched__mark_operands(body, flag);
+    *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
+    f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         g->reduces |= in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT;
-        if (!sched_is_access(in)) continue;
+        if (!sched__is_access(in)) continue;
         ind_expr index = body->index[in->index];
         a->buffer = in->source, a->write = in->op == IND_LOOP_STORE;
         a->indirect = ind__expr_has_kind(index, IND_SYMBOL_INDIRECT);
         a->masked = !a->write && in->arg[0], a->operand = flag[i], a->index = index;
-        if (!sched_map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
+        if (!sched__map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
         if (a->write) f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
         a++;
     }
@@ -488,51 +488,51 @@ static bool sched_collect_loop(sched_fuser *f, uint32_t l, uint8_t *flag) {
 }
 
 /* Counts, so that everything can be allocated at once. */
-static uint32_t sched_count(sched_fuser *f) {
+static uint32_t sched__count(sched__fuser *f) {
     uint32_t accesses = 0, vars = 0, most = 1;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
         const ind_body *body = f->program->loop[l].body;
         f->first_access[l] = accesses, f->first_var[l] = vars;
         vars += (uint32_t)(body->rank + body->rrank);
-        for (uint32_t i = 1; i < body->num_inst; i++) accesses += sched_is_access(&body->inst[i]);
+        for (uint32_t i = 1; i < body->num_inst; i++) accesses += sched__is_access(&body->inst[i]);
         if (body->num_inst > most) most = body->num_inst;
     }
     f->first_access[f->program->num_loops] = accesses, f->first_var[f->program->num_loops] = vars;
     return most;
 }
 
-static bool sched_collect_accesses(sched_fuser *f) {
+static bool sched__collect_accesses(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    f->first_access = sched_scratch(f, (size_t)loops + 1, sizeof(uint32_t));
-    f->first_var = sched_scratch(f, (size_t)loops + 1, sizeof(uint32_t));
-    f->group_of = sched_scratch(f, loops, sizeof(uint32_t));
-    f->next_loop = sched_scratch(f, loops, sizeof(uint32_t));
-    f->group = sched_scratch(f, loops, sizeof(sched_group));
-    f->order = sched_scratch(f, loops, sizeof(uint32_t));
-    f->mark = sched_scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
-    f->found = sched_scratch(f, buffers, sizeof(uint32_t));
-    f->written = sched_scratch(f, buffers, sizeof(uint32_t));
-    f->value = sched_scratch(f, buffers, sizeof(uint32_t));
-    f->bytes_hint = sched_scratch(f, buffers, sizeof(int64_t));
-    f->bytes = sched_scratch(f, buffers, sizeof(ind_expr));
+    f->first_access = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
+    f->first_var = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
+    f->group_of = sched__scratch(f, loops, sizeof(uint32_t));
+    f->next_loop = sched__scratch(f, loops, sizeof(uint32_t));
+    f->group = sched__scratch(f, loops, sizeof(sched__group));
+    f->order = sched__scratch(f, loops, sizeof(uint32_t));
+    f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
+    f->found = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->written = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->value = sched__scratch(f, buffers, sizeof(uint32_t));
+    f->bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
+    f->bytes = sched__scratch(f, buffers, sizeof(ind_expr));
     if (f->failed) return false;
-    uint8_t *flag = sched_scratch(f, sched_count(f), 1);
-    f->access = sched_scratch(f, f->first_access[loops], sizeof(ind__access));
-    f->var = sched_scratch(f, f->first_var[loops], sizeof(ind_expr));
+    uint8_t *flag = sched__scratch(f, sched__count(f), 1);
+    f->access = sched__scratch(f, f->first_access[loops], sizeof(ind__access));
+    f->var = sched__scratch(f, f->first_var[loops], sizeof(ind_expr));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) {
-        if (!sched_collect_loop(f, l, flag)) return false;
+        if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
         f->bytes[b] = ind__buffer_bytes(&f->program->buffer[b]);
-        if (!ind__ok(f->bytes[b])) return sched_fail(f);
-        f->bytes_hint[b] = sched_hint(f->bytes[b]);
+        if (!ind__ok(f->bytes[b])) return sched__fail(f);
+        f->bytes_hint[b] = sched__hint(f->bytes[b]);
     }
     return true;
 }
 
 /* Calls visit with every buffer that the loop reads, each once. */
-static void sched_each_read(sched_fuser *f, uint32_t l, void (*visit)(sched_fuser *, uint32_t l, uint32_t buffer)) {
+static void sched__each_read(sched__fuser *f, uint32_t l, void (*visit)(sched__fuser *, uint32_t l, uint32_t buffer)) {
     f->epoch++;
     for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
         uint32_t b = f->access[a].buffer;
@@ -542,61 +542,61 @@ static void sched_each_read(sched_fuser *f, uint32_t l, void (*visit)(sched_fuse
     }
 }
 
-static void sched_count_reader(sched_fuser *f, uint32_t l, uint32_t buffer) {
+static void sched__count_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     (void)l;
     f->first_reader[buffer + 1]++;
 }
 
-static void sched_put_reader(sched_fuser *f, uint32_t l, uint32_t buffer) {
+static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
 }
 
-static bool sched_collect_readers(sched_fuser *f) {
+static bool sched__collect_readers(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
-    f->first_reader = sched_scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
+    f->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     if (f->failed) return false;
-    for (uint32_t l = 0; l < loops; l++) sched_each_read(f, l, sched_count_reader);
+    for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__count_reader);
     for (uint32_t b = 0; b < buffers; b++) f->first_reader[b + 1] += f->first_reader[b];
-    f->reader = sched_scratch(f, f->first_reader[buffers], sizeof(uint32_t));
+    f->reader = sched__scratch(f, f->first_reader[buffers], sizeof(uint32_t));
     if (f->failed) return false;
-    for (uint32_t l = 0; l < loops; l++) sched_each_read(f, l, sched_put_reader);
+    for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__put_reader);
     return true;
 }
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
-static uint32_t sched_writer(const sched_fuser *f, uint32_t buffer) {
-    return f->written[buffer] ? f->program->buffer[buffer].loop : SCHED_NONE;
+static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
+    return f->written[buffer] ? f->program->buffer[buffer].loop : IND__SCHED_NONE;
 }
 
-static uint32_t sched_num_readers(const sched_fuser *f, uint32_t buffer) {
+static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
     return f->first_reader[buffer + 1] - f->first_reader[buffer];
 }
 
 /* A loop whose results nobody reads still writes them, so that every kernel has a store. */
-static bool sched_unread_loop(const sched_fuser *f, uint32_t l) {
+static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
-        if (f->program->buffer[loop->output[o]].output || sched_num_readers(f, loop->output[o])) return false;
+        if (f->program->buffer[loop->output[o]].output || sched__num_readers(f, loop->output[o])) return false;
     }
     return true;
 }
 
 /* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
-static bool sched_stored(const sched_fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
-    uint32_t home = f->group_of[sched_writer(f, buffer)];
+static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
+    uint32_t home = f->group_of[sched__writer(f, buffer)];
     if (f->program->buffer[buffer].output) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
         if (!inside) return true;
     }
-    return sched_unread_loop(f, sched_writer(f, buffer));
+    return sched__unread_loop(f, sched__writer(f, buffer));
 }
 
 /* ============================================================================================== >>loop-order */
 
 /* x / y where y is proven to divide x, else invalid. */
-static ind_expr sched_divide(ind_expr x, ind_expr y) {
+static ind_expr sched__divide(ind_expr x, ind_expr y) {
     int64_t hx = ind_hint(x), hy = ind_hint(y);
     ind_expr none = {NULL, 0};
     if (hy < 1 || hx % hy) return none;
@@ -610,21 +610,21 @@ static ind_expr sched_divide(ind_expr x, ind_expr y) {
 /* Common refinement of two row-major shapes with the same number of elements: the sizes d (innermost first), and which
    dimension of a and of b each one is a part of. Returns their number, or -1 where one does not divide the other. Since
    dimensions are only split and never exchanged, no access becomes less regular than it was. */
-static int sched_refine(const ind_expr *a, int na, const ind_expr *b, int nb, ind_expr *d, uint8_t *of_a,
-                        uint8_t *of_b) {
+static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, ind_expr *d, uint8_t *of_a,
+                         uint8_t *of_b) {
     int i = na - 1, j = nb - 1, n = 0;
     ind_expr x = {NULL, 0}, y = x;
     while (i >= 0 && j >= 0) {
-        if (n == SCHED_DIMS) return -1;
+        if (n == IND__SCHED_DIMS) return -1;
         if (!ind__ok(x)) x = a[i];
         if (!ind__ok(y)) y = b[j];
         of_a[n] = (uint8_t)i, of_b[n] = (uint8_t)j;
         ind_expr over = {NULL, 0};
         if (ind_known_eq(x, y)) {
             d[n++] = x, i--, j--, x = y = over;
-        } else if (ind__ok(over = sched_divide(y, x))) {
+        } else if (ind__ok(over = sched__divide(y, x))) {
             d[n++] = x, i--, x.id = 0, y = over;
-        } else if (ind__ok(over = sched_divide(x, y))) {
+        } else if (ind__ok(over = sched__divide(x, y))) {
             d[n++] = y, j--, y.id = 0, x = over;
         } else {
             return -1;
@@ -634,7 +634,7 @@ static int sched_refine(const ind_expr *a, int na, const ind_expr *b, int nb, in
 }
 
 /* Reverses d and its owners, so that the outermost dimension comes first. */
-static void sched_reverse(ind_expr *d, uint8_t *of_a, uint8_t *of_b, int n) {
+static void sched__reverse(ind_expr *d, uint8_t *of_a, uint8_t *of_b, int n) {
     for (int i = 0, j = n - 1; i < j; i++, j--) {
         ind_expr e = d[i];
         uint8_t a = of_a[i], b = of_b[i];
@@ -644,9 +644,9 @@ static void sched_reverse(ind_expr *d, uint8_t *of_a, uint8_t *of_b, int n) {
 }
 
 /* map[k] = row-major index of dimension k in terms of the domain's variables first.. that are parts of it. */
-static bool sched_map_parts(const sched_domain *d, int first, int count, const uint8_t *owner, ind_expr *map, int n) {
+static bool sched__map_parts(const sched__domain *d, int first, int count, const uint8_t *owner, ind_expr *map, int n) {
     for (int k = 0; k < n; k++) {
-        ind_expr index[SCHED_DIMS], size[SCHED_DIMS];
+        ind_expr index[IND__SCHED_DIMS], size[IND__SCHED_DIMS];
         int parts = 0;
         for (int v = 0; v < count; v++) {
             if (owner[v] == k) index[parts] = d->var[first + v], size[parts++] = d->size[first + v];
@@ -658,94 +658,94 @@ static bool sched_map_parts(const sched_domain *d, int first, int count, const u
 }
 
 /* Both have the same P and the same R (or b has none and works per output). */
-static bool sched_fit_parallel(sched_fuser *f, sched_fit *fit) {
-    const sched_domain *a = fit->a, *b = fit->b, *with_r = a->rrank ? a : b;
-    ind_expr d[2 * SCHED_DIMS];
-    uint8_t of_a[2 * SCHED_DIMS], of_b[2 * SCHED_DIMS];
-    int n = sched_refine(a->size, a->rank, b->size, b->rank, d, of_a, of_b);
+static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b, *with_r = a->rrank ? a : b;
+    ind_expr d[2 * IND__SCHED_DIMS];
+    uint8_t of_a[2 * IND__SCHED_DIMS], of_b[2 * IND__SCHED_DIMS];
+    int n = sched__refine(a->size, a->rank, b->size, b->rank, d, of_a, of_b);
     if (n < 0 || n > IND_MAX_RANK) return false;
-    sched_reverse(d, of_a, of_b, n);
+    sched__reverse(d, of_a, of_b, n);
     int rn = with_r->rrank;
     if (a->rrank && b->rrank) {
-        rn = sched_refine(a->size + a->rank, a->rrank, b->size + b->rank, b->rrank, d + n, of_a + n, of_b + n);
+        rn = sched__refine(a->size + a->rank, a->rrank, b->size + b->rank, b->rrank, d + n, of_a + n, of_b + n);
         if (rn < 0 || rn > IND_MAX_RANK) return false;
-        sched_reverse(d + n, of_a + n, of_b + n, rn);
+        sched__reverse(d + n, of_a + n, of_b + n, rn);
     } else {
         memcpy(d + n, with_r->size + with_r->rank, (size_t)rn * sizeof *d);
         for (int k = 0; k < rn; k++) of_a[n + k] = of_b[n + k] = (uint8_t)k;
     }
-    const sched_domain *c = sched_domain_of(f, d, n, rn);
+    const sched__domain *c = sched__domain_of(f, d, n, rn);
     if (!c) return false;
-    bool ok = sched_map_parts(c, 0, n, of_a, fit->map_a, a->rank) &&
-              sched_map_parts(c, 0, n, of_b, fit->map_b, b->rank) &&
-              sched_map_parts(c, n, rn, of_a + n, fit->map_a + a->rank, a->rrank) &&
-              sched_map_parts(c, n, rn, of_b + n, fit->map_b + b->rank, b->rrank);
-    if (!ok) return sched_fail(f);
+    bool ok = sched__map_parts(c, 0, n, of_a, fit->map_a, a->rank) &&
+              sched__map_parts(c, 0, n, of_b, fit->map_b, b->rank) &&
+              sched__map_parts(c, n, rn, of_a + n, fit->map_a + a->rank, a->rrank) &&
+              sched__map_parts(c, n, rn, of_b + n, fit->map_b + b->rank, b->rrank);
+    if (!ok) return sched__fail(f);
     fit->domain = c;
     return true;
 }
 
 /* The points of `flat` are the P times R points of `rows`; map_flat and map_rows are the halves of the fit. */
-static bool sched_fit_rows(sched_fuser *f, sched_fit *fit, const sched_domain *flat, const sched_domain *rows,
-                           ind_expr *map_flat, ind_expr *map_rows) {
-    ind_expr d[SCHED_DIMS];
-    uint8_t of_flat[SCHED_DIMS], of_rows[SCHED_DIMS];
-    int n = sched_refine(flat->size, flat->rank, rows->size, rows->rank + rows->rrank, d, of_flat, of_rows);
+static bool sched__fit_rows(sched__fuser *f, sched__fit *fit, const sched__domain *flat, const sched__domain *rows,
+                            ind_expr *map_flat, ind_expr *map_rows) {
+    ind_expr d[IND__SCHED_DIMS];
+    uint8_t of_flat[IND__SCHED_DIMS], of_rows[IND__SCHED_DIMS];
+    int n = sched__refine(flat->size, flat->rank, rows->size, rows->rank + rows->rrank, d, of_flat, of_rows);
     if (n < 0) return false;
-    sched_reverse(d, of_flat, of_rows, n);
+    sched__reverse(d, of_flat, of_rows, n);
     int rank = 0;
     while (rank < n && of_rows[rank] < rows->rank) rank++;
     if (rank > IND_MAX_RANK || n - rank > IND_MAX_RANK) return false;
-    const sched_domain *c = sched_domain_of(f, d, rank, n - rank);
+    const sched__domain *c = sched__domain_of(f, d, rank, n - rank);
     if (!c) return false;
-    if (!sched_map_parts(c, 0, n, of_flat, map_flat, flat->rank) ||
-        !sched_map_parts(c, 0, n, of_rows, map_rows, rows->rank + rows->rrank))
-        return sched_fail(f);
+    if (!sched__map_parts(c, 0, n, of_flat, map_flat, flat->rank) ||
+        !sched__map_parts(c, 0, n, of_rows, map_rows, rows->rank + rows->rrank))
+        return sched__fail(f);
     fit->domain = c, fit->elementwise = true;
     return true;
 }
 
-static bool sched_make_fit(sched_fuser *f, sched_fit *fit) {
-    const sched_domain *a = fit->a, *b = fit->b;
+static bool sched__make_fit(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b;
     bool same_rows = ind_known_eq(a->numel, b->numel);
-    if (!a->rrank == !b->rrank) return same_rows && ind_known_eq(a->rnumel, b->rnumel) && sched_fit_parallel(f, fit);
-    if (same_rows) return sched_fit_parallel(f, fit);
-    const sched_domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
+    if (!a->rrank == !b->rrank) return same_rows && ind_known_eq(a->rnumel, b->rnumel) && sched__fit_parallel(f, fit);
+    if (same_rows) return sched__fit_parallel(f, fit);
+    const sched__domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
     if (flat->hint / (rows->rhint ? rows->rhint : 1) != rows->hint) return false;
     if (!ind_known_eq(flat->numel, ind_expr_mul(rows->numel, rows->rnumel))) return false;
-    return flat == a ? sched_fit_rows(f, fit, a, b, fit->map_a, fit->map_b)
-                     : sched_fit_rows(f, fit, b, a, fit->map_b, fit->map_a);
+    return flat == a ? sched__fit_rows(f, fit, a, b, fit->map_a, fit->map_b)
+                     : sched__fit_rows(f, fit, b, a, fit->map_b, fit->map_a);
 }
 
 /* Remembered: a program has few different domains. NULL on failure. */
-static const sched_fit *sched_fit_of(sched_fuser *f, const sched_domain *a, const sched_domain *b) {
+static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
     uint32_t key[2] = {a->number, b->number};
-    uint64_t h = ind__hash(key, sizeof key, 0) % SCHED_BUCKETS;
-    for (const sched_fit *fit = f->fits[h]; fit; fit = fit->next) {
+    uint64_t h = ind__hash(key, sizeof key, 0) % IND__SCHED_BUCKETS;
+    for (const sched__fit *fit = f->fits[h]; fit; fit = fit->next) {
         if (fit->a == a && fit->b == b) return fit;
     }
-    sched_fit *fit = sched_scratch(f, 1, sizeof *fit);
+    sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
-    *fit = (sched_fit){.next = f->fits[h], .a = a, .b = b};
-    sched_make_fit(f, fit);
+    *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b};
+    sched__make_fit(f, fit);
     if (f->failed) return NULL;
     return f->fits[h] = fit;
 }
 
 /* May P (or R) variables v and v + 1 of the body become one? In every index the outer one must advance by as much as
    the whole inner one does. */
-static bool sched_mergeable_in(ind_expr e, ind_expr outer, ind_expr inner) {
+static bool sched__mergeable_in(ind_expr e, ind_expr outer, ind_expr inner) {
     ind_expr a, b, rest;
     if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
     if (!ind__affine(e, outer, &a, &rest) || !ind__affine(rest, inner, &b, &rest)) return false;
-    return ind_known_eq(a, ind_expr_mul(b, sched_extent(inner)));
+    return ind_known_eq(a, ind_expr_mul(b, sched__extent(inner)));
 }
 
-static bool sched_mergeable(const ind_body *body, int v) {
+static bool sched__mergeable(const ind_body *body, int v) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        for (uint32_t k = 0; sched_has_index(in) && k < in->num_index; k++) {
-            if (!sched_mergeable_in(body->index[in->index + k], body->var[v], body->var[v + 1])) return false;
+        for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++) {
+            if (!sched__mergeable_in(body->index[in->index + k], body->var[v], body->var[v + 1])) return false;
         }
     }
     return true;
@@ -753,9 +753,9 @@ static bool sched_mergeable(const ind_body *body, int v) {
 
 /* The matrix product of a body, 0: none; operands[v]: bit 0, the first operand depends on variable v, bit 1, the
  * second. */
-static uint32_t sched_operands(const ind_body *body, const uint32_t *mask, uint8_t operands[SCHED_DIMS]) {
+static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint8_t operands[IND__SCHED_DIMS]) {
     uint32_t dot = 0;
-    memset(operands, 0, SCHED_DIMS);
+    memset(operands, 0, IND__SCHED_DIMS);
     for (uint32_t i = 1; i < body->num_inst && !dot; i++) {
         if (body->inst[i].op == IND_LOOP_REDUCE && body->inst[i].reduction == IND_REDUCE_DOT) dot = i;
     }
@@ -767,64 +767,64 @@ static uint32_t sched_operands(const ind_body *body, const uint32_t *mask, uint8
 
 /* Which neighbouring dimensions become one: joined[v] says that v and v + 1 do. Rows and columns of a matrix product
    stay apart even where the strides would allow it. */
-static bool sched_find_merges(sched_fuser *f, const ind_body *body, bool joined[SCHED_DIMS]) {
+static bool sched__find_merges(sched__fuser *f, const ind_body *body, bool joined[IND__SCHED_DIMS]) {
     uint32_t *mask = ind__alloc(f->context, body->num_inst * sizeof *mask);
-    uint8_t operands[SCHED_DIMS];
-    if (!mask) return sched_fail(f);
+    uint8_t operands[IND__SCHED_DIMS];
+    if (!mask) return sched__fail(f);
     ind__body_var_masks(body, mask);
-    sched_operands(body, mask, operands);
-    for (int v = 0; v < SCHED_DIMS; v++) {
+    sched__operands(body, mask, operands);
+    for (int v = 0; v < IND__SCHED_DIMS; v++) {
         joined[v] = v + 1 < body->rank + body->rrank && v + 1 != body->rank && operands[v] == operands[v + 1] &&
-                    sched_mergeable(body, v);
+                    sched__mergeable(body, v);
     }
     ind__free(f->context, mask);
     return true;
 }
 
 /* The end of a recording; NULL if something in it failed. */
-static ind_body *sched_recorded(sched_fuser *f, ind__recorder *r, bool ok) {
+static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
     if (ok) return ind__record_end(r);
     ind__record_abort(r);
-    return sched_fail(f), NULL;
+    return sched__fail(f), NULL;
 }
 
 /* The same computation over the joined variables; replaying also drops what no store needs. In c * (i * n + j) + rest,
    i may become 0 if j becomes the joint variable: exact for every index that passed sched_mergeable, without any
    division to simplify away. */
-static ind_body *sched_record_merged(sched_fuser *f, const ind_body *body, const bool joined[SCHED_DIMS]) {
-    ind_expr size[SCHED_DIMS], var[SCHED_DIMS], zero = ind_int(f->context, 0), one = ind_int(f->context, 1),
-                                                total = one;
-    int from[SCHED_DIMS], n = 0, rank = 0;
+static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body, const bool joined[IND__SCHED_DIMS]) {
+    ind_expr size[IND__SCHED_DIMS], var[IND__SCHED_DIMS], zero = ind_int(f->context, 0), one = ind_int(f->context, 1),
+                                                          total = one;
+    int from[IND__SCHED_DIMS], n = 0, rank = 0;
     for (int v = 0; v < body->rank + body->rrank; v++) {
-        total = ind_expr_mul(total, sched_extent(body->var[v]));
+        total = ind_expr_mul(total, sched__extent(body->var[v]));
         from[v] = joined[v] ? -1 : n;
         if (!joined[v]) size[n++] = total, total = one;
         if (v < body->rank) rank = n;
     }
     for (int v = 0; v < n; v++) {
-        if (!ind__ok(size[v])) return sched_fail(f), NULL;
+        if (!ind__ok(size[v])) return sched__fail(f), NULL;
     }
     ind__recorder r;
-    if (ind__record_begin(&r, f->context, size, rank, size + rank, n - rank)) return sched_fail(f), NULL;
+    if (ind__record_begin(&r, f->context, size, rank, size + rank, n - rank)) return sched__fail(f), NULL;
     for (int v = 0; v < body->rank + body->rrank; v++) var[v] = from[v] < 0 ? zero : r.body->var[from[v]];
     ind_value done = ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var});
-    return sched_recorded(f, &r, done.id);
+    return sched__recorded(f, &r, done.id);
 }
 
 /* ================================================================================================ >>can-fuse */
 
-static bool sched_fused(ind_fusion_reason r) {
+static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
 /* Iterates over the accesses of a group: for (sched_walk w = sched_first(f, g); w.at; sched_next(f, &w)). */
-typedef struct sched_walk {
+typedef struct sched__walk {
     uint32_t loop, end;
     const ind__access *at;
-} sched_walk;
+} sched__walk;
 
-static void sched_walk_loop(const sched_fuser *f, sched_walk *w) {
-    for (; w->loop != SCHED_NONE; w->loop = f->next_loop[w->loop]) {
+static void sched__walk_loop(const sched__fuser *f, sched__walk *w) {
+    for (; w->loop != IND__SCHED_NONE; w->loop = f->next_loop[w->loop]) {
         w->end = f->first_access[w->loop + 1];
         w->at = f->access + f->first_access[w->loop];
         if (f->first_access[w->loop] < w->end) return;
@@ -832,45 +832,45 @@ static void sched_walk_loop(const sched_fuser *f, sched_walk *w) {
     w->at = NULL;
 }
 
-static sched_walk sched_first(const sched_fuser *f, uint32_t g) {
-    sched_walk w = {.loop = f->group[g].head};
-    sched_walk_loop(f, &w);
+static sched__walk sched__first(const sched__fuser *f, uint32_t g) {
+    sched__walk w = {.loop = f->group[g].head};
+    sched__walk_loop(f, &w);
     return w;
 }
 
-static void sched_next(const sched_fuser *f, sched_walk *w) {
+static void sched__next(const sched__fuser *f, sched__walk *w) {
     if (++w->at < f->access + w->end) return;
     w->loop = f->next_loop[w->loop];
-    sched_walk_loop(f, w);
+    sched__walk_loop(f, w);
 }
 
-static ind_expr sched_index_in(sched_fuser *f, const ind__access *a, const sched_domain *own, const ind_expr *map) {
+static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sched__domain *own, const ind_expr *map) {
     ind_expr e = a->index;
-    sched_map(f, &e, own->var, map, own->rank + own->rrank);
+    sched__map(f, &e, own->var, map, own->rank + own->rrank);
     return e;
 }
 
 /* All that b reads of what a writes must be the element at hand. Returns FUSED_VERTICAL, FUSED_HORIZONTAL if it reads
    nothing, or the reason against it. */
-static ind_fusion_reason sched_check_reads(sched_fuser *f, uint32_t a, uint32_t b, const sched_fit *fit) {
+static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
-    for (sched_walk w = sched_first(f, b); w.at; sched_next(f, &w)) {
-        uint32_t writer = sched_writer(f, w.at->buffer);
-        if (w.at->write || writer == SCHED_NONE || f->group_of[writer] != a) continue;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        ind_expr made = sched_index_in(f, &f->access[f->written[w.at->buffer] - 1], fit->a, fit->map_a);
-        ind_expr read = sched_index_in(f, w.at, fit->b, fit->map_b);
+        ind_expr made = sched__index_in(f, &f->access[f->written[w.at->buffer] - 1], fit->a, fit->map_a);
+        ind_expr read = sched__index_in(f, w.at, fit->b, fit->map_b);
         if (!ind_expr_same(made, read)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
 
-static ind_fusion_reason sched_check_templates(const sched_fuser *f, uint32_t a, uint32_t b) {
-    const sched_group *x = &f->group[a], *y = &f->group[b];
-    bool x_dot = x->dot != SCHED_NONE, y_dot = y->dot != SCHED_NONE;
+static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
@@ -878,18 +878,18 @@ static ind_fusion_reason sched_check_templates(const sched_fuser *f, uint32_t a,
 }
 
 /* Buffers that the kernel of both would have as arguments, counted up to the limit. */
-static bool sched_too_large(sched_fuser *f, uint32_t a, uint32_t b) {
+static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     int args = 0;
-    const sched_group *x = &f->group[a], *y = &f->group[b];
+    const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
-        for (sched_walk w = sched_first(f, half ? b : a); w.at; sched_next(f, &w)) {
-            uint32_t buffer = w.at->buffer, writer = sched_writer(f, buffer);
+        for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
+            uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
             if (f->mark[buffer] == f->epoch) continue;
             f->mark[buffer] = f->epoch;
-            bool own = writer != SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
-            args += !own || sched_stored(f, buffer, a, b);
+            bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
+            args += !own || sched__stored(f, buffer, a, b);
         }
     }
     return args > f->policy.max_args;
@@ -897,13 +897,14 @@ static bool sched_too_large(sched_fuser *f, uint32_t a, uint32_t b) {
 
 /* An elementwise loop does not join a few very long rows, which only a few blocks would work on, if it must be stored
    anyway: the kernel saved is not worth the idle processors. */
-static bool sched_starves(const sched_fuser *f, uint32_t a, uint32_t b, const sched_fit *fit) {
-    const sched_group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= SCHED_FEW_ROWS || fit->domain->rhint <= SCHED_LONG_ROW) return false;
-    for (uint32_t l = flat->head; l != SCHED_NONE; l = f->next_loop[l]) {
+static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__group *flat = &f->group[fit->a->rrank ? b : a];
+    if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW)
+        return false;
+    for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
         for (uint32_t o = 0; o < loop->num_outputs; o++) {
-            if (sched_stored(f, loop->output[o], a, b)) return true;
+            if (sched__stored(f, loop->output[o], a, b)) return true;
         }
     }
     return false;
@@ -911,120 +912,124 @@ static bool sched_starves(const sched_fuser *f, uint32_t a, uint32_t b, const sc
 
 /* ---- cycles: a kernel of both may not need another one in between. */
 
-typedef enum sched_search_result { SCHED_SEARCH_DONE, SCHED_SEARCH_CYCLE, SCHED_SEARCH_LIMIT } sched_search_result;
+typedef enum sched__search_result {
+    IND__SCHED_SEARCH_DONE,
+    IND__SCHED_SEARCH_CYCLE,
+    IND__SCHED_SEARCH_LIMIT
+} sched__search_result;
 
-typedef struct sched_search {
+typedef struct sched__search {
     bool forward;
     uint32_t from, to;
     uint32_t *list, num; /* groups between the two in the topological order that can be reached from `from` */
     uint32_t steps;
-    sched_search_result result;
-} sched_search;
+    sched__search_result result;
+} sched__search;
 
-static void sched_meet(sched_fuser *f, sched_search *s, uint32_t at, uint32_t next) {
-    if (++s->steps > SCHED_STEPS && s->result == SCHED_SEARCH_DONE) s->result = SCHED_SEARCH_LIMIT;
+static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
+    if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
     if (next == at || next == s->from || f->mark[next] == f->epoch) return;
     if (next == s->to) {
-        if (at != s->from) s->result = SCHED_SEARCH_CYCLE;
+        if (at != s->from) s->result = IND__SCHED_SEARCH_CYCLE;
         return;
     }
     uint32_t order = f->group[next].order, limit = f->group[s->to].order;
     if (s->forward ? order > limit : order < limit) return;
-    if (s->num == SCHED_VISITS) {
-        s->result = SCHED_SEARCH_LIMIT;
+    if (s->num == IND__SCHED_VISITS) {
+        s->result = IND__SCHED_SEARCH_LIMIT;
         return;
     }
     f->mark[next] = f->epoch;
     s->list[s->num++] = next;
 }
 
-static void sched_meet_readers(sched_fuser *f, sched_search *s, uint32_t at, uint32_t l) {
+static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
     const ind__loop *loop = &f->program->loop[l];
     for (uint32_t o = 0; o < loop->num_outputs; o++) {
         uint32_t b = loop->output[o];
-        for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == SCHED_SEARCH_DONE; r++)
-            sched_meet(f, s, at, f->group_of[f->reader[r]]);
+        for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
+            sched__meet(f, s, at, f->group_of[f->reader[r]]);
     }
 }
 
-static void sched_meet_writers(sched_fuser *f, sched_search *s, uint32_t at, uint32_t l) {
-    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == SCHED_SEARCH_DONE; a++) {
-        uint32_t writer = f->access[a].write ? SCHED_NONE : sched_writer(f, f->access[a].buffer);
-        if (writer != SCHED_NONE) sched_meet(f, s, at, f->group_of[writer]);
+static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
+        uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
+        if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
     }
 }
 
-static sched_search_result sched_search_run(sched_fuser *f, sched_search *s) {
+static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
     f->epoch++;
     for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
-        for (uint32_t l = f->group[at].head; l != SCHED_NONE; l = f->next_loop[l])
-            (s->forward ? sched_meet_readers : sched_meet_writers)(f, s, at, l);
-        if (s->result != SCHED_SEARCH_DONE || i == s->num) return s->result;
+        for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+            (s->forward ? sched__meet_readers : sched__meet_writers)(f, s, at, l);
+        if (s->result != IND__SCHED_SEARCH_DONE || i == s->num) return s->result;
     }
 }
 
 /* Looks between a and b for a third group that must run after the one and before the other. What it finds lets
    sched_reorder put the joint group into the topological order (Pearce and Kelly 2006): it can stand where b stood if
    nothing in between needs a, where a stood if b needs nothing in between, else both sides are known and move. */
-static ind_fusion_reason sched_check_cycle(sched_fuser *f, uint32_t a, uint32_t b) {
-    sched_search after = {.forward = true, .from = a, .to = b, .list = f->after};
-    sched_search before = {.from = b, .to = a, .list = f->before};
-    sched_search_result x = sched_search_run(f, &after), y = SCHED_SEARCH_DONE;
+static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
+    sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
+    sched__search before = {.from = b, .to = a, .list = f->before};
+    sched__search_result x = sched__search_run(f, &after), y = IND__SCHED_SEARCH_DONE;
     f->num_after = after.num, f->num_before = 0;
-    if (x == SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
-    if (x == SCHED_SEARCH_DONE && !after.num) return IND_FUSION_FUSED_VERTICAL;
-    y = sched_search_run(f, &before);
+    if (x == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
+    if (x == IND__SCHED_SEARCH_DONE && !after.num) return IND_FUSION_FUSED_VERTICAL;
+    y = sched__search_run(f, &before);
     f->num_before = before.num;
-    if (y == SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
-    if (y == SCHED_SEARCH_DONE && (!before.num || x == SCHED_SEARCH_DONE)) return IND_FUSION_FUSED_VERTICAL;
+    if (y == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
+    if (y == IND__SCHED_SEARCH_DONE && (!before.num || x == IND__SCHED_SEARCH_DONE)) return IND_FUSION_FUSED_VERTICAL;
     return IND_FUSION_TOO_FAR;
 }
 
 /* Bytes that both read at the same place, at the hints. */
-static int64_t sched_shared_reads(sched_fuser *f, uint32_t a, uint32_t b, const sched_fit *fit) {
+static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     int64_t bytes = 0;
     f->epoch++;
-    for (sched_walk w = sched_first(f, a); w.at; sched_next(f, &w)) {
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         if (w.at->write || w.at->operand) continue;
         f->mark[w.at->buffer] = f->epoch;
         f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
     }
-    for (sched_walk w = sched_first(f, b); w.at; sched_next(f, &w)) {
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t buffer = w.at->buffer;
         if (w.at->write || w.at->operand || f->mark[buffer] != f->epoch) continue;
-        ind_expr x = sched_index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
-        if (!ind_expr_same(x, sched_index_in(f, w.at, fit->b, fit->map_b))) continue;
+        ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
+        if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
-        bytes = sched_add_hint(bytes, f->bytes_hint[buffer]);
+        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
     }
     return bytes;
 }
 
-static ind_fusion_reason sched_check_horizontal(sched_fuser *f, uint32_t a, uint32_t b, const sched_fit *fit) {
-    const sched_group *x = &f->group[a], *y = &f->group[b];
+static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (f->vertical_only) return IND_FUSION_MEMORY;
-    if (sched_shared_reads(f, a, b, fit) < f->policy.min_saved) return IND_FUSION_NO_GAIN;
+    if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved) return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
 /* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
-static ind_fusion_reason sched_can_fuse(sched_fuser *f, uint32_t a, uint32_t b, const sched_fit **fit) {
-    *fit = sched_fit_of(f, f->group[a].domain, f->group[b].domain);
+static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
-    ind_fusion_reason kind = sched_check_reads(f, a, b, *fit), reason;
-    bool product = f->group[a].dot != SCHED_NONE || f->group[b].dot != SCHED_NONE;
+    ind_fusion_reason kind = sched__check_reads(f, a, b, *fit), reason;
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable) return IND_FUSION_DISABLED;
-    if (!sched_fused(reason = sched_check_templates(f, a, b))) return reason;
+    if (!sched__fused(reason = sched__check_templates(f, a, b))) return reason;
     if (kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT) return kind;
     if (!(*fit)->domain || (product && (*fit)->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
-    if (!sched_fused(kind)) return kind;
-    if (sched_starves(f, a, b, *fit)) return IND_FUSION_NO_GAIN;
-    if (kind == IND_FUSION_FUSED_HORIZONTAL) kind = sched_check_horizontal(f, a, b, *fit);
-    if (!sched_fused(kind)) return kind;
-    if (sched_too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
-    if (!sched_fused(reason = sched_check_cycle(f, a, b))) return reason;
+    if (!sched__fused(kind)) return kind;
+    if (sched__starves(f, a, b, *fit)) return IND_FUSION_NO_GAIN;
+    if (kind == IND_FUSION_FUSED_HORIZONTAL) kind = sched__check_horizontal(f, a, b, *fit);
+    if (!sched__fused(kind)) return kind;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
 }
 
@@ -1032,33 +1037,34 @@ static ind_fusion_reason sched_can_fuse(sched_fuser *f, uint32_t a, uint32_t b, 
 
 /* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
    reads of the same data. */
-static int64_t sched_saved_bytes(sched_fuser *f, uint32_t a, uint32_t b, const sched_fit *fit) {
-    int64_t bytes = sched_shared_reads(f, a, b, fit);
+static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    int64_t bytes = sched__shared_reads(f, a, b, fit);
     f->epoch++;
-    for (sched_walk w = sched_first(f, b); w.at; sched_next(f, &w)) {
-        uint32_t buffer = w.at->buffer, writer = sched_writer(f, buffer);
-        if (w.at->write || writer == SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch) continue;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+            continue;
         f->mark[buffer] = f->epoch;
-        bytes = sched_add_hint(bytes, f->bytes_hint[buffer]);
-        if (!sched_stored(f, buffer, a, b)) bytes = sched_add_hint(bytes, f->bytes_hint[buffer]);
+        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+        if (!sched__stored(f, buffer, a, b)) bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
     }
     return bytes;
 }
 
 /* TorchInductor's key: a saving more than 16 times larger wins; then kernels of one kind, and no matrix product; then
    the bytes; then what stands closer together. Comparing powers of 16 instead of ratios keeps the order transitive. */
-static void sched_score_fusion(sched_fuser *f, sched_candidate *c, const sched_fit *fit) {
-    const sched_group *x = &f->group[c->a], *y = &f->group[c->b];
-    bool product = x->dot != SCHED_NONE || y->dot != SCHED_NONE;
-    c->bytes = sched_saved_bytes(f, c->a, c->b, fit);
+static void sched__score_fusion(sched__fuser *f, sched__candidate *c, const sched__fit *fit) {
+    const sched__group *x = &f->group[c->a], *y = &f->group[c->b];
+    bool product = x->dot != IND__SCHED_NONE || y->dot != IND__SCHED_NONE;
+    c->bytes = sched__saved_bytes(f, c->a, c->b, fit);
     c->magnitude = 0;
     for (int64_t b = c->bytes; b >= 16; b /= 16) c->magnitude++;
     c->kind = (uint8_t)((!product) * 2 + (x->reduces == y->reduces));
     c->distance = y->tail > x->head ? y->tail - x->head : x->head - y->tail;
 }
 
-static int sched_compare_score(const void *p, const void *q) {
-    const sched_candidate *a = p, *b = q;
+static int sched__compare_score(const void *p, const void *q) {
+    const sched__candidate *a = p, *b = q;
     if (a->magnitude != b->magnitude) return a->magnitude > b->magnitude ? -1 : 1;
     if (a->kind != b->kind) return a->kind > b->kind ? -1 : 1;
     if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
@@ -1070,125 +1076,125 @@ static int sched_compare_score(const void *p, const void *q) {
 /* ============================================================================================== >>candidates */
 
 /* Neighbouring kernels: pairs of loops that share a buffer, as the groups that the loops are in now. */
-typedef struct sched_pairs {
-    sched_candidate *items;
+typedef struct sched__pairs {
+    sched__candidate *items;
     uint32_t num, capacity;
     uint32_t round;
-} sched_pairs;
+} sched__pairs;
 
 /* Settles most pairs before they are sorted. */
-static bool sched_may_fit(const sched_domain *a, const sched_domain *b) {
+static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
     if (a == b || a->hint == b->hint) return true;
-    const sched_domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
+    const sched__domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
     return !flat->rrank && rows->rrank && rows->rhint && flat->hint / rows->rhint == rows->hint;
 }
 
 /* In later rounds only what changed in the last one is tried again. */
-static bool sched_add_pair(sched_fuser *f, sched_pairs *p, uint32_t x, uint32_t y) {
+static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
     uint32_t a = f->group_of[x], b = f->group_of[y];
-    const sched_group *ga = &f->group[a], *gb = &f->group[b];
-    if (a == b || !sched_may_fit(ga->domain, gb->domain)) return true;
+    const sched__group *ga = &f->group[a], *gb = &f->group[b];
+    if (a == b || !sched__may_fit(ga->domain, gb->domain)) return true;
     if (p->round && ga->changed < p->round && gb->changed < p->round) return true;
-    sched_candidate *c = IND__PUSH(f->context, sched_candidate, p->items, p->num, p->capacity);
-    if (!c) return sched_fail(f);
+    sched__candidate *c = IND__PUSH(f->context, sched__candidate, p->items, p->num, p->capacity);
+    if (!c) return sched__fail(f);
     bool swap = ga->order > gb->order;
     c->a = swap ? b : a, c->b = swap ? a : b;
     return true;
 }
 
-static bool sched_add_neighbours(sched_fuser *f, sched_pairs *p, uint32_t buffer) {
-    uint32_t writer = sched_writer(f, buffer), end = f->first_reader[buffer + 1];
+static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
+    uint32_t writer = sched__writer(f, buffer), end = f->first_reader[buffer + 1];
     for (uint32_t r = f->first_reader[buffer]; r < end; r++) {
-        if (writer != SCHED_NONE && !sched_add_pair(f, p, writer, f->reader[r])) return false;
-        for (uint32_t q = r + 1; q < end && q - r <= SCHED_NEIGHBOURS; q++) {
-            if (!sched_add_pair(f, p, f->reader[r], f->reader[q])) return false;
+        if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->reader[r])) return false;
+        for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {
+            if (!sched__add_pair(f, p, f->reader[r], f->reader[q])) return false;
         }
     }
     return true;
 }
 
-static int sched_compare_pair(const void *p, const void *q) {
-    const sched_candidate *a = p, *b = q;
+static int sched__compare_pair(const void *p, const void *q) {
+    const sched__candidate *a = p, *b = q;
     if (a->a != b->a) return a->a < b->a ? -1 : 1;
     return (a->b > b->b) - (a->b < b->b);
 }
 
 /* Fills p with the pairs that may be fused now, best first. */
-static bool sched_find_candidates(sched_fuser *f, sched_pairs *p) {
+static bool sched__find_candidates(sched__fuser *f, sched__pairs *p) {
     p->num = 0;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        if (!sched_add_neighbours(f, p, b)) return false;
+        if (!sched__add_neighbours(f, p, b)) return false;
     }
-    sched_sort(p->items, p->num, sizeof *p->items, sched_compare_pair);
+    sched__sort(p->items, p->num, sizeof *p->items, sched__compare_pair);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->num && !f->failed; i++) {
-        const sched_fit *fit;
-        sched_candidate c = p->items[i];
-        if (i && !sched_compare_pair(&c, &p->items[i - 1])) continue;
-        bool legal = sched_fused(sched_can_fuse(f, c.a, c.b, &fit));
-        if (legal) sched_score_fusion(f, &c, fit);
+        const sched__fit *fit;
+        sched__candidate c = p->items[i];
+        if (i && !sched__compare_pair(&c, &p->items[i - 1])) continue;
+        bool legal = sched__fused(sched__can_fuse(f, c.a, c.b, &fit));
+        if (legal) sched__score_fusion(f, &c, fit);
         p->items[i] = c;
-        if (legal) sched_swap((char *)&p->items[kept++], (char *)&p->items[i], sizeof c);
+        if (legal) sched__swap((char *)&p->items[kept++], (char *)&p->items[i], sizeof c);
     }
     p->num = kept;
-    sched_sort(p->items, p->num, sizeof *p->items, sched_compare_score);
+    sched__sort(p->items, p->num, sizeof *p->items, sched__compare_score);
     return !f->failed;
 }
 
 /* ==================================================================================================== >>fuse */
 
-static int sched_compare_order(const sched_fuser *f, uint32_t a, uint32_t b) {
+static int sched__compare_order(const sched__fuser *f, uint32_t a, uint32_t b) {
     return (f->group[a].order > f->group[b].order) - (f->group[a].order < f->group[b].order);
 }
 
 /* By position in the topological order; the lists are short. */
-static void sched_sort_groups(const sched_fuser *f, uint32_t *list, uint32_t num) {
+static void sched__sort_groups(const sched__fuser *f, uint32_t *list, uint32_t num) {
     for (uint32_t i = 1; i < num; i++) {
         uint32_t g = list[i], k = i;
-        for (; k > 0 && sched_compare_order(f, list[k - 1], g) > 0; k--) list[k] = list[k - 1];
+        for (; k > 0 && sched__compare_order(f, list[k - 1], g) > 0; k--) list[k] = list[k - 1];
         list[k] = g;
     }
 }
 
 /* Gives the joint group `a` its place, and moves what the cycle test has found: all that b needed before it, all that
    needed a behind it, on the positions that they and the two groups had. */
-static void sched_reorder(sched_fuser *f, uint32_t a, uint32_t b) {
-    uint32_t slot[2 * SCHED_VISITS + 2], n = 0;
+static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t slot[2 * IND__SCHED_VISITS + 2], n = 0;
     uint32_t order_a = f->group[a].order, order_b = f->group[b].order;
     if (!f->num_after) f->group[a].order = order_b;
     if (!f->num_after || !f->num_before) return;
-    sched_sort_groups(f, f->before, f->num_before);
-    sched_sort_groups(f, f->after, f->num_after);
+    sched__sort_groups(f, f->before, f->num_before);
+    sched__sort_groups(f, f->after, f->num_after);
     slot[n++] = order_a, slot[n++] = order_b;
     for (uint32_t i = 0; i < f->num_before; i++) slot[n++] = f->group[f->before[i]].order;
     for (uint32_t i = 0; i < f->num_after; i++) slot[n++] = f->group[f->after[i]].order;
-    sched_sort(slot, n, sizeof *slot, sched_compare_u32);
+    sched__sort(slot, n, sizeof *slot, sched__compare_u32);
     for (uint32_t i = 0; i < f->num_before; i++) f->group[f->before[i]].order = slot[i];
     f->group[a].order = slot[f->num_before];
     for (uint32_t i = 0; i < f->num_after; i++) f->group[f->after[i]].order = slot[n - f->num_after + i];
 }
 
 /* Puts all that belongs to the group's loops onto the variables of the common domain. */
-static bool sched_move_to(sched_fuser *f, uint32_t g, const ind_expr *map) {
-    const sched_domain *own = f->group[g].domain;
+static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
+    const sched__domain *own = f->group[g].domain;
     int n = own->rank + own->rrank;
-    if (sched_identity(own->var, map, n)) return true;
-    for (uint32_t l = f->group[g].head; l != SCHED_NONE; l = f->next_loop[l]) {
+    if (sched__identity(own->var, map, n)) return true;
+    for (uint32_t l = f->group[g].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
-            if (!sched_map(f, &f->access[a].index, own->var, map, n)) return false;
+            if (!sched__map(f, &f->access[a].index, own->var, map, n)) return false;
         }
         for (uint32_t v = f->first_var[l]; v < f->first_var[l + 1]; v++) {
-            if (!sched_map(f, &f->var[v], own->var, map, n)) return false;
+            if (!sched__map(f, &f->var[v], own->var, map, n)) return false;
         }
     }
     return true;
 }
 
-static void sched_join_lists(sched_fuser *f, uint32_t a, uint32_t b) {
-    uint32_t x = f->group[a].head, y = f->group[b].head, head = SCHED_NONE, last = SCHED_NONE;
-    while (x != SCHED_NONE || y != SCHED_NONE) {
+static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t x = f->group[a].head, y = f->group[b].head, head = IND__SCHED_NONE, last = IND__SCHED_NONE;
+    while (x != IND__SCHED_NONE || y != IND__SCHED_NONE) {
         uint32_t *from = x < y ? &x : &y, l = *from; /* SCHED_NONE is the largest number */
-        if (last == SCHED_NONE)
+        if (last == IND__SCHED_NONE)
             head = l;
         else
             f->next_loop[last] = l;
@@ -1198,43 +1204,43 @@ static void sched_join_lists(sched_fuser *f, uint32_t a, uint32_t b) {
     f->group[a].head = head, f->group[a].tail = last;
 }
 
-static bool sched_fuse_pair(sched_fuser *f, uint32_t a, uint32_t b, const sched_fit *fit, uint32_t round) {
-    sched_group *x = &f->group[a], *y = &f->group[b];
-    if (!sched_move_to(f, a, fit->map_a) || !sched_move_to(f, b, fit->map_b)) return false;
-    sched_reorder(f, a, b);
-    sched_join_lists(f, a, b);
+static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
+    sched__group *x = &f->group[a], *y = &f->group[b];
+    if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
+    sched__reorder(f, a, b);
+    sched__join_lists(f, a, b);
     x->domain = fit->domain;
     x->count += y->count;
-    x->dot = x->dot == SCHED_NONE ? y->dot : x->dot;
+    x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
     x->reduces |= y->reduces;
     x->changed = round;
     return true;
 }
 
 /* Greedy: each pair is checked again, because its groups may have grown since it was scored. */
-static bool sched_fuse_round(sched_fuser *f, sched_pairs *p, bool *changed) {
-    if (!sched_find_candidates(f, p)) return false;
+static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
+    if (!sched__find_candidates(f, p)) return false;
     for (uint32_t i = 0; i < p->num; i++) {
         uint32_t a = f->group_of[p->items[i].a], b = f->group_of[p->items[i].b];
-        const sched_fit *fit;
+        const sched__fit *fit;
         if (a == b) continue;
         if (f->group[a].order > f->group[b].order) {
             uint32_t t = a;
             a = b, b = t;
         }
-        if (!sched_fused(sched_can_fuse(f, a, b, &fit))) continue;
-        if (!sched_fuse_pair(f, a, b, fit, p->round + 1)) return false;
+        if (!sched__fused(sched__can_fuse(f, a, b, &fit))) continue;
+        if (!sched__fuse_pair(f, a, b, fit, p->round + 1)) return false;
         *changed = true;
     }
     return !f->failed;
 }
 
-static bool sched_fuse(sched_fuser *f) {
-    sched_pairs p = {0};
+static bool sched__fuse(sched__fuser *f) {
+    sched__pairs p = {0};
     bool changed = !f->policy.disable;
-    for (; changed && p.round < SCHED_ROUNDS && !f->failed; p.round++) {
+    for (; changed && p.round < IND__SCHED_ROUNDS && !f->failed; p.round++) {
         changed = false;
-        sched_fuse_round(f, &p, &changed);
+        sched__fuse_round(f, &p, &changed);
     }
     ind__free(f->context, p.items);
     return !f->failed;
@@ -1242,79 +1248,79 @@ static bool sched_fuse(sched_fuser *f) {
 
 /* ---- explanation of every edge */
 
-static ind_edge *sched_add_edge(sched_fuser *f, uint32_t from, uint32_t to, uint32_t buffer) {
+static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, uint32_t buffer) {
     ind_schedule *s = f->schedule;
     ind_edge *e = IND__PUSH(f->context, ind_edge, s->edge, s->num_edges, s->cap_edges);
-    if (!e) return sched_fail(f), NULL;
+    if (!e) return sched__fail(f), NULL;
     *e = (ind_edge){.from = from, .to = to, .buffer = buffer, .bytes = f->bytes[buffer]};
     return e;
 }
 
-static ind_fusion_reason sched_why_apart(sched_fuser *f, uint32_t from, uint32_t to) {
-    const sched_fit *fit;
+static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32_t to) {
+    const sched__fit *fit;
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
-    ind_fusion_reason r = sched_can_fuse(f, swap ? b : a, swap ? a : b, &fit);
-    return sched_fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
+    ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
+    return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
-static bool sched_explain_vertical(sched_fuser *f, uint32_t buffer) {
-    uint32_t writer = sched_writer(f, buffer);
-    for (uint32_t r = f->first_reader[buffer]; writer != SCHED_NONE && r < f->first_reader[buffer + 1]; r++) {
+static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
+    uint32_t writer = sched__writer(f, buffer);
+    for (uint32_t r = f->first_reader[buffer]; writer != IND__SCHED_NONE && r < f->first_reader[buffer + 1]; r++) {
         uint32_t reader = f->reader[r], g = f->group_of[writer];
-        ind_edge *e = sched_add_edge(f, writer, reader, buffer);
+        ind_edge *e = sched__add_edge(f, writer, reader, buffer);
         if (!e) return false;
         if (g != f->group_of[reader]) {
-            e->reason = sched_why_apart(f, writer, reader);
+            e->reason = sched__why_apart(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot != SCHED_NONE ? IND_FUSION_FUSED_EPILOGUE : IND_FUSION_FUSED_VERTICAL;
-        if (!sched_stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
-        if (!ind__ok(e->bytes)) return sched_fail(f);
+        e->reason = f->group[g].dot != IND__SCHED_NONE ? IND_FUSION_FUSED_EPILOGUE : IND_FUSION_FUSED_VERTICAL;
+        if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
+        if (!ind__ok(e->bytes)) return sched__fail(f);
     }
     return true;
 }
 
-static bool sched_reads_from(const sched_fuser *f, uint32_t reader, uint32_t writer) {
+static bool sched__reads_from(const sched__fuser *f, uint32_t reader, uint32_t writer) {
     for (uint32_t a = f->first_access[reader]; a < f->first_access[reader + 1]; a++) {
-        if (!f->access[a].write && sched_writer(f, f->access[a].buffer) == writer) return true;
+        if (!f->access[a].write && sched__writer(f, f->access[a].buffer) == writer) return true;
     }
     return false;
 }
 
-static bool sched_explain_horizontal(sched_fuser *f, uint32_t buffer) {
+static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
     for (uint32_t r = f->first_reader[buffer]; r + 1 < f->first_reader[buffer + 1]; r++) {
         uint32_t from = f->reader[r], to = f->reader[r + 1];
-        if (sched_reads_from(f, to, from)) continue; /* has its own edge */
-        ind_edge *e = sched_add_edge(f, from, to, buffer);
+        if (sched__reads_from(f, to, from)) continue; /* has its own edge */
+        ind_edge *e = sched__add_edge(f, from, to, buffer);
         if (!e) return false;
         bool fused = f->group_of[from] == f->group_of[to];
-        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched_why_apart(f, from, to);
+        e->reason = fused ? IND_FUSION_FUSED_HORIZONTAL : sched__why_apart(f, from, to);
     }
     return true;
 }
 
-static bool sched_explain(sched_fuser *f) {
+static bool sched__explain(sched__fuser *f) {
     for (uint32_t b = 1; b < f->program->num_buffers && !f->failed; b++) {
-        sched_explain_vertical(f, b);
-        if (!f->failed) sched_explain_horizontal(f, b);
+        sched__explain_vertical(f, b);
+        if (!f->failed) sched__explain_horizontal(f, b);
     }
     return !f->failed;
 }
 
 /* ---- the fused body */
 
-typedef struct sched_recording {
-    sched_fuser *f;
+typedef struct sched__recording {
+    sched__fuser *f;
     uint32_t group;
-} sched_recording;
+} sched__recording;
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
    precision of its f32, as in TorchInductor. */
-static ind_value sched_record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
-    const sched_recording *r = user;
-    uint32_t writer = sched_writer(r->f, in->source);
-    if (writer == SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
+static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
+    const sched__recording *r = user;
+    uint32_t writer = sched__writer(r->f, in->source);
+    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
     ind_value made = {r->f->value[in->source]};
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
@@ -1322,72 +1328,72 @@ static ind_value sched_record_load(ind_ops *o, const ind__inst *in, const ind_ex
     return ind_op_where(o, (ind_value){in->arg[0]}, made, zero);
 }
 
-static void sched_record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, ind_value v, void *user) {
-    const sched_recording *r = user;
+static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, ind_value v, void *user) {
+    const sched__recording *r = user;
     r->f->value[in->source] = v.id;
-    if (sched_stored(r->f, in->source, r->group, r->group)) ind__emit_store(o, in->source, index, 1, v);
+    if (sched__stored(r->f, in->source, r->group, r->group)) ind__emit_store(o, in->source, index, 1, v);
 }
 
-static ind_body *sched_record(sched_fuser *f, uint32_t g) {
-    const sched_domain *d = f->group[g].domain;
-    sched_recording user = {f, g};
+static ind_body *sched__record(sched__fuser *f, uint32_t g) {
+    const sched__domain *d = f->group[g].domain;
+    sched__recording user = {f, g};
     ind__recorder r;
-    if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched_fail(f), NULL;
+    if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     bool ok = true;
-    for (uint32_t l = f->group[g].head; ok && l != SCHED_NONE; l = f->next_loop[l]) {
+    for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
         ind__replay replay = {.body = f->program->loop[l].body,
                               .var = f->var + f->first_var[l],
                               .user = &user,
-                              .load = sched_record_load,
-                              .store = sched_record_store};
+                              .load = sched__record_load,
+                              .store = sched__record_store};
         ok = ind__body_replay(&r.ops, &replay).id;
     }
-    return sched_recorded(f, &r, ok);
+    return sched__recorded(f, &r, ok);
 }
 
-static ind_body *sched_make_body(sched_fuser *f, uint32_t g) {
-    bool joined[SCHED_DIMS];
-    ind_body *body = sched_record(f, g);
+static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
+    bool joined[IND__SCHED_DIMS];
+    ind_body *body = sched__record(f, g);
     if (!body) return NULL;
-    sched_find_merges(f, body, joined);
-    ind_body *merged = f->failed ? NULL : sched_record_merged(f, body, joined);
+    sched__find_merges(f, body, joined);
+    ind_body *merged = f->failed ? NULL : sched__record_merged(f, body, joined);
     ind__body_free(body);
     return merged;
 }
 
 /* ---- what a kernel is told to be: name, arguments, amounts of work */
 
-static uint32_t sched_collect_loops(const sched_fuser *f, uint32_t g, uint32_t *loop) {
+static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t *loop) {
     uint32_t n = 0;
-    for (uint32_t l = f->group[g].head; l != SCHED_NONE; l = f->next_loop[l]) loop[n++] = l;
+    for (uint32_t l = f->group[g].head; l != IND__SCHED_NONE; l = f->next_loop[l]) loop[n++] = l;
     return n;
 }
 
-static bool sched_set_loops(sched_fuser *f, ind_kernel *k, uint32_t g) {
+static bool sched__set_loops(sched__fuser *f, ind_kernel *k, uint32_t g) {
     uint32_t origins = 0, n = 0;
-    k->loop = sched_keep(f, NULL, f->group[g].count, sizeof *k->loop);
+    k->loop = sched__keep(f, NULL, f->group[g].count, sizeof *k->loop);
     if (!k->loop) return false;
-    k->num_loops = sched_collect_loops(f, g, k->loop);
+    k->num_loops = sched__collect_loops(f, g, k->loop);
     for (uint32_t i = 0; i < k->num_loops; i++) origins += f->program->loop[k->loop[i]].num_origins;
-    k->origin = sched_keep(f, NULL, origins, sizeof *k->origin);
+    k->origin = sched__keep(f, NULL, origins, sizeof *k->origin);
     if (!k->origin) return false;
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const ind__loop *l = &f->program->loop[k->loop[i]];
         for (uint32_t j = 0; j < l->num_origins; j++) k->origin[n++] = l->origin[j];
     }
-    sched_sort(k->origin, n, sizeof *k->origin, sched_compare_u32);
+    sched__sort(k->origin, n, sizeof *k->origin, sched__compare_u32);
     for (uint32_t i = 0; i < n; i++) {
         if (!i || k->origin[i] != k->origin[i - 1]) k->origin[k->num_origins++] = k->origin[i];
     }
     return true;
 }
 
-static bool sched_name_char(char c) {
+static bool sched__name_char(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
 /* Does the name already have this part, between underscores? */
-static bool sched_name_has(const char *name, const char *part, size_t length) {
+static bool sched__name_has(const char *name, const char *part, size_t length) {
     for (const char *at = strstr(name, part); at; at = strstr(at + 1, part)) {
         bool starts = at == name || at[-1] == '_', ends = !at[length] || at[length] == '_';
         if (starts && ends) return true;
@@ -1395,33 +1401,33 @@ static bool sched_name_has(const char *name, const char *part, size_t length) {
     return false;
 }
 
-static void sched_append_name(char name[64], const char *op) {
+static void sched__append_name(char name[64], const char *op) {
     char part[64];
     size_t n = 0, have = strlen(name);
     for (const char *s = op; *s && n < sizeof part - 1; s++) {
         char c = *s >= 'A' && *s <= 'Z' ? (char)(*s - 'A' + 'a') : *s;
-        part[n++] = sched_name_char(c) ? c : '_';
+        part[n++] = sched__name_char(c) ? c : '_';
     }
     part[n] = 0;
-    if (!n || have + n + 1 > 63 || sched_name_has(name, part, n)) return;
+    if (!n || have + n + 1 > 63 || sched__name_has(name, part, n)) return;
     if (have) name[have++] = '_';
     memcpy(name + have, part, n + 1);
 }
 
-static void sched_set_name(sched_fuser *f, ind_kernel *k) {
+static void sched__set_name(sched__fuser *f, ind_kernel *k) {
     for (uint32_t i = 0; f->origin_name && i < k->num_origins; i++) {
         const char *op = f->origin_name(k->origin[i], f->user);
-        if (op) sched_append_name(k->name, op);
+        if (op) sched__append_name(k->name, op);
     }
     if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
 }
 
 /* Rows, columns and batch from the operands' indices: what only the first one depends on is a row, only the second one
    a column; of several the innermost, the others repeat the product like a batch. */
-static void sched_set_matmul(ind_kernel *k, const uint32_t *mask) {
-    uint8_t operands[SCHED_DIMS];
+static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
+    uint8_t operands[IND__SCHED_DIMS];
     k->matmul.m = k->matmul.n = -1;
-    k->matmul.dot = sched_operands(k->body, mask, operands);
+    k->matmul.dot = sched__operands(k->body, mask, operands);
     if (!k->matmul.dot) return;
     k->kind = IND_KERNEL_MATMUL;
     for (int v = 0; v < k->body->rank; v++) {
@@ -1434,38 +1440,38 @@ static void sched_set_matmul(ind_kernel *k, const uint32_t *mask) {
 }
 
 /* Points of the variables in the mask. */
-static ind_expr sched_points(const ind_body *body, uint32_t mask) {
+static ind_expr sched__points(const ind_body *body, uint32_t mask) {
     ind_expr n = ind_int(body->context, 1);
     for (int v = 0; v < body->rank + body->rrank; v++) {
-        if (mask >> v & 1) n = ind_expr_mul(n, sched_extent(body->var[v]));
+        if (mask >> v & 1) n = ind_expr_mul(n, sched__extent(body->var[v]));
     }
     return n;
 }
 
 /* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
-static ind_expr sched_touched(sched_fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
+static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (!sched_is_access(in) || in->source != buffer) continue;
-        uint32_t m = sched_expr_mask(body, mask, i, body->index[in->index]);
-        total = ind_expr_add(total, sched_points(body, m));
+        if (!sched__is_access(in) || in->source != buffer) continue;
+        uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
+        total = ind_expr_add(total, sched__points(body, m));
     }
     return ind_known_le(all, total) ? all : total;
 }
 
-static ind_expr sched_touched_bytes(sched_fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
+static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
     ind_expr sum = ind_int(f->context, 0);
     for (uint32_t i = written ? k->num_reads : 0; i < (written ? k->num_args : k->num_reads); i++) {
         int64_t bytes = ind_dtype_bytes(f->program->buffer[k->arg[i]].dtype);
-        ind_expr n = sched_touched(f, k->body, mask, k->arg[i]);
+        ind_expr n = sched__touched(f, k->body, mask, k->arg[i]);
         sum = ind_expr_add(sum, ind_expr_mul(n, ind_int(f->context, bytes)));
     }
     return sum;
 }
 
 /* One for every arithmetic instruction and element, one per element for a reduction, two for a DOT. */
-static ind_expr sched_flops(const ind_kernel *k, const uint32_t *mask) {
+static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
     int64_t per_output = 0, per_element = 0;
@@ -1482,7 +1488,7 @@ static ind_expr sched_flops(const ind_kernel *k, const uint32_t *mask) {
     return ind_expr_add(rows, ind_expr_mul(ind_expr_mul(k->numel, k->rnumel), ind_int(c, per_element)));
 }
 
-static void sched_collect_args(sched_fuser *f, ind_kernel *k, ind_loop_op op, uint32_t *arg) {
+static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, uint32_t *arg) {
     f->epoch++;
     for (uint32_t i = 1; i < k->body->num_inst; i++) {
         const ind__inst *in = &k->body->inst[i];
@@ -1492,80 +1498,80 @@ static void sched_collect_args(sched_fuser *f, ind_kernel *k, ind_loop_op op, ui
     }
 }
 
-static bool sched_set_args(sched_fuser *f, ind_kernel *k) {
+static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint32_t accesses = 0;
-    for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched_is_access(&k->body->inst[i]);
-    k->arg = sched_keep(f, NULL, accesses, sizeof *k->arg);
+    for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched__is_access(&k->body->inst[i]);
+    k->arg = sched__keep(f, NULL, accesses, sizeof *k->arg);
     if (!k->arg) return false;
-    sched_collect_args(f, k, IND_LOOP_LOAD, k->arg);
+    sched__collect_args(f, k, IND_LOOP_LOAD, k->arg);
     k->num_reads = k->num_args;
-    sched_collect_args(f, k, IND_LOOP_STORE, k->arg);
+    sched__collect_args(f, k, IND_LOOP_STORE, k->arg);
     return true;
 }
 
-static bool sched_set_amounts(sched_fuser *f, ind_kernel *k, const uint32_t *mask) {
+static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
-    k->numel = sched_points(body, (1u << body->rank) - 1);
-    k->rnumel = sched_points(body, ((1u << body->rrank) - 1) << body->rank);
-    k->bytes_read = sched_touched_bytes(f, k, mask, false);
-    k->bytes_written = sched_touched_bytes(f, k, mask, true);
-    k->flops = sched_flops(k, mask);
+    k->numel = sched__points(body, (1u << body->rank) - 1);
+    k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
+    k->bytes_read = sched__touched_bytes(f, k, mask, false);
+    k->bytes_written = sched__touched_bytes(f, k, mask, true);
+    k->flops = sched__flops(k, mask);
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
-    return ok || sched_fail(f);
+    return ok || sched__fail(f);
 }
 
-static bool sched_make_kernel(sched_fuser *f, ind_kernel *k, uint32_t g) {
+static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     k->kind = f->group[g].reduces ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
-    k->body = sched_make_body(f, g);
+    k->body = sched__make_body(f, g);
     if (!k->body) return false;
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
-    if (!mask) return sched_fail(f);
+    if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);
-    sched_set_matmul(k, mask);
-    bool ok = sched_set_loops(f, k, g) && sched_set_args(f, k) && sched_set_amounts(f, k, mask);
+    sched__set_matmul(k, mask);
+    bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k) && sched__set_amounts(f, k, mask);
     ind__free(f->context, mask);
-    if (ok) sched_set_name(f, k);
+    if (ok) sched__set_name(f, k);
     return ok;
 }
 
-static bool sched_make_kernels(sched_fuser *f) {
+static bool sched__make_kernels(sched__fuser *f) {
     ind_schedule *s = f->schedule;
-    s->kernel = sched_keep(f, NULL, f->num_order, sizeof *s->kernel);
+    s->kernel = sched__keep(f, NULL, f->num_order, sizeof *s->kernel);
     if (!s->kernel) return false;
     for (uint32_t i = 0; i < f->num_order; i++) {
         s->num_kernels = i + 1;
-        if (!sched_make_kernel(f, &s->kernel[i], f->order[i])) return false;
+        if (!sched__make_kernel(f, &s->kernel[i], f->order[i])) return false;
     }
     return true;
 }
 
 /* =================================================================================================== >>order */
 
-typedef struct sched_place {
+typedef struct sched__place {
     uint32_t group, order;
-} sched_place;
+} sched__place;
 
-static int sched_compare_place(const void *a, const void *b) {
-    return sched_compare_u32(&((const sched_place *)a)->order, &((const sched_place *)b)->order);
+static int sched__compare_place(const void *a, const void *b) {
+    return sched__compare_u32(&((const sched__place *)a)->order, &((const sched__place *)b)->order);
 }
 
 /* The program's own order, as far as fusion left it: that of the topological order kept while fusing. */
-static bool sched_program_order(sched_fuser *f, uint32_t *list) {
-    sched_place *place = sched_scratch(f, f->program->num_loops, sizeof *place);
+static bool sched__program_order(sched__fuser *f, uint32_t *list) {
+    sched__place *place = sched__scratch(f, f->program->num_loops, sizeof *place);
     uint32_t n = 0;
     if (!place) return false;
     for (uint32_t l = 0; l < f->program->num_loops; l++) {
-        if (f->group_of[l] == l) place[n++] = (sched_place){l, f->group[l].order};
+        if (f->group_of[l] == l) place[n++] = (sched__place){l, f->group[l].order};
     }
-    sched_sort(place, n, sizeof *place, sched_compare_place);
+    sched__sort(place, n, sizeof *place, sched__compare_place);
     for (uint32_t i = 0; i < n; i++) list[i] = place[i].group;
     f->num_order = n;
     return true;
 }
 
-static bool sched_is_sink(const sched_fuser *f, uint32_t g) {
-    for (uint32_t l = f->group[g].head; l != SCHED_NONE; l = f->next_loop[l]) {
+static bool sched__is_sink(const sched__fuser *f, uint32_t g) {
+    for (uint32_t l = f->group[g].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
         const ind__loop *loop = &f->program->loop[l];
         for (uint32_t o = 0; o < loop->num_outputs; o++) {
             uint32_t b = loop->output[o];
@@ -1577,68 +1583,69 @@ static bool sched_is_sink(const sched_fuser *f, uint32_t g) {
     return true;
 }
 
-typedef struct sched_visit {
+typedef struct sched__visit {
     uint32_t group, loop, access; /* where the walk over what the group reads has come to */
-} sched_visit;
+} sched__visit;
 
 /* The next group that `v` reads from and that was not visited; SCHED_NONE: all were. */
-static uint32_t sched_next_needed(sched_fuser *f, sched_visit *v) {
-    for (; v->loop != SCHED_NONE; v->loop = f->next_loop[v->loop], v->access = 0) {
+static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
+    for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->access = 0) {
         for (uint32_t a = f->first_access[v->loop] + v->access; a < f->first_access[v->loop + 1]; a++) {
-            uint32_t writer = f->access[a].write ? SCHED_NONE : sched_writer(f, f->access[a].buffer);
+            uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
             v->access++;
-            if (writer == SCHED_NONE || f->mark[f->group_of[writer]] == f->epoch) continue;
+            if (writer == IND__SCHED_NONE || f->mark[f->group_of[writer]] == f->epoch) continue;
             return f->group_of[writer];
         }
     }
-    return SCHED_NONE;
+    return IND__SCHED_NONE;
 }
 
 /* Depth first from the results: each value is made just before it is used. */
-static bool sched_depth_first(sched_fuser *f, const uint32_t *program_order, uint32_t *list) {
-    sched_visit *stack = sched_scratch(f, f->num_order, sizeof *stack);
+static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, uint32_t *list) {
+    sched__visit *stack = sched__scratch(f, f->num_order, sizeof *stack);
     uint32_t n = 0;
     if (!stack) return false;
     f->epoch++;
     for (uint32_t i = 0; i < f->num_order; i++) {
         uint32_t depth = 0, next = program_order[i];
-        if (!sched_is_sink(f, next) || f->mark[next] == f->epoch) continue;
+        if (!sched__is_sink(f, next) || f->mark[next] == f->epoch) continue;
         for (;;) {
-            if (next != SCHED_NONE) {
+            if (next != IND__SCHED_NONE) {
                 f->mark[next] = f->epoch;
-                stack[depth++] = (sched_visit){next, f->group[next].head, 0};
+                stack[depth++] = (sched__visit){next, f->group[next].head, 0};
             } else {
                 list[n++] = stack[--depth].group;
                 if (!depth) break;
             }
-            next = sched_next_needed(f, &stack[depth - 1]);
+            next = sched__next_needed(f, &stack[depth - 1]);
         }
     }
     return true;
 }
 
 /* Largest sum of live intermediates at the hints, if the groups run in this order. */
-static bool sched_order_peak(sched_fuser *f, const uint32_t *list, int64_t *peak) {
-    uint32_t *step = sched_scratch(f, f->program->num_loops, sizeof *step);
-    int64_t *freed = sched_scratch(f, (size_t)f->num_order + 1, sizeof *freed), live = 0;
-    int64_t *made = sched_scratch(f, (size_t)f->num_order + 1, sizeof *made);
+static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *peak) {
+    uint32_t *step = sched__scratch(f, f->program->num_loops, sizeof *step);
+    int64_t *freed = sched__scratch(f, (size_t)f->num_order + 1, sizeof *freed), live = 0;
+    int64_t *made = sched__scratch(f, (size_t)f->num_order + 1, sizeof *made);
     if (f->failed) return false;
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        uint32_t writer = sched_writer(f, b), end;
-        if (writer == SCHED_NONE || f->program->buffer[b].output || !sched_stored(f, b, SCHED_NONE, SCHED_NONE))
+        uint32_t writer = sched__writer(f, b), end;
+        if (writer == IND__SCHED_NONE || f->program->buffer[b].output ||
+            !sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE))
             continue;
         end = step[f->group_of[writer]];
-        made[end] = sched_add_hint(made[end], f->bytes_hint[b]);
+        made[end] = sched__add_hint(made[end], f->bytes_hint[b]);
         for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1]; r++) {
             uint32_t at = step[f->group_of[f->reader[r]]];
             if (at > end) end = at;
         }
-        freed[end] = sched_add_hint(freed[end], f->bytes_hint[b]);
+        freed[end] = sched__add_hint(freed[end], f->bytes_hint[b]);
     }
     *peak = 0;
     for (uint32_t i = 0; i < f->num_order; i++) {
-        live = sched_add_hint(live, made[i]);
+        live = sched__add_hint(live, made[i]);
         if (live > *peak) *peak = live;
         live -= freed[i];
     }
@@ -1646,11 +1653,11 @@ static bool sched_order_peak(sched_fuser *f, const uint32_t *list, int64_t *peak
 }
 
 /* Chooses the order with the lower peak; the program's own one where there is no difference. */
-static bool sched_choose_order(sched_fuser *f) {
-    uint32_t *other = sched_scratch(f, f->program->num_loops, sizeof *other);
+static bool sched__choose_order(sched__fuser *f) {
+    uint32_t *other = sched__scratch(f, f->program->num_loops, sizeof *other);
     int64_t peak, other_peak;
-    if (!other || !sched_program_order(f, f->order) || !sched_depth_first(f, f->order, other)) return false;
-    if (!sched_order_peak(f, f->order, &peak) || !sched_order_peak(f, other, &other_peak)) return false;
+    if (!other || !sched__program_order(f, f->order) || !sched__depth_first(f, f->order, other)) return false;
+    if (!sched__order_peak(f, f->order, &peak) || !sched__order_peak(f, other, &other_peak)) return false;
     if (other_peak < peak) memcpy(f->order, other, f->num_order * sizeof *other);
     return true;
 }
@@ -1659,7 +1666,7 @@ static bool sched_choose_order(sched_fuser *f) {
 
 /* a <= b for all sizes. Beyond what the algebra proves: a maximum is below b if all its terms are, and a sum with a
    maximum in it is above a if it is with one of its terms in its place. Offsets are such sums. */
-static ind_expr sched_max_in(ind_expr e) {
+static ind_expr sched__max_in(ind_expr e) {
     if (ind_expr_query_kind(e) == IND_EXPR_MAX) return e;
     for (int i = 0; ind_expr_query_kind(e) == IND_EXPR_ADD && i < ind_expr_num_args(e); i++) {
         if (ind_expr_query_kind(ind_expr_arg(e, i)) == IND_EXPR_MAX) return ind_expr_arg(e, i);
@@ -1667,14 +1674,14 @@ static ind_expr sched_max_in(ind_expr e) {
     return (ind_expr){NULL, 0};
 }
 
-static bool sched_le_plain(ind_expr a, ind_expr b) {
+static bool sched__le_plain(ind_expr a, ind_expr b) {
     return ind_known_le(a, b);
 }
 
 /* a <= b with one maximum in b replaced by one of its terms; nested ones are followed twice. */
-static bool sched_le_some(ind_expr a, ind_expr b, bool (*le)(ind_expr, ind_expr)) {
+static bool sched__le_some(ind_expr a, ind_expr b, bool (*le)(ind_expr, ind_expr)) {
     if (le(a, b)) return true;
-    ind_expr most = sched_max_in(b);
+    ind_expr most = sched__max_in(b);
     for (int i = 0; ind__ok(most) && i < ind_expr_num_args(most); i++) {
         ind_expr arg = ind_expr_arg(most, i);
         if (le(a, ind__substitute(b, &most, &arg, 1))) return true;
@@ -1682,39 +1689,40 @@ static bool sched_le_some(ind_expr a, ind_expr b, bool (*le)(ind_expr, ind_expr)
     return false;
 }
 
-static bool sched_le_some_plain(ind_expr a, ind_expr b) {
-    return sched_le_some(a, b, sched_le_plain);
+static bool sched__le_some_plain(ind_expr a, ind_expr b) {
+    return sched__le_some(a, b, sched__le_plain);
 }
 
-static bool sched_le(ind_expr a, ind_expr b) {
+static bool sched__le(ind_expr a, ind_expr b) {
     if (ind_hint(a) > ind_hint(b)) return false;
-    if (sched_le_some(a, b, sched_le_some_plain)) return true;
-    ind_expr most = sched_max_in(a);
+    if (sched__le_some(a, b, sched__le_some_plain)) return true;
+    ind_expr most = sched__max_in(a);
     for (int i = 0; ind__ok(most) && i < ind_expr_num_args(most); i++) {
         ind_expr arg = ind_expr_arg(most, i);
-        if (!sched_le_some(ind__substitute(a, &most, &arg, 1), b, sched_le_some_plain)) return false;
+        if (!sched__le_some(ind__substitute(a, &most, &arg, 1), b, sched__le_some_plain)) return false;
     }
     return ind__ok(most);
 }
 
-typedef struct sched_term {
+typedef struct sched__term {
     ind_expr e;
     int64_t hint;
-} sched_term;
+} sched__term;
 
-static int sched_compare_term(const void *p, const void *q) {
-    const sched_term *a = p, *b = q;
+static int sched__compare_term(const void *p, const void *q) {
+    const sched__term *a = p, *b = q;
     if (a->hint != b->hint) return a->hint > b->hint ? -1 : 1;
     return (a->e.id > b->e.id) - (a->e.id < b->e.id);
 }
 
 /* Drops terms that another one is proven to reach. */
-static uint32_t sched_prune_terms(sched_term *t, uint32_t num) {
+static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     uint32_t kept = 0;
-    sched_sort(t, num, sizeof *t, sched_compare_term);
+    sched__sort(t, num, sizeof *t, sched__compare_term);
     for (uint32_t i = 0; i < num; i++) {
         bool dominated = kept && t[kept - 1].e.id == t[i].e.id;
-        for (uint32_t k = 0; !dominated && k < kept && k < SCHED_DOMINATORS; k++) dominated = sched_le(t[i].e, t[k].e);
+        for (uint32_t k = 0; !dominated && k < kept && k < IND__SCHED_DOMINATORS; k++)
+            dominated = sched__le(t[i].e, t[k].e);
         if (!dominated) t[kept++] = t[i];
     }
     return kept;
@@ -1722,70 +1730,70 @@ static uint32_t sched_prune_terms(sched_term *t, uint32_t num) {
 
 /* Max of the terms; 0 of none. An expression holds 62 at most: the small ones beyond that are added up, which is an
    upper bound of their maximum. */
-static ind_expr sched_max_of(sched_fuser *f, sched_term *t, uint32_t num) {
-    enum { MOST = 48 };
-    num = sched_prune_terms(t, num);
+static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
+    enum { IND__MOST = 48 };
+    num = sched__prune_terms(t, num);
     ind_expr max = ind_int(f->context, 0), rest = max;
-    for (uint32_t i = MOST; i < num; i++) rest = ind_expr_add(rest, t[i].e);
-    for (uint32_t i = 0; i < num && i < MOST; i++) max = ind_expr_max(max, t[i].e);
+    for (uint32_t i = IND__MOST; i < num; i++) rest = ind_expr_add(rest, t[i].e);
+    for (uint32_t i = 0; i < num && i < IND__MOST; i++) max = ind_expr_max(max, t[i].e);
     max = ind_expr_max(max, rest);
-    if (!ind__ok(max)) sched_fail(f);
+    if (!ind__ok(max)) sched__fail(f);
     return max;
 }
 
 /* ---- lifetimes */
 
-static int sched_compare_begin(const void *p, const void *q) {
-    const sched_life *a = p, *b = q;
+static int sched__compare_begin(const void *p, const void *q) {
+    const sched__life *a = p, *b = q;
     if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
     return (a->buffer > b->buffer) - (a->buffer < b->buffer);
 }
 
 /* Sum of all live sizes, maximised over the steps. */
-static ind_expr sched_peak(sched_fuser *f, sched_life *life, uint32_t num, uint32_t steps) {
-    uint32_t *last = sched_scratch(f, (size_t)steps + 1, sizeof *last); /* by step: 1 + a life that ends there */
-    uint32_t *next = sched_scratch(f, num, sizeof *next);
-    sched_term *term = sched_scratch(f, steps, sizeof *term);
+static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, uint32_t steps) {
+    uint32_t *last = sched__scratch(f, (size_t)steps + 1, sizeof *last); /* by step: 1 + a life that ends there */
+    uint32_t *next = sched__scratch(f, num, sizeof *next);
+    sched__term *term = sched__scratch(f, steps, sizeof *term);
     ind_expr live = ind_int(f->context, 0);
     if (f->failed) return live;
-    sched_sort(life, num, sizeof *life, sched_compare_begin);
+    sched__sort(life, num, sizeof *life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) next[i] = last[life[i].end], last[life[i].end] = i + 1;
     for (uint32_t step = 0, i = 0; step < steps; step++) {
         for (; i < num && life[i].begin == step; i++) live = ind_expr_add(live, life[i].size);
-        term[step] = (sched_term){live, ind_hint(live)};
+        term[step] = (sched__term){live, ind_hint(live)};
         for (uint32_t k = last[step]; k; k = next[k - 1]) live = ind_expr_sub(live, life[k - 1].size);
     }
-    if (!ind__ok(live)) sched_fail(f);
-    return f->failed ? live : sched_max_of(f, term, steps);
+    if (!ind__ok(live)) sched__fail(f);
+    return f->failed ? live : sched__max_of(f, term, steps);
 }
 
 /* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader. */
-static bool sched_op_by_op(sched_fuser *f) {
+static bool sched__op_by_op(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
-    sched_life *life = sched_scratch(f, f->program->num_buffers, sizeof *life);
+    sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        uint32_t writer = sched_writer(f, b), readers = sched_num_readers(f, b);
-        if (writer == SCHED_NONE || f->program->buffer[b].output) continue;
+        uint32_t writer = sched__writer(f, b), readers = sched__num_readers(f, b);
+        if (writer == IND__SCHED_NONE || f->program->buffer[b].output) continue;
         uint32_t end = readers ? f->reader[f->first_reader[b + 1] - 1] : writer;
-        life[n++] = (sched_life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
-    f->schedule->op_by_op_bytes = sched_peak(f, life, n, loops);
+    f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
     return !f->failed;
 }
 
 /* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's kernel. */
-static bool sched_find_lives(sched_fuser *f, sched_life *life) {
+static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             s->storage[b] = b;
-            if (sched_writer(f, b) == SCHED_NONE || f->program->buffer[b].output) continue;
+            if (sched__writer(f, b) == IND__SCHED_NONE || f->program->buffer[b].output) continue;
             if (i >= s->kernel[k].num_reads) {
-                life[b] = (sched_life){b, k, k, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
-                life[b].hint = sched_hint(life[b].size);
-                if (!ind__ok(life[b].size)) return sched_fail(f);
+                life[b] = (sched__life){b, k, k, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b].hint = sched__hint(life[b].size);
+                if (!ind__ok(life[b].size)) return sched__fail(f);
             }
             life[b].end = k;
         }
@@ -1797,7 +1805,7 @@ static bool sched_find_lives(sched_fuser *f, sched_life *life) {
 
 /* stage[i]: how many reductions instruction i comes after; it is computed in the stage-th pass over the row. pass[i]:
    the last pass that needs its value. A kernel may read a row again in every pass. */
-static void sched_find_passes(const ind_body *body, uint32_t *stage, uint32_t *pass) {
+static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *pass) {
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         stage[i] = pass[i] = 0;
@@ -1816,7 +1824,7 @@ static void sched_find_passes(const ind_body *body, uint32_t *stage, uint32_t *p
 }
 
 /* Number of the only store of the buffer, or 0. */
-static uint32_t sched_only_store(const ind_body *body, uint32_t buffer) {
+static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
     uint32_t at = 0;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         if (body->inst[i].op != IND_LOOP_STORE || body->inst[i].source != buffer) continue;
@@ -1829,20 +1837,20 @@ static uint32_t sched_only_store(const ind_body *body, uint32_t buffer) {
 /* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
    the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
    what belongs to a whole row. Operands of a matrix product are read by all. */
-static bool sched_may_overwrite(sched_fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
-                                uint32_t *pass, uint8_t *operand) {
+static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
+                                 uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
     if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
         return false;
-    uint32_t store = sched_only_store(body, out);
+    uint32_t store = sched__only_store(body, out);
     if (!store) return false;
     ind_expr index = body->index[body->inst[store].index];
     bool elementwise = k->kind != IND_KERNEL_REDUCTION;
     for (int v = body->rank; v < body->rank + body->rrank; v++) elementwise |= ind__expr_depends(index, body->var[v]);
     if (!elementwise || ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
-    sched_mark_operands(body, operand);
-    sched_find_passes(body, stage, pass);
+    sched__mark_operands(body, operand);
+    sched__find_passes(body, stage, pass);
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *at = &body->inst[i];
         if (at->op == IND_LOOP_INDIRECT && k->kind == IND_KERNEL_REDUCTION) return false;
@@ -1853,7 +1861,7 @@ static bool sched_may_overwrite(sched_fuser *f, const ind_kernel *k, uint32_t in
     return true;
 }
 
-static bool sched_taken(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
+static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
         if (s->storage[k->arg[o]] == root) return true;
     }
@@ -1861,18 +1869,18 @@ static bool sched_taken(const ind_schedule *s, const ind_kernel *k, uint32_t roo
 }
 
 /* Lets each output of kernel k take over the memory of an input that it is the last to read. */
-static bool sched_take_over(sched_fuser *f, uint32_t k, sched_life *life) {
+static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
     const ind_kernel *kernel = &s->kernel[k];
     size_t n = kernel->body->num_inst;
     uint32_t *stage = ind__alloc(f->context, n * (2 * sizeof *stage + 1));
-    if (!stage) return sched_fail(f);
+    if (!stage) return sched__fail(f);
     for (uint32_t o = kernel->num_reads; o < kernel->num_args; o++) {
         uint32_t out = kernel->arg[o];
         for (uint32_t i = 0; ind__ok(life[out].size) && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            if (!ind__ok(life[in].size) || life[in].end != k || sched_taken(s, kernel, root)) continue;
-            if (!sched_may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
+            if (!ind__ok(life[in].size) || life[in].end != k || sched__taken(s, kernel, root)) continue;
+            if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
             s->storage[out] = root;
             life[root].end = life[out].end;
             break;
@@ -1884,15 +1892,15 @@ static bool sched_take_over(sched_fuser *f, uint32_t k, sched_life *life) {
 
 /* ---- places */
 
-typedef struct sched_placed {
-    sched_life life;
+typedef struct sched__placed {
+    sched__life life;
     ind_expr offset, end;
     int64_t offset_hint, end_hint;
-} sched_placed;
+} sched__placed;
 
 /* Placed lifetimes, found by step: a segment tree over the steps, whose nodes hold the lifetimes that cover them, finds
    those that are live at one step; and lists by first step find those that begin later. */
-typedef struct sched_index {
+typedef struct sched__index {
     uint32_t leaves;        /* a power of two, at least the number of steps */
     uint32_t *node, *begin; /* first entry of each node; 1 + first item that begins at each step */
     uint32_t *next_begin;   /* by item */
@@ -1900,40 +1908,40 @@ typedef struct sched_index {
         uint32_t item, next;
     } * entry;
     uint32_t num_entries, cap_entries;
-} sched_index;
+} sched__index;
 
-typedef struct sched_arena {
-    sched_placed *item;
+typedef struct sched__arena {
+    sched__placed *item;
     uint32_t num;
-    sched_index index;
+    sched__index index;
     uint32_t *overlap; /* items that are live together with the one to be placed, by offset */
     uint32_t num_overlap;
-    sched_term *term;
+    sched__term *term;
     ind_expr bytes;
-} sched_arena;
+} sched__arena;
 
-static bool sched_enter_node(sched_fuser *f, sched_index *x, uint32_t node, uint32_t item) {
+static bool sched__enter_node(sched__fuser *f, sched__index *x, uint32_t node, uint32_t item) {
     if (!ind__grow(f->context, (void **)&x->entry, &x->num_entries, &x->cap_entries, sizeof *x->entry, 1))
-        return sched_fail(f);
+        return sched__fail(f);
     x->entry[x->num_entries - 1].item = item;
     x->entry[x->num_entries - 1].next = x->node[node];
     x->node[node] = x->num_entries;
     return true;
 }
 
-static bool sched_enter(sched_fuser *f, sched_arena *m, uint32_t item) {
-    sched_index *x = &m->index;
+static bool sched__enter(sched__fuser *f, sched__arena *m, uint32_t item) {
+    sched__index *x = &m->index;
     uint32_t lo = m->item[item].life.begin, hi = m->item[item].life.end;
     x->next_begin[item] = x->begin[lo], x->begin[lo] = item + 1;
     for (lo += x->leaves, hi += x->leaves + 1; lo < hi; lo /= 2, hi /= 2) {
-        if (lo & 1 && !sched_enter_node(f, x, lo++, item)) return false;
-        if (hi & 1 && !sched_enter_node(f, x, --hi, item)) return false;
+        if (lo & 1 && !sched__enter_node(f, x, lo++, item)) return false;
+        if (hi & 1 && !sched__enter_node(f, x, --hi, item)) return false;
     }
     return true;
 }
 
-static void sched_find_overlaps(sched_arena *m, const sched_life *life) {
-    const sched_index *x = &m->index;
+static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
+    const sched__index *x = &m->index;
     m->num_overlap = 0;
     for (uint32_t node = x->leaves + life->begin; node; node /= 2) {
         for (uint32_t e = x->node[node]; e; e = x->entry[e - 1].next)
@@ -1944,106 +1952,107 @@ static void sched_find_overlaps(sched_arena *m, const sched_life *life) {
     }
 }
 
-static bool sched_apart(const sched_placed *p, ind_expr offset, ind_expr end) {
-    return sched_le(p->end, offset) || sched_le(end, p->offset);
+static bool sched__apart(const sched__placed *p, ind_expr offset, ind_expr end) {
+    return sched__le(p->end, offset) || sched__le(end, p->offset);
 }
 
-static bool sched_is_free(const sched_arena *m, ind_expr offset, ind_expr size) {
+static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size) {
     ind_expr end = ind_expr_add(offset, size);
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        if (!sched_apart(&m->item[m->overlap[i]], offset, end)) return false;
+        if (!sched__apart(&m->item[m->overlap[i]], offset, end)) return false;
     }
     return ind__ok(end);
 }
 
 /* By offset at the hints; heapsort with the items at hand. */
-static void sched_sort_overlaps(sched_arena *m) {
+static void sched__sort_overlaps(sched__arena *m) {
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        const sched_placed *p = &m->item[m->overlap[i]];
-        m->term[i] = (sched_term){{NULL, m->overlap[i]}, p->offset_hint == INT64_MAX ? 0 : -p->offset_hint};
+        const sched__placed *p = &m->item[m->overlap[i]];
+        m->term[i] = (sched__term){{NULL, m->overlap[i]}, p->offset_hint == INT64_MAX ? 0 : -p->offset_hint};
     }
-    sched_sort(m->term, m->num_overlap, sizeof *m->term, sched_compare_term);
+    sched__sort(m->term, m->num_overlap, sizeof *m->term, sched__compare_term);
     for (uint32_t i = 0; i < m->num_overlap; i++) m->overlap[i] = m->term[i].e.id;
 }
 
 /* Tries 0 or the ends of placed items that lie at `at` bytes at the hints. */
-static bool sched_try_place(sched_fuser *f, sched_arena *m, int64_t at, const sched_life *life, ind_expr *offset) {
+static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const sched__life *life, ind_expr *offset) {
     int tries = 0;
     *offset = ind_int(f->context, 0);
-    if (!at && sched_is_free(m, *offset, life->size)) return true;
+    if (!at && sched__is_free(m, *offset, life->size)) return true;
     for (uint32_t i = 0; i < m->num_overlap && tries < 4; i++) {
-        const sched_placed *p = &m->item[m->overlap[i]];
+        const sched__placed *p = &m->item[m->overlap[i]];
         if (p->end_hint != at || ind_expr_same(p->end, *offset)) continue;
         *offset = p->end, tries++;
-        if (sched_is_free(m, *offset, life->size)) return true;
+        if (sched__is_free(m, *offset, life->size)) return true;
     }
     return false;
 }
 
 /* The lowest place, at the hints, that is proven to be free for all sizes; behind everything else where none is. */
-static ind_expr sched_find_place(sched_fuser *f, sched_arena *m, const sched_life *life) {
+static ind_expr sched__find_place(sched__fuser *f, sched__arena *m, const sched__life *life) {
     ind_expr offset;
     int64_t at = 0;
     int tries = 0;
-    sched_find_overlaps(m, life);
-    sched_sort_overlaps(m);
-    for (uint32_t i = 0; i <= m->num_overlap && tries < SCHED_PLACES; i++) {
-        const sched_placed *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
+    sched__find_overlaps(m, life);
+    sched__sort_overlaps(m);
+    for (uint32_t i = 0; i <= m->num_overlap && tries < IND__SCHED_PLACES; i++) {
+        const sched__placed *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
         bool gap = !p || (p->offset_hint > at && p->offset_hint - at >= life->hint);
-        if (gap && ++tries && sched_try_place(f, m, at, life, &offset)) return offset;
+        if (gap && ++tries && sched__try_place(f, m, at, life, &offset)) return offset;
         if (p && p->end_hint > at) at = p->end_hint;
     }
     for (uint32_t i = 0; i < m->num_overlap; i++) {
-        const sched_placed *p = &m->item[m->overlap[i]];
-        m->term[i] = (sched_term){p->end, p->end_hint};
+        const sched__placed *p = &m->item[m->overlap[i]];
+        m->term[i] = (sched__term){p->end, p->end_hint};
     }
-    return sched_max_of(f, m->term, m->num_overlap);
+    return sched__max_of(f, m->term, m->num_overlap);
 }
 
-static bool sched_arena_init(sched_fuser *f, sched_arena *m, uint32_t num, uint32_t steps) {
+static bool sched__arena_init(sched__fuser *f, sched__arena *m, uint32_t num, uint32_t steps) {
     m->index.leaves = 1;
     while (m->index.leaves < steps) m->index.leaves *= 2;
-    m->item = sched_scratch(f, num, sizeof *m->item);
-    m->overlap = sched_scratch(f, num, sizeof *m->overlap);
-    m->term = sched_scratch(f, num, sizeof *m->term);
-    m->index.next_begin = sched_scratch(f, num, sizeof(uint32_t));
-    m->index.node = sched_scratch(f, 2 * (size_t)m->index.leaves, sizeof(uint32_t));
-    m->index.begin = sched_scratch(f, (size_t)steps + 1, sizeof(uint32_t));
+    m->item = sched__scratch(f, num, sizeof *m->item);
+    m->overlap = sched__scratch(f, num, sizeof *m->overlap);
+    m->term = sched__scratch(f, num, sizeof *m->term);
+    m->index.next_begin = sched__scratch(f, num, sizeof(uint32_t));
+    m->index.node = sched__scratch(f, 2 * (size_t)m->index.leaves, sizeof(uint32_t));
+    m->index.begin = sched__scratch(f, (size_t)steps + 1, sizeof(uint32_t));
     return !f->failed;
 }
 
-static int sched_compare_size(const void *p, const void *q) {
-    const sched_life *a = p, *b = q;
+static int sched__compare_size(const void *p, const void *q) {
+    const sched__life *a = p, *b = q;
     if (a->hint != b->hint) return a->hint > b->hint ? -1 : 1;
-    return sched_compare_begin(p, q);
+    return sched__compare_begin(p, q);
 }
 
-static int sched_compare_length(const void *p, const void *q) {
-    const sched_life *a = p, *b = q;
+static int sched__compare_length(const void *p, const void *q) {
+    const sched__life *a = p, *b = q;
     uint32_t x = a->end - a->begin, y = b->end - b->begin;
     if (x != y) return x > y ? -1 : 1;
-    return sched_compare_size(p, q);
+    return sched__compare_size(p, q);
 }
 
 /* One after another in the given order, each at the lowest free place. */
-static bool sched_place_all(sched_fuser *f, sched_arena *m, const sched_life *life, uint32_t num) {
+static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life *life, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) {
-        ind_expr offset = sched_find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
-        if (!ind__ok(end)) return sched_fail(f);
-        m->item[i] = (sched_placed){life[i], offset, end, sched_hint(offset), sched_hint(end)};
+        ind_expr offset = sched__find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
+        if (!ind__ok(end)) return sched__fail(f);
+        m->item[i] = (sched__placed){life[i], offset, end, sched__hint(offset), sched__hint(end)};
         m->num++;
-        if (!sched_enter(f, m, i)) return false;
+        if (!sched__enter(f, m, i)) return false;
     }
-    for (uint32_t i = 0; i < num; i++) m->term[i] = (sched_term){m->item[i].end, m->item[i].end_hint};
-    m->bytes = sched_max_of(f, m->term, num);
+    for (uint32_t i = 0; i < num; i++) m->term[i] = (sched__term){m->item[i].end, m->item[i].end_hint};
+    m->bytes = sched__max_of(f, m->term, num);
     return !f->failed;
 }
 
-static bool sched_try_order(sched_fuser *f, sched_life *life, uint32_t num, int (*order)(const void *, const void *)) {
+static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
+                             int (*order)(const void *, const void *)) {
     ind_schedule *s = f->schedule;
-    sched_arena m = {0};
-    sched_sort(life, num, sizeof *life, order);
-    bool ok = sched_arena_init(f, &m, num, s->num_kernels) && sched_place_all(f, &m, life, num);
+    sched__arena m = {0};
+    sched__sort(life, num, sizeof *life, order);
+    bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__place_all(f, &m, life, num);
     ind__free(f->context, m.index.entry);
     if (!ok || (ind__ok(s->arena_bytes) && ind_hint(m.bytes) >= ind_hint(s->arena_bytes))) return ok;
     s->arena_bytes = m.bytes;
@@ -2054,26 +2063,27 @@ static bool sched_try_order(sched_fuser *f, sched_life *life, uint32_t num, int 
 /* The best, at the hints, of three orders: large ones first leaves small gaps; what lives long first lets all that
    comes and goes share the rest, also where sizes cannot be compared; first come first served is what an allocator
    would do. */
-static bool sched_place_best(sched_fuser *f, sched_life *life, uint32_t num) {
-    return sched_try_order(f, life, num, sched_compare_size) && sched_try_order(f, life, num, sched_compare_length) &&
-           sched_try_order(f, life, num, sched_compare_begin);
+static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) {
+    return sched__try_order(f, life, num, sched__compare_size) &&
+           sched__try_order(f, life, num, sched__compare_length) &&
+           sched__try_order(f, life, num, sched__compare_begin);
 }
 
-static bool sched_plan_memory(sched_fuser *f) {
+static bool sched__plan_memory(sched__fuser *f) {
     ind_schedule *s = f->schedule;
     uint32_t buffers = f->program->num_buffers, n = 0;
-    sched_life *life = sched_scratch(f, buffers, sizeof *life), *root = sched_scratch(f, buffers, sizeof *root);
-    s->offset = sched_keep(f, NULL, buffers, sizeof *s->offset);
-    s->storage = sched_keep(f, NULL, buffers, sizeof *s->storage);
-    if (f->failed || !sched_find_lives(f, life)) return false;
+    sched__life *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
+    s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
+    s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
+    if (f->failed || !sched__find_lives(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels && !f->policy.disable_inplace; k++) {
-        if (!sched_take_over(f, k, life)) return false;
+        if (!sched__take_over(f, k, life)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
     }
-    s->peak_bytes = sched_peak(f, root, n, s->num_kernels);
-    if (f->failed || !sched_place_best(f, root, n)) return false;
+    s->peak_bytes = sched__peak(f, root, n, s->num_kernels);
+    if (f->failed || !sched__place_best(f, root, n)) return false;
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size)) s->offset[b] = s->offset[s->storage[b]];
     }
@@ -2082,16 +2092,16 @@ static bool sched_plan_memory(sched_fuser *f) {
 
 /* ================================================================================================== >>verify */
 
-typedef struct sched_check {
+typedef struct sched__check {
     const ind_schedule *s;
     uint32_t *step;                 /* by loop: 1 + kernel */
     uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
-    sched_life *life;               /* by buffer: in the arena; size invalid: not there */
+    sched__life *life;              /* by buffer: in the arena; size invalid: not there */
     uint32_t kernel, buffer, other; /* where it went wrong */
-} sched_check;
+} sched__check;
 
 /* Each loop runs in exactly one kernel. */
-static bool sched_check_loops(sched_check *v) {
+static bool sched__check_loops(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         v->kernel = k;
         for (uint32_t i = 0; i < v->s->kernel[k].num_loops; i++) {
@@ -2106,7 +2116,7 @@ static bool sched_check_loops(sched_check *v) {
     return true;
 }
 
-static bool sched_check_bodies(sched_check *v) {
+static bool sched__check_bodies(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         v->kernel = k;
         if (ind__body_verify(v->s->kernel[k].body)) return false;
@@ -2114,21 +2124,21 @@ static bool sched_check_bodies(sched_check *v) {
     return true;
 }
 
-static bool sched_has_arg(const ind_kernel *k, uint32_t buffer, bool written) {
+static bool sched__has_arg(const ind_kernel *k, uint32_t buffer, bool written) {
     for (uint32_t i = written ? k->num_reads : 0; i < (written ? k->num_args : k->num_reads); i++) {
         if (k->arg[i] == buffer) return true;
     }
     return false;
 }
 
-static bool sched_check_args(sched_check *v) {
+static bool sched__check_args(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
         v->kernel = k;
         for (uint32_t i = 1; i < kernel->body->num_inst; i++) {
             const ind__inst *in = &kernel->body->inst[i];
             v->buffer = in->source;
-            if (sched_is_access(in) && !sched_has_arg(kernel, in->source, in->op == IND_LOOP_STORE)) return false;
+            if (sched__is_access(in) && !sched__has_arg(kernel, in->source, in->op == IND_LOOP_STORE)) return false;
         }
         if (kernel->num_reads == kernel->num_args) return false;
     }
@@ -2136,7 +2146,7 @@ static bool sched_check_args(sched_check *v) {
 }
 
 /* Also finds the lifetimes that the next rules need. */
-static bool sched_check_reads_follow_writes(sched_check *v) {
+static bool sched__check_reads_follow_writes(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
         v->kernel = k;
@@ -2153,7 +2163,7 @@ static bool sched_check_reads_follow_writes(sched_check *v) {
     return true;
 }
 
-static bool sched_check_outputs(sched_check *v) {
+static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
         bool arena = v->made[b] && !buffer->output;
@@ -2166,35 +2176,35 @@ static bool sched_check_outputs(sched_check *v) {
     return true;
 }
 
-static bool sched_check_offsets(sched_check *v) {
+static bool sched__check_offsets(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         if (!ind__ok(v->s->offset[b])) continue;
         if (!ind_known_multiple(v->s->offset[b], IND__ALIGNMENT)) return false;
-        if (!sched_le(ind_expr_add(v->s->offset[b], v->life[b].size), v->s->arena_bytes)) return false;
+        if (!sched__le(ind_expr_add(v->s->offset[b], v->life[b].size), v->s->arena_bytes)) return false;
     }
     return true;
 }
 
 /* A size symbol at one end of its range, or at its hint. */
-enum { SCHED_AT_HINT, SCHED_AT_LEAST, SCHED_AT_MOST, SCHED_NUM_CORNERS };
+enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
 
-static bool sched_corner_value(const ind_symbol *s, void *user, int64_t *out) {
+static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     int corner = *(const int *)user;
     int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
     int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < SCHED_OPEN_END ? s->hi : SCHED_OPEN_END > s->lo ? SCHED_OPEN_END : s->lo;
-    *out = corner == SCHED_AT_HINT ? s->hint : corner == SCHED_AT_LEAST ? lo : hi - hi % step;
+    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
     return true;
 }
 
 /* Counted with numbers, independently of the proofs. A sum that overflows at the largest sizes says nothing. */
-static bool sched_check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_offset, ind_expr b_size) {
-    for (int corner = 0; corner < SCHED_NUM_CORNERS; corner++) {
+static bool sched__check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_offset, ind_expr b_size) {
+    for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
         int64_t a, m, b, n;
-        if (ind_expr_eval(a_offset, sched_corner_value, &corner, &a) ||
-            ind_expr_eval(a_size, sched_corner_value, &corner, &m) ||
-            ind_expr_eval(b_offset, sched_corner_value, &corner, &b) ||
-            ind_expr_eval(b_size, sched_corner_value, &corner, &n))
+        if (ind_expr_eval(a_offset, sched__corner_value, &corner, &a) ||
+            ind_expr_eval(a_size, sched__corner_value, &corner, &m) ||
+            ind_expr_eval(b_offset, sched__corner_value, &corner, &b) ||
+            ind_expr_eval(b_size, sched__corner_value, &corner, &n))
             continue;
         if (a + m > b && b + n > a) return false;
     }
@@ -2202,29 +2212,29 @@ static bool sched_check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_o
 }
 
 /* Two buffers that are live in one kernel: apart in memory, or the one takes over the other's place in that kernel. */
-static bool sched_check_pair(sched_check *v, const sched_life *a, const sched_life *b) {
+static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
         return a->end == b->begin && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr end_a = ind_expr_add(offset[a->buffer], a->size), end_b = ind_expr_add(offset[b->buffer], b->size);
-    if (!sched_le(end_a, offset[b->buffer]) && !sched_le(end_b, offset[a->buffer])) return false;
-    return sched_check_numbers(offset[a->buffer], a->size, offset[b->buffer], b->size);
+    if (!sched__le(end_a, offset[b->buffer]) && !sched__le(end_b, offset[a->buffer])) return false;
+    return sched__check_numbers(offset[a->buffer], a->size, offset[b->buffer], b->size);
 }
 
-static bool sched_check_memory(sched_check *v) {
+static bool sched__check_memory(sched__check *v) {
     uint32_t num = 0, live = 0;
     for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
         if (ind__ok(v->life[b].size)) v->life[num++] = v->life[b];
     }
-    sched_sort(v->life, num, sizeof *v->life, sched_compare_begin);
+    sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) { /* life[0..live) are those not over yet */
-        sched_life at = v->life[i];
+        sched__life at = v->life[i];
         uint32_t kept = 0;
         for (uint32_t k = 0; k < live; k++) {
             if (v->life[k].end < at.begin) continue;
-            if (!sched_check_pair(v, &v->life[k], &at)) return false;
+            if (!sched__check_pair(v, &v->life[k], &at)) return false;
             v->life[kept++] = v->life[k];
         }
         v->life[kept++] = at;
@@ -2233,7 +2243,7 @@ static bool sched_check_memory(sched_check *v) {
     return true;
 }
 
-static bool sched_check_matmul(sched_check *v) {
+static bool sched__check_matmul(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
         uint32_t all = (1u << kernel->body->rank) - 1, mask = kernel->matmul.batch_mask;
@@ -2250,31 +2260,31 @@ static bool sched_check_matmul(sched_check *v) {
 /* The invariants of a schedule, in an order in which each may rely on those before. */
 static const struct {
     const char *text;
-    bool (*holds)(sched_check *v);
-} sched_rules[] = {
-    {"each loop runs in exactly one kernel", sched_check_loops},
-    {"every body is valid", sched_check_bodies},
-    {"a kernel's arguments are what its body reads and writes, and it writes something", sched_check_args},
-    {"what a kernel reads is given or was written before, once", sched_check_reads_follow_writes},
-    {"outputs are written, and exactly the stored intermediates are in the arena", sched_check_outputs},
-    {"offsets are aligned and end within the arena", sched_check_offsets},
-    {"buffers that live at the same time do not overlap", sched_check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch", sched_check_matmul},
+    bool (*holds)(sched__check *v);
+} sched__rules[] = {
+    {"each loop runs in exactly one kernel", sched__check_loops},
+    {"every body is valid", sched__check_bodies},
+    {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
+    {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
+    {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
+    {"offsets are aligned and end within the arena", sched__check_offsets},
+    {"buffers that live at the same time do not overlap", sched__check_memory},
+    {"the dimensions of a matrix product are rows, columns or batch", sched__check_matmul},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
     if (!s) return IND_INVALID_ARGUMENT;
     ind_context *c = s->context;
     uint32_t buffers = s->program->num_buffers;
-    sched_check v = {.s = s};
+    sched__check v = {.s = s};
     v.step = ind__alloc(c, (s->program->num_loops + 1) * sizeof *v.step);
     v.made = ind__alloc(c, (buffers + 1) * sizeof *v.made);
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
     ind_status status = v.step && v.made && v.life ? IND_OK : IND_OUT_OF_MEMORY;
-    for (size_t i = 0; !status && i < sizeof sched_rules / sizeof *sched_rules; i++) {
-        if (sched_rules[i].holds(&v)) continue;
+    for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
+        if (sched__rules[i].holds(&v)) continue;
         status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
-                           sched_rules[i].text, v.kernel, v.buffer, v.other);
+                           sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
     ind__free(c, v.life);
     ind__free(c, v.made);
@@ -2302,60 +2312,60 @@ const char *ind__kernel_kind_text(ind_kernel_kind k) {
     return (size_t)k < sizeof text / sizeof *text ? text[k] : "?";
 }
 
-typedef struct sched_printer {
+typedef struct sched__printer {
     ind__text *t;
     const ind_schedule *s;
     const char *(*origin_name)(uint32_t, void *);
     void *user;
-} sched_printer;
+} sched__printer;
 
-static const char *sched_origin(const sched_printer *p, uint32_t node) {
+static const char *sched__origin(const sched__printer *p, uint32_t node) {
     const char *name = p->origin_name ? p->origin_name(node, p->user) : NULL;
     return name ? name : "?";
 }
 
-static void sched_print_origins(const sched_printer *p, const uint32_t *origin, uint32_t num, const char *between) {
-    for (uint32_t i = 0; i < num; i++) ind__textf(p->t, "%s%s", i ? between : "", sched_origin(p, origin[i]));
+static void sched__print_origins(const sched__printer *p, const uint32_t *origin, uint32_t num, const char *between) {
+    for (uint32_t i = 0; i < num; i++) ind__textf(p->t, "%s%s", i ? between : "", sched__origin(p, origin[i]));
 }
 
-static void sched_print_loop_name(const sched_printer *p, uint32_t l) {
+static void sched__print_loop_name(const sched__printer *p, uint32_t l) {
     const ind__loop *loop = &p->s->program->loop[l];
     if (loop->num_origins)
-        sched_print_origins(p, loop->origin, loop->num_origins, "+");
+        sched__print_origins(p, loop->origin, loop->num_origins, "+");
     else
         ind__textf(p->t, "%s", p->s->program->buffer[loop->output[0]].name);
 }
 
-static void sched_print_domain(const sched_printer *p, const ind_body *body) {
+static void sched__print_domain(const sched__printer *p, const ind_body *body) {
     ind__textf(p->t, "[");
     for (int v = 0; v < body->rank + body->rrank; v++) {
         ind__textf(p->t, "%s", v == body->rank ? (v ? " | " : "| ") : v ? ", " : "");
-        ind__text_expr(p->t, sched_extent(body->var[v]));
+        ind__text_expr(p->t, sched__extent(body->var[v]));
     }
     ind__textf(p->t, "]");
 }
 
-static void sched_print_formula(const sched_printer *p, const char *before, ind_expr e) {
+static void sched__print_formula(const sched__printer *p, const char *before, ind_expr e) {
     ind__textf(p->t, "%s", before);
     p->t->failed |= !ind__ok(e);
     ind__text_expr(p->t, e);
 }
 
-static void sched_print_edge(const sched_printer *p, const ind_edge *e) {
-    bool fused = sched_fused(e->reason), vertical = p->s->program->buffer[e->buffer].kind == IND__BUFFER_COMPUTED &&
-                                                    p->s->program->buffer[e->buffer].loop == e->from;
+static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
+    bool fused = sched__fused(e->reason), vertical = p->s->program->buffer[e->buffer].kind == IND__BUFFER_COMPUTED &&
+                                                     p->s->program->buffer[e->buffer].loop == e->from;
     ind__textf(p->t, "  ");
-    sched_print_loop_name(p, e->from);
+    sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
-    sched_print_loop_name(p, e->to);
+    sched__print_loop_name(p, e->to);
     ind__textf(p->t, "  (%s)  %s%s", p->s->program->buffer[e->buffer].name,
                fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
-    sched_print_formula(p, fused ? ", saves " : ", costs ", e->bytes);
+    sched__print_formula(p, fused ? ", saves " : ", costs ", e->bytes);
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
 
 /* Edges by the kernel in which they end; 1 + the first edge of each loop in `first`, linked by `next`. */
-static bool sched_link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
+static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
     *first = ind__alloc(s->context, ((size_t)s->program->num_loops + s->num_edges + 1) * sizeof **first);
     if (!*first) return false;
     *next = *first + s->program->num_loops;
@@ -2363,25 +2373,25 @@ static bool sched_link_edges(const ind_schedule *s, uint32_t **first, uint32_t *
     return true;
 }
 
-static void sched_print_kernel(const sched_printer *p, uint32_t number) {
+static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
-    sched_print_domain(p, k->body);
+    sched__print_domain(p, k->body);
     ind__textf(p->t, "  ");
-    sched_print_origins(p, k->origin, k->num_origins, ", ");
-    sched_print_formula(p, "  reads ", k->bytes_read);
-    sched_print_formula(p, "  writes ", k->bytes_written);
-    sched_print_formula(p, "  flops ", k->flops);
+    sched__print_origins(p, k->origin, k->num_origins, ", ");
+    sched__print_formula(p, "  reads ", k->bytes_read);
+    sched__print_formula(p, "  writes ", k->bytes_written);
+    sched__print_formula(p, "  flops ", k->flops);
     ind__textf(p->t, "\n");
 }
 
-static void sched_print_buffers(const sched_printer *p) {
+static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
         if (!ind__ok(p->s->offset[b])) continue;
         ind__textf(p->t, "%s", buffer->name);
-        sched_print_formula(p, "  at ", p->s->offset[b]);
-        sched_print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
+        sched__print_formula(p, "  at ", p->s->offset[b]);
+        sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
         if (p->s->storage[b] != b) ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }
@@ -2389,9 +2399,9 @@ static void sched_print_buffers(const sched_printer *p) {
 
 /* Several loops of a kernel that read the same buffer, not fused for the same reason, make one line: is this one said?
  */
-static bool sched_edge_said(const sched_printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
-                            const uint32_t *first, const uint32_t *next) {
-    for (uint32_t i = 0; i < loop && !sched_fused(e->reason); i++) {
+static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
+                             const uint32_t *first, const uint32_t *next) {
+    for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {
         for (uint32_t d = first[k->loop[i]]; d; d = next[d - 1]) {
             const ind_edge *other = &p->s->edge[d - 1];
             if (other->buffer == e->buffer && other->reason == e->reason && other->from == e->from) return true;
@@ -2400,31 +2410,31 @@ static bool sched_edge_said(const sched_printer *p, const ind_kernel *k, uint32_
     return false;
 }
 
-static void sched_print_edges(const sched_printer *p, const ind_kernel *k, const uint32_t *first,
-                              const uint32_t *next) {
+static void sched__print_edges(const sched__printer *p, const ind_kernel *k, const uint32_t *first,
+                               const uint32_t *next) {
     for (uint32_t i = 0; i < k->num_loops; i++) {
         for (uint32_t e = first[k->loop[i]]; e; e = next[e - 1]) {
-            if (!sched_edge_said(p, k, i, &p->s->edge[e - 1], first, next)) sched_print_edge(p, &p->s->edge[e - 1]);
+            if (!sched__edge_said(p, k, i, &p->s->edge[e - 1], first, next)) sched__print_edge(p, &p->s->edge[e - 1]);
         }
     }
 }
 
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
                          void *user) {
-    sched_printer p = {t, s, origin_name, user};
+    sched__printer p = {t, s, origin_name, user};
     uint32_t *first, *next;
-    if (!sched_link_edges(s, &first, &next)) {
+    if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
         return;
     }
     for (uint32_t k = 0; k < s->num_kernels; k++) {
-        sched_print_kernel(&p, k);
-        sched_print_edges(&p, &s->kernel[k], first, next);
+        sched__print_kernel(&p, k);
+        sched__print_edges(&p, &s->kernel[k], first, next);
     }
-    sched_print_buffers(&p);
-    sched_print_formula(&p, "arena ", s->arena_bytes);
-    sched_print_formula(&p, " bytes; peak ", s->peak_bytes);
-    sched_print_formula(&p, "; op by op ", s->op_by_op_bytes);
+    sched__print_buffers(&p);
+    sched__print_formula(&p, "arena ", s->arena_bytes);
+    sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
+    sched__print_formula(&p, "; op by op ", s->op_by_op_bytes);
     ind__textf(t, "\n");
     ind__free(s->context, first);
 }
@@ -2432,14 +2442,14 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*orig
 /* ---- JSON */
 
 /* Formulas are strings: they hold symbols. No character of theirs needs escaping. */
-static void sched_json_formula(const sched_printer *p, const char *key, ind_expr e) {
+static void sched__json_formula(const sched__printer *p, const char *key, ind_expr e) {
     ind__textf(p->t, ", \"%s\": \"", key);
     p->t->failed |= !ind__ok(e);
     ind__text_expr(p->t, e);
     ind__textf(p->t, "\"");
 }
 
-static void sched_json_buffers(const sched_printer *p, const char *key, const uint32_t *list, uint32_t num) {
+static void sched__json_buffers(const sched__printer *p, const char *key, const uint32_t *list, uint32_t num) {
     ind__textf(p->t, ", \"%s\": [", key);
     for (uint32_t i = 0; i < num; i++) {
         if (i) ind__textf(p->t, ", ");
@@ -2448,30 +2458,30 @@ static void sched_json_buffers(const sched_printer *p, const char *key, const ui
     ind__textf(p->t, "]");
 }
 
-static void sched_json_kernel(const sched_printer *p, const ind_kernel *k) {
+static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\", \"origins\": [", k->name, ind__kernel_kind_text(k->kind));
     for (uint32_t i = 0; i < k->num_origins; i++) {
         if (i) ind__textf(p->t, ", ");
-        ind__text_json(p->t, sched_origin(p, k->origin[i]));
+        ind__text_json(p->t, sched__origin(p, k->origin[i]));
     }
     ind__textf(p->t, "]");
-    sched_json_buffers(p, "reads", k->arg, k->num_reads);
-    sched_json_buffers(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads);
-    sched_json_formula(p, "bytes_read", k->bytes_read);
-    sched_json_formula(p, "bytes_written", k->bytes_written);
-    sched_json_formula(p, "flops", k->flops);
+    sched__json_buffers(p, "reads", k->arg, k->num_reads);
+    sched__json_buffers(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads);
+    sched__json_formula(p, "bytes_read", k->bytes_read);
+    sched__json_formula(p, "bytes_written", k->bytes_written);
+    sched__json_formula(p, "flops", k->flops);
     ind__textf(p->t, ", \"domain\": \"");
-    sched_print_domain(p, k->body);
+    sched__print_domain(p, k->body);
     ind__textf(p->t, "\"}");
 }
 
-static void sched_json_buffer(const sched_printer *p, uint32_t b) {
+static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
-    sched_json_formula(p, "bytes", ind__buffer_bytes(buffer));
+    sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
     if (ind__ok(p->s->offset[b]))
-        sched_json_formula(p, "offset", p->s->offset[b]);
+        sched__json_formula(p, "offset", p->s->offset[b]);
     else
         ind__textf(p->t, ", \"offset\": null");
     ind__textf(p->t, ", \"storage\": ");
@@ -2479,55 +2489,55 @@ static void sched_json_buffer(const sched_printer *p, uint32_t b) {
     ind__textf(p->t, "}");
 }
 
-static void sched_json_loop(const sched_printer *p, const char *key, uint32_t l) {
+static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l) {
     ind__text name = {.context = p->s->context};
-    sched_printer inner = {&name, p->s, p->origin_name, p->user};
-    sched_print_loop_name(&inner, l);
+    sched__printer inner = {&name, p->s, p->origin_name, p->user};
+    sched__print_loop_name(&inner, l);
     ind__textf(p->t, "\"%s\": ", key);
     ind__text_json(p->t, name.data ? name.data : "");
     p->t->failed |= name.failed;
     ind__text_free(&name);
 }
 
-static void sched_json_edge(const sched_printer *p, const ind_edge *e) {
+static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "{");
-    sched_json_loop(p, "from", e->from);
+    sched__json_loop(p, "from", e->from);
     ind__textf(p->t, ", ");
-    sched_json_loop(p, "to", e->to);
+    sched__json_loop(p, "to", e->to);
     ind__textf(p->t, ", \"buffer\": ");
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
-    ind__textf(p->t, ", \"fused\": %s, \"reason\": \"%s\"", sched_fused(e->reason) ? "true" : "false",
+    ind__textf(p->t, ", \"fused\": %s, \"reason\": \"%s\"", sched__fused(e->reason) ? "true" : "false",
                ind__fusion_reason_text(e->reason));
-    sched_json_formula(p, "bytes", e->bytes);
+    sched__json_formula(p, "bytes", e->bytes);
     ind__textf(p->t, "}");
 }
 
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
                               void *user) {
-    sched_printer p = {t, s, origin_name, user};
+    sched__printer p = {t, s, origin_name, user};
     bool comma = false;
     ind__textf(t, "{\"kernels\": [");
     for (uint32_t k = 0; k < s->num_kernels; k++)
-        ind__textf(t, k ? ",\n  " : "\n  "), sched_json_kernel(&p, &s->kernel[k]);
+        ind__textf(t, k ? ",\n  " : "\n  "), sched__json_kernel(&p, &s->kernel[k]);
     ind__textf(t, "],\n\"buffers\": [");
     for (uint32_t b = 1; b < s->program->num_buffers; b++) {
         if (!s->storage[b]) continue;
         ind__textf(t, comma ? ",\n  " : "\n  ");
-        sched_json_buffer(&p, b);
+        sched__json_buffer(&p, b);
         comma = true;
     }
     ind__textf(t, "],\n\"edges\": [");
-    for (uint32_t e = 0; e < s->num_edges; e++) ind__textf(t, e ? ",\n  " : "\n  "), sched_json_edge(&p, &s->edge[e]);
+    for (uint32_t e = 0; e < s->num_edges; e++) ind__textf(t, e ? ",\n  " : "\n  "), sched__json_edge(&p, &s->edge[e]);
     ind__textf(t, "]");
-    sched_json_formula(&p, "arena_bytes", s->arena_bytes);
-    sched_json_formula(&p, "peak_bytes", s->peak_bytes);
-    sched_json_formula(&p, "op_by_op_bytes", s->op_by_op_bytes);
+    sched__json_formula(&p, "arena_bytes", s->arena_bytes);
+    sched__json_formula(&p, "peak_bytes", s->peak_bytes);
+    sched__json_formula(&p, "op_by_op_bytes", s->op_by_op_bytes);
     ind__textf(t, "}\n");
 }
 
 /* ================================================================================================ the schedule */
 
-static void sched_policy_defaults(ind_fusion_policy *p) {
+static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->max_loops <= 0) p->max_loops = 64;
     if (p->max_args <= 0) p->max_args = 32;
     if (p->min_saved <= 0) p->min_saved = 10;
@@ -2536,10 +2546,10 @@ static void sched_policy_defaults(ind_fusion_policy *p) {
 
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
    a failure too. */
-static ind_status sched_run(sched_fuser *f) {
+static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
-    bool ok = sched_collect_accesses(f) && sched_collect_readers(f) && sched_fuse(f) && sched_explain(f) &&
-              sched_choose_order(f) && sched_make_kernels(f) && sched_op_by_op(f) && sched_plan_memory(f);
+    bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
+              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }
@@ -2555,17 +2565,17 @@ void ind__schedule_free(ind_schedule *s) {
     ind__free(c, s);
 }
 
-static ind_status sched_create(sched_fuser *f, bool vertical_only, ind_schedule **out) {
+static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
     *s = (ind_schedule){.context = c, .program = f->program, .arena = {.context = c}};
-    sched_fuser *run = ind__alloc(c, sizeof *run);
+    sched__fuser *run = ind__alloc(c, sizeof *run);
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
         run->schedule = s, run->scratch.context = c, run->vertical_only = vertical_only;
-        status = sched_run(run);
+        status = sched__run(run);
         ind__arena_free(&run->scratch);
     }
     ind__free(c, run);
@@ -2577,10 +2587,10 @@ static ind_status sched_create(sched_fuser *f, bool vertical_only, ind_schedule 
 
 /* Kernels that share reads make their results at the same time. Where that takes more memory than running op by op,
    they are left apart; a second schedule is made, as only the whole plan shows it. */
-static ind_status sched_limit_memory(sched_fuser *f, ind_schedule **s) {
+static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     if (ind_hint((*s)->arena_bytes) <= ind_hint((*s)->op_by_op_bytes)) return IND_OK;
-    ind_status status = sched_create(f, true, &other);
+    ind_status status = sched__create(f, true, &other);
     if (status) return status;
     bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
     ind__schedule_free(better ? *s : other);
@@ -2596,13 +2606,13 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: no program, or nowhere to put the schedule");
     if (!program->layouts_fixed)
         return ind__fail(c, IND_INVALID_ARGUMENT, "schedule: the program's layouts are not fixed");
-    sched_fuser *f = ind__alloc(c, sizeof *f);
+    sched__fuser *f = ind__alloc(c, sizeof *f);
     if (!f) return IND_OUT_OF_MEMORY;
-    *f = (sched_fuser){.context = c, .program = program, .origin_name = origin_name, .user = user};
+    *f = (sched__fuser){.context = c, .program = program, .origin_name = origin_name, .user = user};
     if (policy) f->policy = *policy;
-    sched_policy_defaults(&f->policy);
-    ind_status status = sched_create(f, false, out);
-    if (!status) status = sched_limit_memory(f, out);
+    sched__policy_defaults(&f->policy);
+    ind_status status = sched__create(f, false, out);
+    if (!status) status = sched__limit_memory(f, out);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     ind__free(c, f);
     if (status) ind__schedule_free(*out), *out = NULL;

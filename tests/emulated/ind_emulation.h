@@ -840,6 +840,46 @@ template <int N> IND_EMULATION_FN void ind_cp_async_wait() {
     ind_emulation::rt->cp_async_wait(N);
 }
 
+/* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie in
+ * panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes. */
+namespace ind_emulation {
+
+template <bool BF16, int ROWS, int COLS> IND_EMULATION_FN float tile_element(const unsigned short *tile, int row, int col) {
+    const int width = COLS > 64 ? 64 : COLS, chunks = width / 8;
+    int byte = ((col / width * ROWS + row) * width + col % width) * 2;
+    byte ^= (byte >> 7 & (chunks - 1)) << 4;
+    unsigned short x = *(const unsigned short *)((const unsigned char *)tile + byte);
+    return BF16 ? ind_bf16_to_f32(x) : ind_f16_to_f32(x);
+}
+
+} // namespace ind_emulation
+
+template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int NI>
+IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
+                                     IND_EMULATION_LINE) {
+    if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
+        ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
+    }
+    if (!ind_emulation::rt->is_shared(tile_a, TM * TK * 2) || !ind_emulation::rt->is_shared(tile_b, TN * TK * 2)) {
+        ind_emulation::rt->fault("wgmma: a tile is not in shared memory", line);
+    }
+    const int lane = (int)threadIdx.x & 127, row = m + (lane >> 5) * 16 + (lane >> 2 & 7), col = (lane & 3) * 2;
+    for (int i = 0; i < NI * 4; i++) {
+        const int r = row + (i >> 1 & 1) * 8, n = (i >> 2) * 8 + col + (i & 1);
+        for (int k = 0; k < TK; k++) {
+            const float a = A_K_MAJOR ? ind_emulation::tile_element<BF16, TM, TK>(tile_a, r, k)
+                                      : ind_emulation::tile_element<BF16, TK, TM>(tile_a, k, r);
+            const float b = B_K_MAJOR ? ind_emulation::tile_element<BF16, TN, TK>(tile_b, n, k)
+                                      : ind_emulation::tile_element<BF16, TK, TN>(tile_b, k, n);
+            c[i >> 2][i & 3] += a * b;
+        }
+    }
+}
+template <int N, int NI> IND_EMULATION_FN void ind_wgmma_wait(float (&)[NI][4]) {
+}
+IND_EMULATION_FN void ind_wgmma_publish() {
+}
+
 /* ---- >>entry: what the fake NVRTC appends for each kernel -------------------------------------------------------- */
 
 #define IND_EMULATION_EXPORT extern "C" __attribute__((visibility("default")))

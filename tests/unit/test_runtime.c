@@ -849,12 +849,12 @@ static void test_pack(void) {
 static void test_cuda_instance(ind_context *c) {
     ind_module *m = pointwise_module(c, IND_DEVICE_CUDA);
     CHECK(m, "%s", ind_error(c));
-    rt_runtime *r = c->runtime;
-    if (!m || cuda_enter(c, r)) return;
+    rt__runtime *r = c->runtime;
+    if (!m || rt__cuda_enter(c, r)) return;
     static float x[64 * 50], w[50], y[64 * 50], t[64 * 50];
     for (int i = 0; i < 64 * 50; i++) x[i] = value(i);
     for (int i = 0; i < 50; i++) w[i] = value(i + 9);
-    cuda_ptr p[4];
+    rt__cuda_ptr p[4];
     const size_t bytes[4] = {sizeof x, sizeof w, sizeof y, sizeof t};
     for (int i = 0; i < 4; i++) CHECK(!r->driver.cuMemAlloc_v2(&p[i], bytes[i]), "memory");
     r->driver.cuMemcpyHtoDAsync_v2(p[0], x, sizeof x, NULL);
