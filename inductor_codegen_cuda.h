@@ -49,7 +49,8 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(ROW_LOOPED, "looped rows")          /* a block walks the row, once per stage */                                  \
     X(COLUMN, "column reduction")         /* threads along the contiguous P dimension, loop over R */                  \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
-    X(MATMUL_MMA, "matmul, mma.sync tiles")
+    X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
+    X(MATMUL_WGMMA, "matmul, wgmma tiles")
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -453,45 +454,54 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
     X(HALF_TILE, 0,                                                                                                    \
-      "// Place of 8 neighbouring 16-bit elements in a shared tile whose rows are COLS elements long. Chunks of a row are\n" \
-      "// permuted so that the 8 rows which one phase of ldmatrix reads lie in 8 different groups of 4 banks.\n"       \
-      "template <int COLS> static __device__ __forceinline__ int ind_tile_at(int row, int chunk) {\n"                  \
-      "    return row * COLS + ((chunk ^ (COLS >= 64 ? row & 7 : COLS == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"  \
+      "// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64\n" \
+      "// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in\n" \
+      "// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.\n"       \
+      "template <int ROWS, int COLS> static __device__ __forceinline__ int ind_tile_at(int row, int chunk) {\n"        \
+      "    constexpr int W = COLS > 64 ? 64 : COLS;\n"                                                                 \
+      "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
+      "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
       "}\n")                                                                                                           \
     X(TILE_COPY, 1u << CG_CP_ASYNC | 1u << CG_HALF_TILE,                                                               \
-      "// Starts the copy of a tile whose row r begins at global[offset(r)]; what lies outside rows x cols becomes zero.\n" \
-      "template <int ROWS, int COLS, int THREADS, typename Offset>\n"                                                  \
-      "static __device__ __forceinline__ void ind_tile_copy(unsigned short *tile, const unsigned short *global, Offset offset,\n" \
-      "                                                     long long rows, long long cols) {\n"                       \
-      "    const int num_rows = rows < ROWS ? (int)rows : ROWS, num_cols = cols < COLS ? (int)cols : COLS;\n"          \
+      "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
+      "static __device__ __forceinline__ int ind_chunk_bytes(long long left) {\n"                                      \
+      "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
+      "}\n"                                                                                                            \
+      "// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],\n" \
+      "// ..: `bytes` of it, the rest and the rows from num_rows on become zero.\n"                                    \
+      "template <int ROWS, int COLS, int THREADS, typename Index, int N>\n"                                            \
+      "static __device__ __forceinline__ void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],\n" \
+      "                                                     long long num_rows, int bytes) {\n"                        \
+      "    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;\n"                                   \
+      "    const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);\n"                            \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < (ROWS * COLS / 8 + THREADS - 1) / THREADS; i++) {\n"                                    \
-      "        const int at = i * THREADS + (int)threadIdx.x, row = at / (COLS / 8), chunk = at % (COLS / 8);\n"       \
-      "        const int left = row < num_rows ? num_cols - chunk * 8 : 0, bytes = left >= 8 ? 16 : left > 0 ? left * 2 : 0;\n" \
+      "    for (int i = 0; i < N; i++) {\n"                                                                            \
+      "        const int row = i * APART + first;\n"                                                                   \
+      "        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS>(first, chunk) + i * APART * W : ind_tile_at<ROWS, COLS>(row, chunk);\n" \
       "        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {\n"                                                  \
-      "            ind_cp_async16(tile + ind_tile_at<COLS>(row, chunk), bytes ? global + offset(row) + chunk * 8 : global, bytes);\n" \
+      "            ind_cp_async16(tile + place, from + at[i], num_rows >= ROWS || row < num_rows ? bytes : 0);\n"      \
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
     X(MMA_TILE, 1u << CG_HALF_TILE | 1u << CG_LDMATRIX | 1u << CG_MMA_F16 | 1u << CG_MMA_BF16,                         \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
-      "template <int COLS, bool K_MAJOR>\n"                                                                            \
+      "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static __device__ __forceinline__ void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n" \
       "    const int lane = threadIdx.x & 31;\n"                                                                       \
       "    if (K_MAJOR) {\n"                                                                                           \
-      "        ind_ldmatrix_x4(r, tile + ind_tile_at<COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n"               \
+      "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n"         \
       "    } else {\n"                                                                                                 \
-      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n" \
+      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n" \
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
       "// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n"                \
-      "template <int COLS, bool K_MAJOR>\n"                                                                            \
+      "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static __device__ __forceinline__ void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n" \
       "    const int lane = threadIdx.x & 31;\n"                                                                       \
       "    if (K_MAJOR) {\n"                                                                                           \
-      "        ind_ldmatrix_x4(r, tile + ind_tile_at<COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n" \
+      "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n" \
       "    } else {\n"                                                                                                 \
-      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n"         \
+      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n"   \
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
       "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps\n" \
@@ -504,9 +514,9 @@ typedef struct ind__writer {
       "    for (int k = 0; k <= TK; k += 16) {\n"                                                                      \
       "        const int load = k / 16 & 1, use = load ^ 1;\n"                                                         \
       "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n" \
+      "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TM : TK, A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n" \
       "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n" \
+      "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TN : TK, B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n" \
       "        _Pragma(\"unroll\")\n"                                                                                  \
       "        for (int ij = 0; ij < MI * NI && k > 0; ij++) {\n"                                                      \
       "            const int i = ij / NI, j = ij % NI;\n"                                                              \
@@ -519,6 +529,31 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
+    X(WGMMA, 1u << CG_HALF_TILE,                                                                                       \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n" \
+      "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
+      "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
+      "static __device__ __forceinline__ unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {\n" \
+      "    constexpr int W = COLS > 64 ? 64 : COLS;\n"                                                                 \
+      "    const int row = K_MAJOR ? x : k, col = K_MAJOR ? k : x;\n"                                                  \
+      "    const unsigned at = (unsigned)__cvta_generic_to_shared(tile + (col / W * ROWS + row) * W + col % W);\n"     \
+      "    return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |\n" \
+      "           (W == 64 ? 1ull : 2ull) << 62;\n"                                                                    \
+      "}\n"                                                                                                            \
+      "// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.\n"                   \
+      "template <int N, int NI> static __device__ __forceinline__ void ind_wgmma_wait(float (&c)[NI][4]) {\n"          \
+      "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n"                            \
+      "    if (N == 0) {\n"                                                                                            \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < NI * 4; i++) asm volatile(\"\" : \"+f\"(c[i / 4][i % 4]) :: \"memory\");\n"         \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// Makes this thread's writes to shared memory visible to wgmma.\n"                                             \
+      "static __device__ __forceinline__ void ind_wgmma_publish(void) {\n"                                             \
+      "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(SUM_TILE, 1u << CG_VEC,                                                                                          \
       "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n" \
       "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n" \
@@ -1384,6 +1419,14 @@ static int w_best_p(const ind__writer *w, uint32_t among) {
 
 /* ------------------------------------------------------------------------------------------------ >>vectors */
 
+/* Does g imply condition? Conditions of the same form, x <= limit, are compared by what is known about x. */
+static bool cg_implies(ind_expr g, ind_expr condition) {
+    if (ind_expr_same(g, condition)) return true;
+    if (ind_expr_query_kind(g) != IND_EXPR_LE || ind_expr_query_kind(condition) != IND_EXPR_LE) return false;
+    return ind_expr_same(ind_expr_arg(g, 1), ind_expr_arg(condition, 1)) &&
+           ind_known_le(ind_expr_arg(condition, 0), ind_expr_arg(g, 0));
+}
+
 /* Adds a condition to a variant's guard; false if the condition can never hold. */
 static bool cg_guard(ind__variant *v, ind_expr condition) {
     int64_t value;
@@ -1391,7 +1434,7 @@ static bool cg_guard(ind__variant *v, ind_expr condition) {
     if (ind_expr_is_int(condition, &value)) return value != 0;
     for (ind_expr g = v->guard; ind__ok(g); g = ind_expr_arg(g, 0)) {
         bool both = ind_expr_query_kind(g) == IND_EXPR_AND;
-        if (ind_expr_same(both ? ind_expr_arg(g, 1) : g, condition)) return true;
+        if (cg_implies(both ? ind_expr_arg(g, 1) : g, condition)) return true;
         if (!both) break;
     }
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
@@ -2654,6 +2697,16 @@ static bool mm_can_copy(ind__writer *w, const mm_problem *p, const mm_operand *o
 
 /* ---- the choice of a tile ---- */
 
+static bool mm_is_half(const mm_operand *o) {
+    return o->memory == IND_F16 || o->memory == IND_BF16;
+}
+
+/* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
+   what lies in memory. */
+static bool mm_can_mma(const mm_problem *p) {
+    return p->sum == IND_F32 && mm_is_half(&p->a) && p->a.memory == p->b.memory;
+}
+
 /* The type in which sums, and the tiles of FMA, are kept: unsigned for integers, which wrap around. */
 static const char *mm_sum_type(const mm_problem *p) {
     return ind_dtype_is_float(p->sum) ? cg_types[p->sum].value : cg_types[p->sum].wrapping;
@@ -2663,52 +2716,63 @@ static int mm_sum_bytes(const mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
 }
 
+/* What multiplies. */
+typedef enum mm_unit { MM_FMA, MM_MMA, MM_WGMMA } mm_unit;
+
 /* Tile, warps along m and n (FMA: the side of a thread's block in warps_m), depth of the pipeline, and registers per
    thread that are enough without spilling: measured with NVRTC 13.0 for sm_80, sm_90a and sm_100, 32-bit indices, an
    epilogue of three ops. */
 typedef struct mm_config {
+    mm_unit unit;
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
 } mm_config;
 
-static const mm_config mm_mma_configs[] = {
-    {128, 128, 64, 2, 2, 3, 255}, {128, 128, 32, 2, 4, 4, 128}, {128, 64, 64, 2, 2, 3, 168},
-    {64, 128, 64, 2, 2, 3, 200},  {64, 64, 64, 2, 2, 4, 128},   {128, 32, 64, 4, 1, 3, 96},
-    {64, 32, 64, 4, 1, 3, 96},    {32, 128, 64, 1, 4, 3, 128},  {32, 64, 64, 2, 2, 4, 96},
-    {16, 64, 64, 1, 4, 4, 96},
+static const mm_config mm_configs[] = {
+    {MM_WGMMA, 128, 256, 64, 8, 1, 4, 255}, {MM_WGMMA, 128, 192, 64, 8, 1, 4, 255},
+    {MM_WGMMA, 128, 128, 64, 8, 1, 4, 128}, {MM_WGMMA, 128, 128, 64, 8, 1, 3, 128},
+    {MM_WGMMA, 128, 96, 64, 8, 1, 4, 128},  {MM_WGMMA, 128, 64, 64, 8, 1, 4, 128},
+    {MM_WGMMA, 64, 128, 64, 4, 1, 4, 168},  {MM_WGMMA, 64, 96, 64, 4, 1, 4, 128},
+    {MM_WGMMA, 64, 64, 64, 4, 1, 4, 128},   {MM_WGMMA, 64, 256, 64, 4, 1, 4, 255},
+    {MM_WGMMA, 128, 32, 64, 8, 1, 4, 80},
+    {MM_MMA, 128, 128, 64, 2, 2, 3, 255},   {MM_MMA, 128, 128, 32, 2, 4, 4, 128},
+    {MM_MMA, 128, 128, 64, 2, 4, 3, 128},   {MM_MMA, 128, 64, 64, 2, 2, 3, 168},
+    {MM_MMA, 64, 128, 64, 2, 2, 3, 200},    {MM_MMA, 64, 64, 64, 2, 2, 4, 128},
+    {MM_MMA, 64, 64, 128, 2, 2, 2, 128},    {MM_MMA, 128, 32, 64, 4, 1, 3, 96},
+    {MM_MMA, 64, 32, 64, 4, 1, 3, 96},      {MM_MMA, 32, 128, 64, 1, 4, 3, 128},
+    {MM_MMA, 32, 64, 64, 2, 2, 4, 96},      {MM_MMA, 16, 64, 64, 1, 4, 4, 96},
+    {MM_FMA, 128, 128, 8, 8, 0, 2, 128},    {MM_FMA, 64, 64, 16, 4, 0, 2, 96},
+    {MM_FMA, 32, 32, 16, 4, 0, 2, 96},
 };
-static const mm_config mm_fma_configs[] = {
-    {128, 128, 8, 8, 0, 2, 128},
-    {64, 64, 16, 4, 0, 2, 96},
-    {32, 32, 16, 4, 0, 2, 96},
-};
+#define MM_NUM_CONFIGS (sizeof mm_configs / sizeof mm_configs[0])
 
-static int mm_threads(const mm_config *c, bool mma) {
-    return mma ? c->warps_m * c->warps_n * 32 : c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
+static int mm_threads(const mm_config *c) {
+    return c->unit != MM_FMA ? c->warps_m * c->warps_n * 32 : c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
 }
 
 /* Shared memory: the pipeline's tiles, later the sums in the same place (rows padded as in ind_sum_at). */
-static int64_t mm_shared(const mm_config *c, bool mma, int sum_bytes) {
+static int64_t mm_shared(const mm_config *c, int sum_bytes) {
     int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * sum_bytes;
-    int64_t tiles = mma ? (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * 2
-                        : (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * sum_bytes;
+    int64_t tiles = c->unit != MM_FMA ? (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * 2
+                                      : (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * sum_bytes;
     return sums > tiles ? sums : tiles;
 }
 
 /* The config with no more k per step and no more stages than a known depth can use. The sums of a single step need not
    all be kept at once. */
-static mm_config mm_fit_depth(mm_config c, bool mma, int64_t depth) {
-    if (!mma) return c;
+static mm_config mm_fit_depth(mm_config c, int64_t depth) {
+    if (c.unit == MM_FMA) return c;
     if (depth <= 32) c.tile_k = 32;
     int64_t steps = (depth + c.tile_k - 1) / c.tile_k;
-    if (c.stages > steps) c.stages = steps < 2 ? 2 : (int)steps;
+    int least = c.unit == MM_WGMMA ? 3 : 2;
+    if (c.stages > steps) c.stages = steps < least ? least : (int)steps;
     if (steps <= 1 && c.registers > 160) c.registers = 160;
     return c;
 }
 
 /* Blocks that fit one multiprocessor together. FMA on 8 bytes takes twice the registers. */
-static int mm_occupancy(const mm_config *c, bool mma, int sum_bytes, const ind_target *t) {
-    int64_t threads = mm_threads(c, mma), registers = sum_bytes == 8 ? 2 * c->registers : c->registers;
-    int64_t by_shared = t->shared_per_sm / (mm_shared(c, mma, sum_bytes) + 1024); /* 1 KiB is the system's */
+static int mm_occupancy(const mm_config *c, int sum_bytes, const ind_target *t) {
+    int64_t threads = mm_threads(c), registers = sum_bytes == 8 ? 2 * c->registers : c->registers;
+    int64_t by_shared = t->shared_per_sm / (mm_shared(c, sum_bytes) + 1024); /* 1 KiB is the system's */
     int64_t by_registers = 65536 / (threads * registers), by_threads = 2048 / threads;
     int64_t n = by_shared < by_registers ? by_shared : by_registers;
     n = n < by_threads ? n : by_threads;
@@ -2721,35 +2785,44 @@ static int mm_occupancy(const mm_config *c, bool mma, int sum_bytes, const ind_t
    multiplying TM TN at 1024 (mma.sync) or 128 (FMA) multiply-adds per cycle; fetching TM + TN elements from L2 at 40
    bytes per cycle and multiprocessor; feeding the warps, each of which reads its rows of both tiles, from shared memory
    at 128 bytes per cycle. */
-static double mm_cost(const mm_problem *p, const mm_config *c, bool mma, int sum_bytes, const ind_target *t) {
+static double mm_cost(const mm_problem *p, const mm_config *c, int sum_bytes, const ind_target *t) {
     int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    bool mma = c->unit != MM_FMA, wgmma = c->unit == MM_WGMMA;
     double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
     double depth = (double)((k + c->tile_k - 1) / c->tile_k * c->tile_k);
     double per_sm = ceil((double)batch * tiles_m * tiles_n / t->num_sms);
     double area = (double)c->tile_m * c->tile_n, edge = (double)c->tile_m + c->tile_n, bytes = mma ? 2 : sum_bytes;
-    double warp_rows = mma ? (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m : 2 * area / c->warps_m;
-    double multiply = area / (mma ? 1024 : 128.0 * 4 / sum_bytes), fetch = edge * bytes / 40;
+    double warp_rows = wgmma ? (double)c->tile_n * c->tile_m / 64 + c->tile_m
+                       : mma ? (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m : 2 * area / c->warps_m;
+    double multiply = area / (wgmma ? 2048 : mma ? 1024 : 128.0 * 4 / sum_bytes), fetch = edge * bytes / 40;
     double feed = (warp_rows + edge) * bytes / 128;
     double step = multiply > fetch ? multiply : fetch;
     double work = depth * (step > feed ? step : feed) + area * 12 / 64;
-    return per_sm * work + 2000 * ceil(per_sm / mm_occupancy(c, mma, sum_bytes, t));
+    return per_sm * work + 2000 * ceil(per_sm / mm_occupancy(c, sum_bytes, t));
 }
 
-/* The cheapest config that the target can run. 64-bit indices, or sums of 8 bytes, leave no room for
-   the largest blocks per thread. */
-static mm_config mm_choose_config(const mm_problem *p, bool mma, int index_bits, const ind_target *t) {
-    const mm_config *list = mma ? mm_mma_configs : mm_fma_configs;
-    int num = mma ? (int)(sizeof mm_mma_configs / sizeof *list) : (int)(sizeof mm_fma_configs / sizeof *list);
+/* Can the target run this config on this problem? wgmma exists on sm_90a only; it reads tiles that the copies have brought
+   in, whose panels of 64 columns a narrower tile does not fill. 64-bit indices, or sums of 8 bytes, leave no room for the
+   largest blocks per thread. */
+static bool mm_fits(const mm_problem *p, const mm_config *c, int index_bits, const ind_target *t) {
     int sum_bytes = mm_sum_bytes(p);
+    if ((c->unit != MM_FMA) != mm_can_mma(p) || mm_shared(c, sum_bytes) > t->shared_per_block) return false;
+    if (c->unit == MM_FMA) return c->warps_m * sum_bytes <= 32;
+    if (c->unit == MM_MMA) return c->registers <= 168 || index_bits == 32;
+    bool panels = p->b.k_major || (c->tile_n & (c->tile_n - 1)) == 0;
+    return t->specific && t->sm == 90 && p->a.copy && p->b.copy && panels;
+}
+
+/* The cheapest config. */
+static mm_config mm_choose_config(const mm_problem *p, int index_bits, const ind_target *t) {
     int64_t lo, hi;
     ind_expr_bounds(p->size_k, &lo, &hi);
-    mm_config best = list[num - 1];
+    mm_config best = {.unit = MM_FMA};
     double best_cost = 0;
-    for (int i = 0; i < num; i++) {
-        mm_config c = mm_fit_depth(list[i], mma, hi);
-        bool large = mma ? c.registers > 168 && index_bits == 64 : c.warps_m * sum_bytes > 32;
-        if (large || mm_shared(&c, mma, sum_bytes) > t->shared_per_block) continue;
-        double cost = mm_cost(p, &c, mma, sum_bytes, t);
+    for (size_t i = 0; i < MM_NUM_CONFIGS; i++) {
+        mm_config c = mm_fit_depth(mm_configs[i], hi);
+        if (!mm_fits(p, &c, index_bits, t)) continue;
+        double cost = mm_cost(p, &c, mm_sum_bytes(p), t);
         if (best_cost == 0 || cost < best_cost) best = c, best_cost = cost;
     }
     return best;
@@ -2800,16 +2873,6 @@ static int mm_choose_vector(ind__writer *w, const mm_problem *p) {
 
 /* ---- the plan ---- */
 
-static bool mm_is_half(const mm_operand *o) {
-    return o->memory == IND_F16 || o->memory == IND_BF16;
-}
-
-/* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
-   what lies in memory. */
-static bool mm_can_mma(const mm_problem *p) {
-    return p->sum == IND_F32 && mm_is_half(&p->a) && p->a.memory == p->b.memory;
-}
-
 static ind_expr mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
@@ -2827,10 +2890,10 @@ static void mm_set_grid(const mm_problem *p, ind__variant *v) {
 }
 
 static void mm_set_config(ind__writer *w, const mm_problem *p, ind__variant *v) {
-    bool mma = mm_can_mma(p);
-    mm_config c = mm_choose_config(p, mma, v->index_bits, w->target);
-    v->strategy = mma ? IND_STRATEGY_MATMUL_MMA : IND_STRATEGY_MATMUL_SIMT;
-    v->threads = mm_threads(&c, mma);
+    mm_config c = mm_choose_config(p, v->index_bits, w->target);
+    bool mma = c.unit != MM_FMA;
+    v->strategy = c.unit == MM_WGMMA ? IND_STRATEGY_MATMUL_WGMMA : mma ? IND_STRATEGY_MATMUL_MMA : IND_STRATEGY_MATMUL_SIMT;
+    v->threads = mm_threads(&c);
     v->tile_m = c.tile_m;
     v->tile_n = c.tile_n;
     v->tile_k = c.tile_k;
@@ -2839,8 +2902,8 @@ static void mm_set_config(ind__writer *w, const mm_problem *p, ind__variant *v) 
     v->warps_n = mma ? c.warps_n : 0;
     v->per_thread = mma ? 1 : c.warps_m;
     v->rows = 1;
-    v->blocks_per_sm = mm_occupancy(&c, mma, mm_sum_bytes(p), w->target);
-    v->shared_bytes = ind_int(w->context, mm_shared(&c, mma, mm_sum_bytes(p)));
+    v->blocks_per_sm = mm_occupancy(&c, mm_sum_bytes(p), w->target);
+    v->shared_bytes = ind_int(w->context, mm_shared(&c, mm_sum_bytes(p)));
     mm_set_grid(p, v);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     if (mma)
@@ -2946,21 +3009,80 @@ static void mm_end_lambda(ind__writer *w) {
     ind__textf(&w->code, "};\n");
 }
 
+/* Rows, and elements in a row, of an operand's tile. */
+static int mm_tile_rows(const ind__variant *v, const mm_operand *o, char name) {
+    return !o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+}
+
+static int mm_tile_cols(const ind__variant *v, const mm_operand *o, char name) {
+    return o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+}
+
+/* By how much the operand's elements move when k grows by 1, if that is the same everywhere. */
+static bool mm_step_of(const ind__writer *w, const mm_problem *p, const mm_operand *o, ind_expr *stride) {
+    ind_expr rest;
+    *stride = ind_int(w->context, 0);
+    return p->k < 0 || ind__affine(w_index_of(w, o->load), w->domain.var[p->k], stride, &rest);
+}
+
+/* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
+   from step to step; `first_k`: the step's first k if that part is not separable. Rows and chunks outside the operand are
+   replaced by some inside. In a tile with rows along k the missing rows are filled with zeros; sums of missing rows of
+   the other kind are never stored. */
+static void mm_write_places(ind__writer *w, const mm_problem *p, const mm_operand *o, char name, const char *first_k) {
+    const ind__variant *v = w->variant;
+    char x = name == 'a' ? 'm' : 'n';
+    int rows = mm_tile_rows(v, o, name), chunks = mm_tile_cols(v, o, name) / 8, apart = v->threads / chunks;
+    int n = (rows + apart - 1) / apart;
+    ind__textf(&w->code, "%s at_%c[%d];\n", w_int(w), name, n);
+    w_unroll(w);
+    w_begin(w, "for (int i = 0; i < %d; i++)", n);
+    ind__textf(&w->code, "const %s row = i * %d + (int)threadIdx.x / %d%s%s;\n", w_int(w), apart, chunks,
+               *first_k ? " + " : "", first_k);
+    const char *row = w_string(w, "(row < size_k ? row : 0)");
+    if (o->k_major && o->x >= 0) {
+        ind__textf(&w->code, "const %s x = first_%c + row < size_%c ? first_%c + row : first_%c;\n", w_int(w), x, x, x, x);
+    } else if (o->x >= 0) {
+        ind__textf(&w->code, "const %s col = first_%c + (int)threadIdx.x %% %d * 8, x = col < size_%c ? col : first_%c;\n",
+                   w_int(w), x, chunks, x, x);
+    }
+    mm_spell(w, o->x, "x");
+    mm_spell(w, p->k, o->k_major ? "0" : row);
+    ind__textf(&w->code, "at_%c[i] = %s;\n", name, w_expr_string(w, w_index_of(w, o->load)));
+    w_end(w);
+    w_use(w, CG_TILE_COPY);
+}
+
+/* Before the loop: the places of the chunks of the operands that are copied. */
+static void mm_write_all_places(ind__writer *w, const mm_problem *p) {
+    ind_expr stride;
+    if (p->a.copy && mm_step_of(w, p, &p->a, &stride)) mm_write_places(w, p, &p->a, 'a', "");
+    if (p->b.copy && mm_step_of(w, p, &p->b, &stride)) mm_write_places(w, p, &p->b, 'b', "");
+}
+
 /* One asynchronous copy of an operand's tile. */
 static void mm_write_copy(ind__writer *w, const mm_problem *p, const mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     char x = name == 'a' ? 'm' : 'n';
-    int tile_x = name == 'a' ? v->tile_m : v->tile_n;
-    mm_spell(w, o->x, w_string(w, o->k_major ? "(first_%c + r)" : "first_%c", x));
-    mm_spell(w, p->k, o->k_major ? "first_k" : "(first_k + r)");
-    char row = o->k_major ? x : 'k', col = o->k_major ? 'k' : x;
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(\n", o->k_major ? tile_x : v->tile_k,
-               o->k_major ? v->tile_k : tile_x, v->threads);
-    ind__textf(&w->code, "    tile_%c + step %% %d * %d, %s,\n", name, v->stages, tile_x * v->tile_k,
-               w_buffer(w, w_inst(w, o->load)->source));
-    ind__textf(&w->code, "    [&](int r) { return (%s)(%s); }, size_%c - first_%c, size_%c - first_%c);\n", w_int(w),
-               w_expr_string(w, w_index_of(w, o->load)), row, row, col, col);
-    w_use(w, CG_TILE_COPY);
+    int rows = mm_tile_rows(v, o, name), cols = mm_tile_cols(v, o, name);
+    ind_expr stride, step;
+    bool separable = mm_step_of(w, p, o, &stride);
+    if (!separable) mm_write_places(w, p, o, name, "first_k");
+    mm_spell(w, p->k, "first_k");
+    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->domain.var[p->k]) : ind_int(w->context, 0);
+    bool whole = ind_known_multiple(p->size_k, v->tile_k);
+    const char *from = w_string(w, "%s + %s", w_buffer(w, w_inst(w, o->load)->source), w_expr_string(w, step));
+    const char *chunk = w_string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + step %% %d * %d,\n", rows, cols, v->threads, name,
+               v->stages, rows * cols);
+    if (o->k_major) {
+        ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
+        if (whole) ind__textf(&w->code, "16);\n");
+        else ind__textf(&w->code, "ind_chunk_bytes(size_k - first_k - %s));\n", chunk);
+    } else {
+        ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? w_string(w, "%d", rows) : "size_k - first_k");
+        ind__textf(&w->code, "ind_chunk_bytes(size_%c - first_%c - %s));\n", x, x, chunk);
+    }
 }
 
 /* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
@@ -2999,8 +3121,8 @@ static void mm_write_halves(ind__writer *w, const mm_problem *p, const mm_operan
     mm_begin_elements(w, o, name, false);
     mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
-    ind__textf(&w->code, "tile_%c[step %% %d * %d + ind_tile_at<%d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
-               name, v->stages, tile_x * v->tile_k, o->k_major ? v->tile_k : tile_x, row, col, col,
+    ind__textf(&w->code, "tile_%c[step %% %d * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
+               name, v->stages, tile_x * v->tile_k, mm_tile_rows(v, o, name), mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     w_use(w, o->memory == IND_F16 ? CG_F16 : CG_BF16);
     w_use(w, CG_HALF_TILE);
@@ -3032,11 +3154,78 @@ static void mm_write_mma_loop(ind__writer *w, const mm_problem *p) {
     w_use(w, CG_MMA_TILE);
 }
 
+/* The steps of k with wgmma, which multiplies in the background. A step's tiles are copied to where the tiles of the step
+   before the last were: the multiplication of those has been waited for by all threads before the barrier. */
+static void mm_write_wgmma_loop(ind__writer *w, const mm_problem *p) {
+    const ind__variant *v = w->variant;
+    int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
+    w_unroll(w);
+    w_begin(w, "for (int step = 0; step < %d; step++)", v->stages - 2);
+    ind__textf(&w->code, "if (step < steps) load(step);\nind_cp_async_commit();\n");
+    w_end(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    w_begin(w, "for (%s step = 0; step < steps; step++)", w_int(w));
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->stages - 3);
+    ind__textf(&w->code,
+               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + step %% %d * %d, tile_b + step %% %d * %d, first_row);\n",
+               p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", v->stages, a, v->stages, b);
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
+               v->stages - 2, v->stages - 2);
+    w_end(w);
+    ind__textf(&w->code, "ind_wgmma_wait<0>(acc[0]);\nind_cp_async_wait<0>();\n__syncthreads();\n");
+    w_use(w, CG_CP_ASYNC);
+    w_use(w, CG_WGMMA);
+}
+
+/* The operands of one wgmma that are the n / 2 sums of a thread, and the instruction around them. */
+static void mm_write_wgmma_instruction(ind__text *t, const mm_problem *p, int n) {
+    const char *type = p->a.memory == IND_BF16 ? "bf16" : "f16";
+    ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
+    ind__textf(t, "             \"wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s {\"\n", n, type, type);
+    for (int i = 0; i < n / 2; i += 8) {
+        ind__textf(t, "             \"");
+        for (int j = i; j < i + 8 && j < n / 2; j++) ind__textf(t, "%%%d%s", j, j + 1 < n / 2 ? ", " : "");
+        ind__textf(t, "\"\n");
+    }
+    ind__textf(t, "             \"}, %%%d, %%%d, p, 1, 1, %d, %d;\\n}\"\n             : ", n / 2, n / 2 + 1, !p->a.k_major,
+               !p->b.k_major);
+    for (int i = 0; i < n / 2; i++) {
+        ind__textf(t, "\"+f\"(c[%d][%d])%s", i / 4, i % 4, i + 1 == n / 2 ? "\n" : i % 8 == 7 ? ",\n               " : ", ");
+    }
+    ind__textf(t, "             : \"l\"(a), \"l\"(b));\n");
+}
+
+/* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
+static void mm_write_wgmma(ind__writer *w, ind__text *t) {
+    const mm_problem *p = w->matmul;
+    int n = w->variant->tile_n;
+    const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
+    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles, in the background, by 128 threads.\n");
+    ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
+    ind__textf(t, "static __device__ __forceinline__ void ind_wgmma_tile(float (&c)[%d][4], const unsigned short *tile_a,\n", n / 8);
+    ind__textf(t, "                                                      const unsigned short *tile_b, int m) {\n");
+    t->indent++;
+    ind__textf(t, "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n_Pragma(\"unroll\")\nfor (int k = 0; k < TK; k += 16) {\n");
+    t->indent++;
+    ind__textf(t, "const unsigned long long a = ");
+    ind__textf(t, place, 'A', 'M', 'A', 'M', 'A', 'a', "m", ";\n");
+    ind__textf(t, "const unsigned long long b = ");
+    ind__textf(t, place, 'B', 'N', 'B', 'N', 'B', 'b', "0", ";\n");
+    mm_write_wgmma_instruction(t, p, n);
+    t->indent--;
+    ind__textf(t, "}\nasm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n");
+    t->indent--;
+    ind__textf(t, "}\n#endif\n\n");
+}
+
 static void mm_write_mma(ind__writer *w, const mm_problem *p) {
     const ind__variant *v = w->variant;
-    int warp_m = v->tile_m / v->warps_m, warp_n = v->tile_n / v->warps_n;
+    bool wgmma = v->strategy == IND_STRATEGY_MATMUL_WGMMA;
+    int warp_m = wgmma ? 16 : v->tile_m / v->warps_m, warp_n = v->tile_n / v->warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", v->stages * v->tile_m * v->tile_k);
+    mm_write_all_places(w, p);
     mm_begin_load(w);
     if (p->a.copy)
         mm_write_copy(w, p, &p->a, 'a');
@@ -3050,7 +3239,12 @@ static void mm_write_mma(ind__writer *w, const mm_problem *p) {
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
                v->warps_n, warp_m, v->warps_n, warp_n);
     ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
-    mm_write_mma_loop(w, p);
+    if (wgmma) {
+        ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
+        mm_write_wgmma_loop(w, p);
+    } else {
+        mm_write_mma_loop(w, p);
+    }
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
     ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", v->tile_n);
     w_use(w, CG_MMA_SUMS);
@@ -3170,7 +3364,7 @@ static int mm_epilogue_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int loads = 0, rounds = v->tile_m * v->tile_n / v->vector / v->threads, together = 4;
     for (uint32_t i = 1; i < w->body->num_inst; i++) loads += mm_is_vector_load(w, i);
-    while (together > 1 && (together > rounds || together * loads > 8)) together /= 2;
+    while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
     return together;
 }
 
@@ -3197,15 +3391,16 @@ static void mm_write_epilogue(ind__writer *w, const mm_problem *p) {
 static ind_status emit_matmul(ind__writer *w) {
     const mm_problem *p = w->matmul;
     mm_spell_plain(w);
-    ind__textf(&w->code, "extern __shared__ __align__(16) unsigned char ind_smem[];\n");
+    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
+               w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
     mm_write_place(w, p);
     mm_write_batch(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", w_int(w), w->variant->tile_k - 1,
                w->variant->tile_k);
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_MMA)
-        mm_write_mma(w, p);
-    else
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
         mm_write_fma(w, p);
+    else
+        mm_write_mma(w, p);
     mm_write_epilogue(w, p);
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
@@ -3421,6 +3616,7 @@ static ind_status assemble(ind__writer *w) {
         ind__text_raw(&t, cg_prelude[i].text, strlen(cg_prelude[i].text));
         ind__text_raw(&t, "\n", 1);
     }
+    if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     assemble_signature(w, &t);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);

@@ -3614,14 +3614,18 @@ ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which) {
 static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
     const ind_body *b = r->body;
     const ind__inst *i = &b->inst[x.id];
-    if (i->op == IND_LOOP_CAST && ind_dtype_is_integer((ind_dtype)i->dtype)) i = &b->inst[i->arg[0]];
+    ind_dtype type = (ind_dtype)i->dtype;
+    int64_t lo, hi;
+    if (i->op == IND_LOOP_CAST && ind_dtype_is_integer(type)) i = &b->inst[i->arg[0]];
     if (i->op == IND_LOOP_CONSTANT && !ind_dtype_is_float((ind_dtype)i->dtype))
         *e = ind_int(b->context, i->imm.i);
     else if (i->op == IND_LOOP_INDEX)
         *e = b->index[i->index];
     else
         return false;
-    return ind__ok(*e) && ir__in_range(*e, size);
+    ind_expr_bounds(*e, &lo, &hi);
+    bool kept = ir__wrap_int(type, lo) == lo && ir__wrap_int(type, hi) == hi; /* by the cast */
+    return ind__ok(*e) && kept && ir__in_range(*e, size);
 }
 
 ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {

@@ -208,10 +208,9 @@ static double want_float(int op, double x, double y) {
 static int64_t want_power(int64_t x, int64_t y) {
     uint64_t r = 1;
     if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 ? -1 : 1) : 0;
-    for (int64_t k = 0; k < y; k++) { /* by repetition; a period of at most 64 steps for the large exponents */
-        r *= (uint64_t)x;
-        if (r == 0 || (x >= 0 && x <= 1)) break;
-        if (x == -1 && k > 2) return y % 2 ? -1 : 1;
+    for (int bit = 62; bit >= 0; bit--) { /* from the left: square, and multiply where the bit is set */
+        r *= r;
+        if (y >> bit & 1) r *= (uint64_t)x;
     }
     return (int64_t)r;
 }

@@ -881,7 +881,7 @@ static void test_cuda_instance(ind_context *c) {
     double total = -1;
     CHECK(!ind_profile(n, &d, 2, times, 4, &num_times, &total) && total >= 0, "%s", ind_instance_error(n));
     for (int i = 0; i < 4; i++) r->driver.cuMemFree_v2(p[i]);
-    cuda_leave(r);
+    rt__cuda_leave(r);
     void *current = c;
     CHECK(!ind_instance_check(n), "%s", ind_instance_error(n));
     int device;
