@@ -44,7 +44,7 @@ static void half_precision(void) {
         double want = half_value(h);
         float f = ind__f16_to_f32(h);
         bool nan = want != want;
-        wrong += nan ? f == f : (double)f != want || signbit(f) != (h >> 15 != 0);
+        wrong += nan ? f == f : (double)f != want || !signbit(f) != !(h >> 15);
         wrong += nan ? ind__f32_to_f16(f) != 0x7fff : ind__f32_to_f16(f) != h;
     }
     CHECK(!wrong, "f16 to f32 and back: %ld wrong", wrong);
