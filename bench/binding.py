@@ -1,0 +1,94 @@
+"""The few calls of the library that the benchmarks need, through ctypes; tensors are torch's, on the same device and stream."""
+
+import ctypes as C
+import pathlib
+import subprocess
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "build" / "libinductor.so"
+DTYPES = {"bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
+          "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+
+
+class LaunchDesc(C.Structure):
+    _fields_ = [("stream", C.c_void_p), ("bindings", C.c_void_p), ("num_bindings", C.c_int), ("pointers", C.POINTER(C.c_void_p)),
+                ("sizes", C.c_char_p), ("sizes_v", C.POINTER(C.c_int64))]
+
+
+class BindingInfo(C.Structure):
+    """The head of ind_binding_info: only the name is read."""
+
+    _fields_ = [("name", C.c_char_p)]
+
+
+class Stats(C.Structure):
+    _fields_ = [(n, C.c_int) for n in ("device", "num_kernels", "num_distinct", "num_sources", "num_from_pack")] + \
+               [(n, C.c_double) for n in ("lower_ms", "schedule_ms", "emit_ms", "compile_ms", "load_ms")]
+
+
+def load():
+    sources = [*ROOT.glob("inductor*.h"), ROOT / "tests/numerics/libinductor.c"]
+    if not LIBRARY.exists() or any(LIBRARY.stat().st_mtime < s.stat().st_mtime for s in sources):
+        LIBRARY.parent.mkdir(exist_ok=True)
+        subprocess.run(["cc", "-std=c11", "-O2", "-shared", "-fPIC", f"-I{ROOT}", str(sources[-1]), "-o", str(LIBRARY), "-lm", "-lpthread", "-ldl"], check=True)
+    lib = C.CDLL(str(LIBRARY))
+    for name in ("ind_error", "ind_instance_error", "ind_device_text", "ind_module_text"):
+        getattr(lib, name).restype = C.c_char_p
+    lib.ind_graph_parse.restype = C.c_void_p
+    lib.ind_module_query_binding.restype = C.POINTER(BindingInfo)
+    lib.ind_module_query_stats.restype = Stats
+    return lib
+
+
+class Compiler:
+    def __init__(self):
+        self.lib = load()
+        self.context = C.c_void_p()
+        if self.lib.ind_context_create(None, C.byref(self.context)):
+            raise RuntimeError("no context")
+
+    def check(self, status):
+        if status:
+            raise RuntimeError(self.lib.ind_error(self.context).decode())
+
+    def compile(self, text):
+        graph = self.lib.ind_graph_parse(self.context, text.encode(), None)
+        if not graph:
+            raise RuntimeError(self.lib.ind_error(self.context).decode())
+        module = C.c_void_p()
+        self.check(self.lib.ind_compile(C.c_void_p(graph), None, C.byref(module)))
+        self.lib.ind_graph_destroy(C.c_void_p(graph))
+        return Module(self, module)
+
+    def device(self):
+        return self.lib.ind_device_text(self.context).decode()
+
+
+class Module:
+    def __init__(self, compiler, handle):
+        self.compiler, self.lib, self.handle = compiler, compiler.lib, handle
+        self.stats = self.lib.ind_module_query_stats(handle)
+
+    def names(self):
+        n = self.lib.ind_module_num_bindings(self.handle)
+        return [self.lib.ind_module_query_binding(self.handle, i).contents.name.decode() for i in range(n)]
+
+    def capture(self, tensors, sizes):
+        """A CUDA graph of one launch with these tensors (by name): returns a function that replays it on torch's stream."""
+        instance = C.c_void_p()
+        self.compiler.check(self.lib.ind_instance_create(self.handle, None, C.byref(instance)))
+        pointers = (C.c_void_p * 4096)(*[tensors[n].data_ptr() for n in self.names()])
+        values = (C.c_int64 * 8)(*sizes)
+        desc = LaunchDesc(None, None, 0, pointers, None, values)
+        keep = [pointers, values, tensors]
+        self.compiler.check(self.lib.ind_launch(instance, C.byref(desc)))
+        self.compiler.check(self.lib.ind_instance_check(instance))
+        self.compiler.check(self.lib.ind_capture(instance, C.byref(desc)))
+
+        def replay():
+            assert keep
+            self.compiler.check(self.lib.ind_replay(instance, C.c_void_p(torch.cuda.current_stream().cuda_stream)))
+
+        return replay
