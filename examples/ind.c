@@ -20,6 +20,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32
+#include <direct.h>
+#else
+#include <sys/stat.h>
+#endif
 
 #define MAX_GIVEN 256 /* --size and --input options */
 
@@ -114,6 +119,16 @@ static int read_option(const char *option, const char *value, options *o) {
                 option);
 }
 
+/* The folder for results, made if it is not there; its parent must be. */
+static int make_directory(const char *path) {
+#ifdef _WIN32
+    int made = _mkdir(path);
+#else
+    int made = mkdir(path, 0777);
+#endif
+    return made && errno != EEXIST ? fail("%s: %s", path, strerror(errno)) : 0;
+}
+
 static int read_options(int argc, char **argv, options *o) {
     static const char *const commands[] = {"run", "emit", "bench"};
     if (argc < 3 || find_word(commands, 3, argv[1]) < 0) return usage();
@@ -132,7 +147,7 @@ static int read_options(int argc, char **argv, options *o) {
         }
     }
     if (!strcmp(o->command, "emit") && !o->stage) return fail("emit: --stage is needed");
-    return 0;
+    return o->output ? make_directory(o->output) : 0;
 }
 
 /* ---- the graph */
