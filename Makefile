@@ -83,7 +83,7 @@ test: | $(PYTHON)
 
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) || true
-	@IND_TEST_DEVICE=cuda $(PYTEST) $(wildcard tests/gpu tests/numerics) tests/minilm
+	@IND_TEST_DEVICE=cuda $(PYTEST) tests/gpu tests/numerics tests/minilm tests/fuzz
 
 bench: all | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py

@@ -1,0 +1,110 @@
+"""Whole programs on the emulated GPU, under AddressSanitizer and UndefinedBehaviorSanitizer (the kernels and their memory) and in
+two orders of threads and blocks: numerics cases and MiniLM. The emulation's own tests are test_emulation.py.
+
+One numerics case of each kind runs, the data types in turn; IND_EMULATED_ALL=1 runs all of them."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import BUILD, ROOT, make
+
+sys.path.insert(0, str(ROOT / "tests" / "numerics"))
+from cases import CASES  # noqa: E402
+
+LIBRARIES = {"IND_CUDA_LIBRARY": BUILD / "emulated/libcuda.so", "IND_NVRTC_LIBRARY": BUILD / "emulated/libnvrtc.so"}
+VARIANT = r"_(bool|u8|i8|i16|i32|i64|f16|bf16|f32|f64|-?\d+(\.\d+)?)(?=_|$)"
+SHARDS = 2
+COSINE = {"f32": 0.99999, "bf16": 0.999}
+
+
+def sanitizers():
+    """The run time of the sanitizers must be the first library of the process."""
+    found = [subprocess.run(["c++", f"-print-file-name=lib{name}.so"], capture_output=True, text=True).stdout.strip() for name in ("asan", "ubsan")]
+    if not all(pathlib.Path(path).is_absolute() for path in found):
+        pytest.skip("c++ has no shared sanitizer libraries")
+    return ":".join(found)
+
+
+@pytest.fixture(scope="module")
+def environment(device):
+    if device != "host":
+        pytest.skip("the emulation runs with make test")
+    for path in LIBRARIES.values():
+        make(path.relative_to(ROOT))
+    return {
+        **os.environ,
+        **{name: str(path) for name, path in LIBRARIES.items()},
+        "IND_TEST_DEVICE": "cuda",
+        "LD_PRELOAD": sanitizers(),
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python's own
+    }
+
+
+def chosen_cases():
+    if os.environ.get("IND_EMULATED_ALL") == "1":
+        return [case.name for case in CASES]
+    kinds = {}
+    for case in CASES:
+        kinds.setdefault(re.sub(VARIANT, "", case.name), []).append(case.name)
+    return [names[i % len(names)] for i, names in enumerate(kinds.values())]
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_numerics(environment, order):
+    """A result that depends on the order of threads or blocks is a race."""
+    names = chosen_cases()
+    runs = []
+    for shard in range(SHARDS):
+        tests = [f"tests/numerics/test_numerics.py::test_numerics[{name}]" for name in names[shard::SHARDS]]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+        env = {**environment, "IND_EMULATION_ORDER": order}
+        runs.append(subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"))
+    outputs = [run.communicate(timeout=560)[0] for run in runs]
+    assert all(run.returncode == 0 for run in runs), "\n".join(output[-8000:] for run, output in zip(runs, outputs) if run.returncode)
+    assert sum(int(re.findall(r"(\d+) passed", output)[-1]) for output in outputs) == len(names)
+
+
+def start_minilm(environment, model_folder, dtype, texts, order="forward"):
+    command = [make("build/minilm"), "--json", "--dtype", dtype, "--device", "cuda", "--model", model_folder, "--", *texts]
+    env = {**environment, "IND_EMULATION_ORDER": order}
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+
+
+def embeddings(run):
+    out, errors = run.communicate(timeout=280)
+    assert run.returncode == 0, errors[-6000:]
+    result = json.loads(out)
+    assert result["device"] == "cuda"
+    return np.array(result["embeddings"])
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Two short ones of different lengths, so one is padded; and their embeddings in float64."""
+    cases = json.loads((ROOT / "tests/minilm/reference.json").read_text(encoding="utf-8"))
+    cases = sorted(cases, key=lambda case: len(case["ids"]))[1:3]
+    return [case["text"] for case in cases], np.array([case["embedding"] for case in cases])
+
+
+def test_minilm(environment, model_folder, sentences):
+    """Under the sanitizers, both types side by side."""
+    texts, wanted = sentences
+    runs = {dtype: start_minilm(environment, model_folder, dtype, texts) for dtype in COSINE}
+    found = {dtype: embeddings(run) for dtype, run in runs.items()}
+    for dtype, least in COSINE.items():
+        assert (found[dtype] * wanted).sum(1).min() >= least, (dtype, (found[dtype] * wanted).sum(1))
+
+
+@pytest.mark.parametrize("dtype", COSINE)
+def test_minilm_in_another_order(environment, model_folder, sentences, dtype):
+    """Without the sanitizers, which make no difference here."""
+    plain = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
+    first, second = (embeddings(start_minilm(plain, model_folder, dtype, sentences[0], order)) for order in ("forward", "reverse"))
+    assert np.array_equal(first, second)

@@ -1,0 +1,99 @@
+"""Every kernel that is emitted compiles with NVRTC, needs no local memory and spills nothing; no GPU needed.
+
+The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. What the library reads
+from a cubin is compared with what cuobjdump says, where that is installed."""
+
+import ctypes
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT, make
+
+sys.path[:0] = [str(ROOT / "tests" / "numerics"), str(ROOT / "tests" / "fuzz")]
+from cases import CASES  # noqa: E402
+from random_graphs import graphs  # noqa: E402
+
+ARCHES = ["sm_80", "sm_90a", "sm_100"]
+VARIANT = r"_(bool|u8|i8|i16|i32|i64|f16|bf16|f32|f64|-?\d+(\.\d+)?)(?=_|$)"
+CUOBJDUMP = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nvrtc(device):
+    if device != "host":
+        pytest.skip("runs with make test")
+    folder = os.environ.get("CUDA_PATH", "/usr/local/cuda")
+    names = [os.environ.get("IND_NVRTC_LIBRARY"), "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", f"{folder}/lib64/libnvrtc.so.13", f"{folder}/lib64/libnvrtc.so"]
+    for name in filter(None, names):
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            pass
+    pytest.skip("NO NVRTC LIBRARY: no kernel was compiled for a GPU")
+
+
+def numerics(part):
+    """One case of each kind; each architecture has a third of the kinds, all of them with IND_NVRTC_ALL=1."""
+    kinds = {}
+    for case in CASES:
+        if not case.error:
+            kinds.setdefault(re.sub(VARIANT, "", case.name), []).append(case.text)
+    chosen = [texts[i % len(texts)] for i, texts in enumerate(kinds.values())]
+    return chosen if os.environ.get("IND_NVRTC_ALL") == "1" else chosen[part :: len(ARCHES)]
+
+
+def text_cases():
+    texts = [path.read_text().split("==== case.ind\n")[1].partition("==== prints\n") for path in sorted((ROOT / "tests/text").glob("*.case"))]
+    return sorted({text for text, _, printed in texts if "\nexit " not in printed})
+
+
+def minilm(model_folder, dtype):
+    done = subprocess.run([make("build/minilm"), "--model", model_folder, "--dtype", dtype, "--emit", "graph"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def compiled(texts, arch, folder):
+    """(name, registers, bytes of local memory) of every kernel."""
+    file, cubins = folder / "graphs.txt", folder / "cubins"
+    file.write_text("---\n".join(texts), encoding="utf-8")
+    cubins.mkdir()
+    done = subprocess.run([make(pathlib.Path("build/tests/gpu/cubins")), file, arch, cubins], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-6000:]
+    assert done.stdout.count("graph ") == len(texts)
+    return [(name, int(registers), int(local)) for name, registers, local in re.findall(r"^(\w+) (-?\d+) (-?\d+)$", done.stdout, flags=re.M)]
+
+
+def check_with_cuobjdump(folder, kernels):
+    """The same kernels in the same order, by another reader of the file."""
+    for path, (name, registers, local) in list(zip(sorted(folder.glob("*.cubin")), kernels, strict=True))[:: max(1, len(kernels) // 40)]:
+        text = subprocess.run([CUOBJDUMP, "-res-usage", path], capture_output=True, text=True).stdout
+        found = re.search(r"REG:(\d+) STACK:(\d+) .*LOCAL:(\d+)", text)
+        assert found, text
+        assert (int(found[1]), int(found[2]) + int(found[3])) == (registers, local), f"{name}: {text}"
+
+
+def check(texts, arch, folder):
+    kernels = compiled(texts, arch, folder)
+    assert len(kernels) >= len(texts) // 2
+    assert [k for k in kernels if k[1] < 1 or k[2] != 0] == []
+    if CUOBJDUMP:
+        check_with_cuobjdump(folder / "cubins", kernels)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_cases(tmp_path, arch):
+    part = ARCHES.index(arch)
+    check(text_cases() + numerics(part) + graphs(7000 + 100 * part, 15), arch, tmp_path)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_minilm(tmp_path, model_folder, arch, dtype):
+    check([minilm(model_folder, dtype)], arch, tmp_path)
