@@ -446,7 +446,8 @@ typedef enum ind_print_style {
 #undef X
 } ind_print_style;
 
-/* Prints e as text into buffer (always terminated when size > 0); returns the length the whole text needs. */
+/* Prints e as text into buffer (always terminated when size > 0; NULL: counts only); returns the length the whole text
+   needs. */
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 
 /* ------------------------------------------------------------------------------------------------ >>eval */
@@ -2978,6 +2979,7 @@ void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn n
 }
 
 size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
+    if (!buffer) size = 0;
     if (!ind__ok(e)) {
         if (size) snprintf(buffer, size, "<invalid>");
         return strlen("<invalid>");

@@ -2,7 +2,7 @@
  *
  *     check_graphs FILE [--cuda]
  *
- * FILE holds graphs in the text form (generate.py makes them), separated by lines of ---. Each is parsed, printed, parsed
+ * FILE holds graphs in the text form (random_graphs.py makes them), separated by lines of ---. Each is parsed, printed, parsed
  * again (the text must not change) and run on the host device: as it is, without fusion, without passes and with every value
  * stored; with --cuda also on the GPU (or the emulation), with and without fusion. Inputs are random but the same
  * everywhere. Integer results must be equal; floats may differ by the graph's tolerance times (1 + the largest magnitude

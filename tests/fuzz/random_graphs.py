@@ -1,6 +1,6 @@
 """Random graphs in the text form, valid by construction, for check_graphs.c.
 
-    build/python tests/fuzz/generate.py SEED COUNT [MOST_OPS] > graphs.txt
+    build/python tests/fuzz/random_graphs.py SEED COUNT [MOST_OPS] > graphs.txt
 
 Each graph is preceded by comments that the checker reads: `# sizes B=3, S=5; B=1, S=7` (what to run it at) and `# tolerance 1e-3`.
 An input named xN_L holds integers in [0, L). Values stay moderate: every tensor carries a bound on its magnitude, and

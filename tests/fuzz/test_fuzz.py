@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 
 import pytest
-from generate import graphs
+from random_graphs import graphs
 
 from conftest import BUILD, make
 

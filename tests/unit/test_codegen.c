@@ -1,6 +1,6 @@
-/* test_codegen.c - kernel plans and their CUDA C: each program below takes the strategy it is written for, verifies, prints,
-   and its text is compiled by NVRTC for several architectures without spills or local memory (skipped, with a word, where
-   there is no NVRTC). Every allocation failing in turn gives a status and leaks nothing.
+/* test_codegen.c - kernel plans and their CUDA C: each program below takes the strategy it is written for, verifies,
+   prints, and its text is compiled by NVRTC for several architectures without spills or local memory (skipped, with a
+   word, where there is no NVRTC). Every allocation failing in turn gives a status and leaks nothing.
 
    `test_codegen NAME` prints the plan and the sources of one program instead. */
 #define INDUCTOR_IR_IMPLEMENTATION
@@ -60,8 +60,14 @@ static ind__box *pointwise(program *p, ind_dtype dtype, ind__box *like, ind_loop
 static bool reduce_last(program *p, ind_reduction type, ind_dtype dtype, ind__box *x, ind_loop_fn fn, value_desc d,
                         ind__box **results) {
     if (!x) return false;
-    ind__reduction_desc r = {.type = type, .dtype = dtype, .size = x->size, .rank = x->rank - 1,
-                             .rrange = x->size + x->rank - 1, .rrank = 1, .fn = fn, .user = &d};
+    ind__reduction_desc r = {.type = type,
+                             .dtype = dtype,
+                             .size = x->size,
+                             .rank = x->rank - 1,
+                             .rrange = x->size + x->rank - 1,
+                             .rrank = 1,
+                             .fn = fn,
+                             .user = &d};
     return ind__box_reduction(&p->low, &r, results) == IND_OK;
 }
 
@@ -119,7 +125,8 @@ static ind_value flip_cat_fn(ind_ops *o, const ind_expr *i, int rank, void *user
 
 static void build_gelu(program *p) {
     ind_expr size[2] = {n(p, 4096), n(p, 16384)};
-    ind__box *x = input(p, "x", IND_F32, size, 2), *y = input(p, "y", IND_F32, size, 2), *z = input(p, "z", IND_F32, size, 2);
+    ind__box *x = input(p, "x", IND_F32, size, 2), *y = input(p, "y", IND_F32, size, 2),
+             *z = input(p, "z", IND_F32, size, 2);
     output(p, pointwise(p, IND_F32, x, gelu_fn, (value_desc){.x = {x, y, z}}));
 }
 
@@ -241,6 +248,20 @@ static ind__box *transposed_input(program *p, ind_expr *turned) {
     return ind__box_view(&p->low, x, turned, 3, (ind_expr[]){i[0], i[2], i[1]});
 }
 
+/* States of many reductions at once: more shared memory than a block has, at the usual number of threads. */
+static void build_column_many(program *p) {
+    static const ind_reduction types[] = {IND_REDUCE_WELFORD, IND_REDUCE_SUM, IND_REDUCE_PROD,
+                                          IND_REDUCE_MAX,     IND_REDUCE_MIN, IND_REDUCE_ONLINE_SOFTMAX};
+    ind_expr size[2] = {n(p, 100000), n(p, 64)}, turned[2] = {size[1], size[0]};
+    ind__box *x = input(p, "x", IND_F64, size, 2);
+    ind_expr map[2] = {ind__index_symbol(p->c, 'i', 1, turned[1]), ind__index_symbol(p->c, 'i', 0, turned[0])};
+    ind__box *t = ind__box_view(&p->low, x, turned, 2, map);
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        ind__box *r[2];
+        if (reduce_last(p, types[k], IND_F64, t, load_fn, (value_desc){.x = {t}}, r)) output(p, r[0]);
+    }
+}
+
 static void build_column_logsumexp(program *p) {
     ind_expr turned[3];
     ind__box *t = transposed_input(p, turned), *r[2];
@@ -265,8 +286,8 @@ static void build_full_sum(program *p) {
 /* Every reduction over every type that it exists for, with a length that no vector divides. */
 static void build_all_reductions(program *p) {
     static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_F16, IND_F32, IND_F64};
-    static const ind_reduction types[] = {IND_REDUCE_SUM, IND_REDUCE_PROD, IND_REDUCE_MAX, IND_REDUCE_MIN, IND_REDUCE_ANY,
-                                          IND_REDUCE_ARGMAX};
+    static const ind_reduction types[] = {IND_REDUCE_SUM, IND_REDUCE_PROD, IND_REDUCE_MAX,
+                                          IND_REDUCE_MIN, IND_REDUCE_ANY,  IND_REDUCE_ARGMAX};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             bool sums = types[t] == IND_REDUCE_SUM || types[t] == IND_REDUCE_PROD;
@@ -281,7 +302,8 @@ static void build_all_reductions(program *p) {
 static ind_value unary_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
     const value_desc *d = (const value_desc *)user;
     ind_value x = at(o, d, 0, i, rank);
-    return d->x[1] ? ind__emit2(o, (ind_loop_op)d->mode, x, at(o, d, 1, i, rank)) : ind__emit1(o, (ind_loop_op)d->mode, x);
+    return d->x[1] ? ind__emit2(o, (ind_loop_op)d->mode, x, at(o, d, 1, i, rank))
+                   : ind__emit1(o, (ind_loop_op)d->mode, x);
 }
 
 /* Every op of the table in every type that it is spelled for. */
@@ -289,7 +311,7 @@ static void build_all_ops(program *p) {
     static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_BF16, IND_F32, IND_F64};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
         for (int op = IND_LOOP_ROUND_F16; op < IND_NUM_LOOP_OPS; op++) {
-            if (!cg_spell((ind_loop_op)op, dtypes[d]) || ind__loop_op_arity((ind_loop_op)op) > 2) continue;
+            if (!cg__spell((ind_loop_op)op, dtypes[d]) || ind__loop_op_arity((ind_loop_op)op) > 2) continue;
             bool compares = ind__loop_op_class((ind_loop_op)op) == 'c', two = ind__loop_op_arity((ind_loop_op)op) == 2;
             ind_expr size[1] = {n(p, 1000 + op)};
             ind__box *x = input(p, "x", dtypes[d], size, 1), *y = input(p, "y", dtypes[d], size, 1);
@@ -333,7 +355,8 @@ static ind_value flip_cat_fn(ind_ops *o, const ind_expr *i, int rank, void *user
 }
 
 static void build_flip_cat(program *p) {
-    ind_expr rows = size_of(p, "B", 1, 64, 1, 8), a[2] = {rows, n(p, 100)}, b[2] = {rows, size_of(p, "S", 1, 50, 1, 28)};
+    ind_expr rows = size_of(p, "B", 1, 64, 1, 8), a[2] = {rows, n(p, 100)},
+             b[2] = {rows, size_of(p, "S", 1, 50, 1, 28)};
     ind__box *x = input(p, "x", IND_F32, a, 2), *y = input(p, "y", IND_F32, b, 2);
     ind_expr size[2] = {rows, ind_expr_add(a[1], b[1])};
     value_desc d = {.x = {x, y}};
@@ -365,6 +388,7 @@ static const struct test_case {
     {"embedding_norm", build_embedding_norm, IND_STRATEGY_ROW_WARP, 4, 1},
     {"column_sum", build_column_sum, IND_STRATEGY_COLUMN, 1, 1},
     {"column_logsumexp", build_column_logsumexp, IND_STRATEGY_COLUMN, 1, 1},
+    {"column_many", build_column_many, IND_STRATEGY_COLUMN, 1, 1},
     {"column_softmax", build_column_softmax, IND_STRATEGY_ROW_WARP, 1, 1},
     {"full_sum", build_full_sum, IND_STRATEGY_ROW_LOOPED, 4, 1},
     {"all_reductions", build_all_reductions, IND_STRATEGY_ROW_WARP, 0, 0},
@@ -462,7 +486,7 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100"};
 
 /* The many small kernels of a table (kernels == 0) take turns with the architectures; the others go to all of them. */
 static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t kernel, int variant, size_t arch) {
-    return !cg_printed_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % NUM_ARCHS == arch);
+    return !cg__printed_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % NUM_ARCHS == arch);
 }
 
 static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {

@@ -1,0 +1,131 @@
+/* test_driver.c - every call of the driver and of NVRTC fails in turn while a graph is compiled and run on the emulated GPU, through
+ * ind_run, launches, a captured graph and a saved pack. Each time a status with a message, or the right result in spite of it;
+ * afterwards no device memory, no driver object and no host memory is left. Skipped where the emulation is not built. */
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"
+
+#include "../unit/check.h"
+
+#define CUDA_LIBRARY  "build/emulated/libcuda.so"
+#define NVRTC_LIBRARY "build/emulated/libnvrtc.so"
+#define PACK          "build/test_driver.indpack"
+
+/* Places in the array of ind_emulation_stats (tests/emulated/support.h). */
+enum { STAT_BYTES = 1, STAT_ALLOCATIONS = 2, STAT_OBJECTS = 4, STAT_COUNT = 16 };
+
+typedef struct emulation {
+    void (*fail)(const char *spec);
+    void (*stats)(unsigned long long out[STAT_COUNT]);
+} emulation;
+
+static void *symbol(void *library, const char *name) {
+    return library ? dlsym(library, name) : NULL;
+}
+
+static bool open_emulation(const char *path, emulation *e) {
+    void *library = dlopen(path, RTLD_NOW), *fail = symbol(library, "ind_emulation_fail"), *stats = symbol(library, "ind_emulation_stats");
+    memcpy(&e->fail, &fail, sizeof fail);
+    memcpy(&e->stats, &stats, sizeof stats);
+    return fail && stats;
+}
+
+static ind_graph *build(ind_context *ctx) {
+    ind_graph *g = ind_graph_create(ctx, "job");
+    if (!g) return NULL;
+    ind_size(g, "B in [1, 64] hint 4");
+    ind_tensor x = ind_embedding(ind_constant(g, "table", "f32[10, 16]"), ind_input(g, "ids", "i64[B]"));
+    x = ind_linear(x, ind_constant(g, "w", "f32[8, 16]"), IND_NO_TENSOR);
+    ind_output(g, "y", ind_softmax(ind_relu(x), -1));
+    return g;
+}
+
+static float table[160], w[128];
+static const int64_t ids[4] = {0, 9, 3, 3};
+
+static ind_status run_once(ind_module *m, float *y) {
+    ind_binding io[] = {{"ids", (void *)(uintptr_t)ids}, {"table", table}, {"y", y}};
+    ind_status status = ind_module_constant(m, "w", w, sizeof w, IND_MEMORY_HOST);
+    ind_run_desc desc = {.bindings = io, .num_bindings = 3, .sizes = "B=4", .memory = IND_MEMORY_HOST};
+    return status ? status : ind_run(m, &desc);
+}
+
+/* A launch, then the same captured and replayed, on memory of the device. */
+static ind_status launch(ind_module *m, ind_instance *n, float *y) {
+    void *memory[3] = {0};
+    const size_t bytes[3] = {sizeof ids, sizeof table, 32 * sizeof *y};
+    ind_status status = IND_OK;
+    for (int i = 0; i < 3 && !status; i++) status = ind_module_alloc(m, bytes[i], &memory[i]);
+    if (!status) status = ind_module_upload(m, memory[0], ids, sizeof ids);
+    if (!status) status = ind_module_upload(m, memory[1], table, sizeof table);
+    ind_binding io[] = {{"ids", memory[0]}, {"table", memory[1]}, {"y", memory[2]}};
+    ind_launch_desc desc = {.bindings = io, .num_bindings = 3, .sizes = "B=4"};
+    if (!status) status = ind_launch(n, &desc);
+    if (!status) status = ind_instance_check(n);
+    if (!status) status = ind_capture(n, &desc);
+    if (!status) status = ind_replay(n, NULL);
+    if (!status) status = ind_instance_check(n);
+    if (!status) status = ind_module_download(m, y, memory[2], bytes[2]);
+    for (int i = 0; i < 3; i++) ind_module_free(m, memory[i]);
+    return status;
+}
+
+static ind_status job(check_heap *heap, float *first, float *second) {
+    ind_context *ctx;
+    ind_module *m = NULL;
+    ind_instance *n = NULL;
+    ind_context_desc desc = {.allocator = {check_alloc, check_free, heap}, .device = IND_DEVICE_CUDA, .num_threads = 1};
+    desc.cuda.library_path = CUDA_LIBRARY;
+    desc.cuda.nvrtc_path = NVRTC_LIBRARY;
+    ind_status status = ind_context_create(&desc, &ctx);
+    if (status) return status;
+    ind_graph *g = build(ctx);
+    status = g ? ind_compile(g, NULL, &m) : IND_OUT_OF_MEMORY;
+    if (!status) status = run_once(m, first);
+    if (!status) status = ind_instance_create(m, NULL, &n);
+    if (!status) status = launch(m, n, second);
+    if (!status) status = ind_pack_save(ctx, PACK);
+    CHECK(!status || *ind_error(ctx) || (n && *ind_instance_error(n)), "%s without a message", ind_status_text(status));
+    ind_context_destroy(ctx);
+    return status;
+}
+
+/* `at`: which call of this library fails; true while there is such a call. */
+static void every_call(const emulation *failing, const emulation *cuda, const char *name, const float *want) {
+    int at = 1, survived = 0, failed = 0;
+    for (; at < 1000 && survived < 40; at++) {
+        char spec[32];
+        float first[32], second[32];
+        unsigned long long left[STAT_COUNT] = {0};
+        check_heap heap = {0};
+        snprintf(spec, sizeof spec, "any:%d", at);
+        failing->fail(spec);
+        ind_status status = job(&heap, first, second);
+        failing->fail("");
+        CHECK(!heap.live, "%s call %d fails: %ld blocks of host memory leak", name, at, heap.live);
+        cuda->stats(left);
+        CHECK(!left[STAT_BYTES] && !left[STAT_ALLOCATIONS] && !left[STAT_OBJECTS], "%s call %d fails: %llu bytes, %llu objects left", name,
+              at, left[STAT_BYTES], left[STAT_OBJECTS]);
+        bool same = status || (!memcmp(first, want, sizeof first) && !memcmp(second, want, sizeof second));
+        CHECK(same, "%s call %d fails unseen, and the results differ", name, at);
+        survived = status ? 0 : survived + 1;
+        failed += status != IND_OK;
+    }
+    CHECK(at < 1000 && failed > 3, "%s: %d of %d calls fail", name, failed, at);
+}
+
+int main(void) {
+    emulation cuda, nvrtc;
+    float want[32], again[32];
+    check_heap heap = {0};
+    if (!open_emulation(CUDA_LIBRARY, &cuda) || !open_emulation(NVRTC_LIBRARY, &nvrtc)) {
+        puts("the emulation is not built (make emulated)");
+        return 77;
+    }
+    for (int i = 0; i < 160; i++) table[i] = (float)(i * 7 % 13) / 13;
+    for (int i = 0; i < 128; i++) w[i] = (float)(i * 5 % 17) / 17 - 0.4f;
+    CHECK(!job(&heap, want, again) && !memcmp(want, again, sizeof want), "runs, and replays the same");
+    every_call(&cuda, &cuda, "driver", want);
+    every_call(&nvrtc, &cuda, "NVRTC", want);
+    remove(PACK);
+    return check_summary();
+}

@@ -1,0 +1,238 @@
+"""NULL, invalid handles and numbers out of range for every parameter of every public function, one at a time, the other
+arguments being good. The calls are generated from the declarations in the headers, so that a new function is covered when it is
+declared. No crash, no complaint of the sanitizers, no leak; a status that says so where NULL has no meaning."""
+
+import re
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+FLAGS = ["-std=c11", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+# A good argument for each type; `s` holds what each call gets anew.
+GOOD = {
+    "ind_context *": "s.ctx",
+    "ind_context **": "&s.other_ctx",
+    "ind_context_desc *": "&(ind_context_desc){.device = IND_DEVICE_HOST}",
+    "ind_graph *": "s.g",
+    "ind_module *": "s.m",
+    "ind_module **": "&s.other_m",
+    "ind_instance *": "s.n",
+    "ind_instance **": "&s.other_n",
+    "ind_ops *": "s.ops",
+    "ind_tensor": "s.x",
+    "ind_tensor *": "s.tensors",
+    "ind_expr": "ind_int(s.ctx, 2)",
+    "ind_expr *": "s.exprs",
+    "ind_formula": "ind_int(s.ctx, 2)",
+    "ind_value": "s.value",
+    "ind_loop_fn": "good_fn",
+    "ind_symbol_value_fn": "good_symbol",
+    "ind_symbol *": '&(ind_symbol){.kind = IND_SYMBOL_SIZE, .name = "Q", .lo = 1, .hi = 9, .multiple_of = 1, .hint = 2}',
+    "ind_loop_desc *": '&(ind_loop_desc){.name = "mine", .like = s.x, .fn = good_fn}',
+    "ind_compile_desc *": "&(ind_compile_desc){.device = IND_DEVICE_HOST}",
+    "ind_run_desc *": "&s.run",
+    "ind_launch_desc *": "&s.launch",
+    "ind_instance_desc *": "&(ind_instance_desc){0}",
+    "ind_target *": "&s.target",
+    "ind_cubin *": "&s.cubin",
+    "ind_kernel_time *": "s.times",
+    "char *": '"B in [1, 4]"',
+    "char * writable": "s.text",
+    "int *": "s.ints",
+    "int64_t *": "s.longs",
+    "double *": "s.doubles",
+    "void *": "s.memory",
+    "void **": "&s.pointer",
+    "int": "1",
+    "size_t": "8",
+    "int64_t": "2",
+    "double": "1.5",
+    "bool": "true",
+}
+# (function, parameter) where NULL or an invalid handle is documented to have a meaning, so that success is right.
+ALLOWED = {
+    ("ind_context_create", "desc"),
+    ("ind_compile", "desc"),
+    ("ind_instance_create", "desc"),
+    ("ind_graph_parse", "file"),
+    ("ind_graph_create", "name"),
+    ("ind_max", "indices"),
+    ("ind_linear", "bias"),
+    ("ind_layer_norm", "weight"),
+    ("ind_layer_norm", "bias"),
+    ("ind_rms_norm", "weight"),
+    ("ind_expr_bounds", "lo"),
+    ("ind_expr_bounds", "hi"),
+    ("ind_replay", "stream"),
+    ("ind_module_free", "memory"),
+    ("ind_pointwise", "user"),
+    ("ind_op_masked", "user"),
+    ("ind_expr_eval", "user"),
+    ("ind_expr_eval", "value"),  # asked only where there is a symbol
+    ("ind_formula_eval", "sizes"),  # an integer needs none
+    ("ind_formula_solve", "sizes"),
+    ("ind_profile", "times"),
+    ("ind_profile", "num_times"),
+    ("ind_profile", "total_ms"),
+    ("ind_sum", "dims"),  # good_dims: a list is only read where num_dims is not 0
+    ("ind_target_named", "arch"),
+    ("ind_named", "name"),
+}
+# Numbers that say how long an array is: the library cannot see a lie.
+LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "repeats"}
+
+PRELUDE = r"""
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"
+#include <stdio.h>
+
+typedef struct state {
+    ind_context *ctx, *other_ctx;
+    ind_graph *g;
+    ind_module *m, *other_m;
+    ind_instance *n, *other_n;
+    ind_tensor x, tensors[128];
+    ind_expr exprs[128];
+    ind_ops *ops;
+    ind_value value;
+    ind__recorder recorder;
+    ind_target target;
+    ind_cubin cubin;
+    ind_kernel_time times[128];
+    ind_run_desc run;
+    ind_launch_desc launch;
+    ind_binding io[2];
+    char text[256];
+    int ints[128];
+    int64_t longs[128];
+    double doubles[128];
+    char memory[4096];
+    void *pointer;
+} state;
+
+static float in_data[16], out_data[16];
+static int failed, calls;
+static const char *now;
+
+static ind_value good_fn(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    (void)index, (void)rank, (void)user;
+    return ind_op_constant(o, 1, IND_F32);
+}
+
+static bool good_symbol(const ind_symbol *symbol, void *user, int64_t *out) {
+    (void)symbol, (void)user;
+    *out = 2;
+    return true;
+}
+
+static state s;
+
+static void setup(const char *name) {
+    now = name;
+    calls++;
+    memset(&s, 0, sizeof s);
+    if (ind_context_create(&(ind_context_desc){.device = IND_DEVICE_HOST, .num_threads = 1}, &s.ctx)) return;
+    s.g = ind_graph_create(s.ctx, "g");
+    s.x = ind_input(s.g, "x", "f32[2, 2]");
+    ind_output(s.g, "y", ind_exp(s.x));
+    ind_compile(s.g, NULL, &s.m);
+    ind_instance_create(s.m, NULL, &s.n);
+    for (int i = 0; i < 128; i++) s.tensors[i] = s.x, s.exprs[i] = ind_int(s.ctx, 2);
+    s.exprs[1] = ind_int(s.ctx, 2);
+    s.ints[0] = 1, s.ints[1] = 0;
+    ind__record_begin(&s.recorder, s.ctx, s.exprs, 1, NULL, 0);
+    s.ops = &s.recorder.ops;
+    s.value = ind_op_constant(s.ops, 1, IND_F32);
+    s.io[0] = (ind_binding){"x", in_data}, s.io[1] = (ind_binding){"y", out_data};
+    s.run = (ind_run_desc){.bindings = s.io, .num_bindings = 2, .memory = IND_MEMORY_HOST};
+    s.launch = (ind_launch_desc){.bindings = s.io, .num_bindings = 2};
+}
+
+static void teardown(void) {
+    ind__record_abort(&s.recorder);
+    ind_context_destroy(s.other_ctx);
+    ind_context_destroy(s.ctx);
+}
+
+static void expect_refused(bool refused) {
+    if (refused) return;
+    failed++;
+    printf("%s: accepted\n", now);
+}
+
+int main(void) {
+"""
+
+
+def declarations():
+    """(result, name, [(type, parameter)]) of every IND_API function."""
+    text = subprocess.run(["gcc", "-std=c11", "-E", "-P", "-DIND_API=IND_API", f"-I{ROOT}", ROOT / "inductor.h"], capture_output=True, text=True, check=True).stdout
+    text = " ".join(re.sub(r"__attribute__\s*\(\(.*?\)\)\)", "", text).split())
+    for result, name, parameters in re.findall(r"IND_API ([\w\s*]*?)(\bind_\w+) ?\(([^;{]*?)\);", text):
+        found = []
+        for parameter in parameters.split(","):
+            if parameter.strip() == "void":
+                continue
+            constant = "const" in parameter
+            kind, label = re.match(r"(.*?)(\w+)$", parameter.replace("const ", "").replace("*const", "*").strip()).groups()
+            kind = kind.strip().replace("_Bool", "bool")
+            found.append((kind + (" writable" if kind == "char *" and not constant else ""), label))
+        yield result.replace("const", "").strip(), name, found
+
+
+def good(kind):
+    if kind in GOOD:
+        return GOOD[kind]
+    assert "*" not in kind, f"no good argument is known for the type {kind}"
+    return f"({kind})1"  # an enumeration
+
+
+def bad_values(name, kind, label):
+    """Arguments to try, with whether they must be refused."""
+    if kind.endswith("*") or kind.endswith("writable") or kind.endswith("_fn"):
+        return [("NULL", (name, label) not in ALLOWED)]
+    if kind in ("ind_tensor", "ind_expr", "ind_value", "ind_formula"):
+        return [("(%s){0}" % kind.replace("formula", "expr"), (name, label) not in ALLOWED)]
+    if kind in ("bool", "double"):
+        return []
+    if kind in ("int", "int64_t", "size_t"):
+        return [] if label in LENGTHS else [("-1", False), ("99", False), ("-99", False)]
+    return [(f"({kind})-1", False), (f"({kind})99", False)]
+
+
+def check(result, call, must_refuse):
+    """C for one call; whether it was refused, by the type of the result."""
+    tests = {"ind_status": "{} != IND_OK", "ind_tensor": "!{}.id", "ind_expr": "!{}.id", "ind_value": "!{}.id", "ind_graph *": "!{}"}
+    if must_refuse and result in tests:
+        return f"expect_refused({tests[result].format(call)});"
+    return f"(void){call};" if result != "void" else f"{call};"
+
+
+def calls():
+    for result, name, parameters in declarations():
+        for at, (kind, label) in enumerate(parameters):
+            for value, must_refuse in bad_values(name, kind, label):
+                arguments = ", ".join(value if k == at else good(other) for k, (other, _) in enumerate(parameters))
+                call = check(result, f"{name}({arguments})", must_refuse)
+                yield f'    setup("{name}: {label} = {value}");\n    {call}\n    teardown();\n'
+
+
+
+def test_null(tmp_path, device):
+    if device != "host":
+        pytest.skip("does not depend on the device")
+    generated = list(calls())
+    assert len(generated) > 300
+    source, program = tmp_path / "null.c", tmp_path / "null"
+    functions = [f"static void part_{i}(void) {{\n{''.join(generated[i : i + 40])}}}\n" for i in range(0, len(generated), 40)]
+    prelude, main = PRELUDE.rsplit("int main", 1)
+    body = "".join(f"    part_{i}();\n" for i in range(0, len(generated), 40))
+    source.write_text(prelude + "\n".join(functions) + "\nint main" + main + body + '    printf("%d calls\\n", calls);\n    return failed != 0;\n}\n')
+    build = subprocess.run(["cc", *FLAGS, f"-I{ROOT}", source, "-o", program, "-lm", "-lpthread", "-ldl"], capture_output=True, text=True)
+    assert build.returncode == 0, build.stderr[:4000]
+    done = subprocess.run([program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=280)
+    assert done.returncode == 0, "\n".join(done.stdout.splitlines()[:80])
+    assert f"{len(generated)} calls" in done.stdout
+
