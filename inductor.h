@@ -13,7 +13,7 @@
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
 
-   Contents: >>overview >>version >>graph >>ops >>build >>text >>compile >>run >>explain >>internal
+   Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>internal
    implementation: >>op-table >>shapes >>builder >>printer >>parser >>passes >>lowerings >>pipeline >>explain
 */
 #include "inductor_runtime.h"
@@ -527,9 +527,6 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Attribute of a node by its name in the op table; NULL if the op has none such. Dimensions are as the user gave them:
-   negative ones count from the end; a view's size may hold -1 (the result's size does not). */
-const ind__attr *ind__node_attr(const ind_graph *g, const ind__node *node, const char *name);
 /* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
 /* Type that tensors and numbers promote to (torch.result_type); IND_DTYPE_NONE for n == 0. */
@@ -664,16 +661,6 @@ static void ind__schema_parse(ind_context *c, ind__arena *arena, ind__schema *sc
         ind__schema_parse_attr(c, arena, &schema->attr[schema->num_attrs++], s, n);
         s += n + strspn(s + n, " ");
     }
-}
-
-const ind__attr *ind__node_attr(const ind_graph *g, const ind__node *node, const char *name) {
-    const ind__schema *schema = &g->schema[node->op];
-    for (uint32_t i = 0; i < schema->num_attrs; i++) {
-        if (ind__same_name(schema->attr[i].name, (size_t)schema->attr[i].length, name, strlen(name))) {
-            return &node->attr[i];
-        }
-    }
-    return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>shapes */
@@ -925,7 +912,6 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
 /* ---- sources */
 
 static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
-    if (rank > IND_MAX_RANK) return ind__too_many_dims(in, rank);
     for (int d = 0; d < rank; d++) {
         if (!ind_known_le(ind_int(in->c, 0), size[d])) {
             return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative", ind__say_size(in, size[d]), d);
@@ -1180,7 +1166,6 @@ static ind_status ind__rule_view(ind__infer *in) {
     const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK], from[IND_MAX_RANK], to[IND_MAX_RANK];
     int open = -1;
-    if (want->count > IND_MAX_RANK) return ind__too_many_dims(in, want->count);
     for (int d = 0; d < want->count; d++) {
         size[d] = to[d] = want->list[d];
         if (!ind__is_int(size[d], -1)) continue;
@@ -1236,7 +1221,6 @@ static ind_status ind__rule_expand(ind__infer *in) {
     const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK];
     int lead = want->count - x->rank;
-    if (want->count > IND_MAX_RANK) return ind__too_many_dims(in, want->count);
     if (lead < 0) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", want->count,
                            ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
@@ -1546,6 +1530,7 @@ static ind_status ind__check_list(ind__infer *in, const ind__attr_schema *s, con
     if (a->count < 0 || (a->count > 0 && !a->list)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
     }
+    if (s->kind == IND__ATTR_SIZES && a->count > IND_MAX_RANK) return ind__too_many_dims(in, a->count);
     for (int i = 0; i < a->count; i++) {
         if (!ind__ok(a->list[i]) || a->list[i].context != in->c) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "element %d of %.*s is not a valid expression of this context",
@@ -1833,6 +1818,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         return to->s != NULL;
     }
     if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
+        /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
+        if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__arena_copy(&g->arena, from->list, (size_t)from->count * sizeof *from->list);
         return to->list != NULL;
     }
@@ -2499,16 +2486,16 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     ind_expr size[IND_MAX_RANK]; /* a copy: fn may add to the graph, which moves its tensors */
     for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : desc->size[d];
     ind_dtype dtype = desc->dtype == IND_DTYPE_NONE && like ? like->dtype : desc->dtype;
+    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
     ind_body *body = ind__custom_record(&u, desc, size, rank, &dtype);
     ind_tensor result = {graph, 0};
     if (body) {
         ind__attr a = ind__attr_dtype(dtype);
         result = ind__graph_add(graph, IND_OP_CUSTOM, u.operand, u.num, &a, 1, body, name);
     } else if (!graph->status) {
-        const char *why = ind_error(graph->context);
         ind_status s = ind_error_status(graph->context);
         char copy[512];
-        snprintf(copy, sizeof copy, "%.500s", why && *why ? why : "it returned no value");
+        snprintf(copy, sizeof copy, "%.500s", s ? ind_error(graph->context) : "it returned no value");
         ind__graph_fail(graph, s ? s : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
     ind__free(graph->context, u.operand);
@@ -3264,6 +3251,8 @@ static int64_t ind__default_hint(const ind_symbol *s) {
 static bool ind__check_size(ind__parser *p, const char *at, ind_symbol *s, bool hinted) {
     if (strchr(s->name, '.'))
         return ind__parse_error(p, at, IND_PARSE, "size \"%s\": no point is allowed in this name", s->name);
+    if (!strcmp(s->name, "not") || !strcmp(s->name, "and") || !strcmp(s->name, "or"))
+        return ind__parse_error(p, at, IND_PARSE, "size \"%s\": this is an operator and cannot be a name", s->name);
     if (s->lo < 0 || s->hi < s->lo) {
         return ind__parse_error(p, at, IND_OUT_OF_RANGE, "size %s: the range [%lld, %lld] is %s", s->name,
                                 (long long)s->lo, (long long)s->hi, s->lo < 0 ? "negative" : "empty");
@@ -4973,8 +4962,10 @@ static void graph__count_users(const graph__lower_walk *w) {
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
-    if (constant != constants) return IND_OK;
-    for (uint32_t i = w->first_output[tensor]; i; i = w->next_output[i - 1]) {
+    if (constant && !constants) return IND_OK;
+    uint32_t i = w->first_output[tensor];
+    w->first_output[tensor] = 0; /* done: by the last pass a constant may have been stored for a matrix product */
+    for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
     }

@@ -202,8 +202,8 @@ typedef struct ind__writer {
 #endif /* INDUCTOR_CODEGEN_CUDA_H */
 
 #ifdef INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
-#ifndef INDUCTOR_CODEGEN_CUDA_IMPLEMENTED
-#define INDUCTOR_CODEGEN_CUDA_IMPLEMENTED
+#ifndef INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
+#define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 
 #include <math.h>
 #include <stdio.h>
@@ -2435,6 +2435,8 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
         bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
         const char *first = cg__string(w, "s%u%s", i, strchr(result[0], '.'));
         if (cut) first = cg__string(w, "((%s)%s)", type, first);
+        if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
+            first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
         cg__set_parts(w, i, first, result[1] ? cg__string(w, "s%u%s", i, strchr(result[1], '.')) : "");
     }
 }
@@ -2880,7 +2882,7 @@ static const cg__mm_config cg__mm_configs[] = {
     {MM_MMA, 128, 32, 64, 4, 1, 3, 96},      {MM_MMA, 64, 32, 64, 4, 1, 3, 96},
     {MM_MMA, 32, 128, 64, 1, 4, 3, 128},     {MM_MMA, 32, 64, 64, 2, 2, 4, 96},
     {MM_MMA, 16, 64, 64, 1, 4, 4, 96},       {MM_FMA, 128, 128, 8, 8, 0, 2, 128},
-    {MM_FMA, 64, 64, 16, 4, 0, 2, 96},       {MM_FMA, 32, 32, 16, 4, 0, 2, 96},
+    {MM_FMA, 64, 64, 16, 4, 0, 2, 128},      {MM_FMA, 32, 32, 16, 4, 0, 2, 128},
 };
 #define MM_NUM_CONFIGS (sizeof cg__mm_configs / sizeof cg__mm_configs[0])
 
@@ -2898,8 +2900,11 @@ static int64_t cg__mm_shared(const cg__mm_config *c, int sum_bytes) {
 
 /* The config with no more k per step and no more stages than a known depth can use. The sums of a single step need not
    all be kept at once. */
-static cg__mm_config cg__mm_fit_depth(cg__mm_config c, int64_t depth) {
-    if (c.unit == MM_FMA) return c;
+static cg__mm_config cg__mm_fit_depth(cg__mm_config c, int64_t depth, int index_bits) {
+    if (c.unit == MM_FMA) {
+        if (index_bits == 64) c.registers += 32; /* offsets of the elements on their way take two registers each */
+        return c;
+    }
     if (depth <= 32) c.tile_k = 32;
     int64_t steps = (depth + c.tile_k - 1) / c.tile_k;
     int ahead = c.unit == MM_WGMMA ? 2 : 1; /* stages beside those that are being filled */
@@ -2975,7 +2980,7 @@ static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bit
     cg__mm_config best = {.unit = MM_FMA};
     double best_cost = 0;
     for (size_t i = 0; i < MM_NUM_CONFIGS; i++) {
-        cg__mm_config c = cg__mm_fit_depth(cg__mm_configs[i], hi);
+        cg__mm_config c = cg__mm_fit_depth(cg__mm_configs[i], hi, index_bits);
         if (!cg__mm_fits(p, &c, index_bits, t)) continue;
         double cost = cg__mm_cost(p, &c, cg__mm_sum_bytes(p), t);
         if (best_cost == 0 || cost < best_cost) best = c, best_cost = cost;
@@ -3875,7 +3880,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
     return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
 }
 
-/* Sizes that are passed must fit the index type too; *wider: they do not, and 64 bits must be used. */
+/* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
 static bool cg__sizes_fit(ind__writer *w) {
     if (w->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
@@ -4214,5 +4219,5 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p) {
         }
 }
 
-#endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTED */
+#endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION */

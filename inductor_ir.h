@@ -436,18 +436,8 @@ typedef struct ind_realise_policy {
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-#define IND_PRINT_STYLES(X)                                                                                            \
-    X(TEXT) /* //, %, Min(..): parses back */                                                                          \
-    X(C)    /* C on the host and in kernels: floor division by helper where the sign is not proven */
-
-typedef enum ind_print_style {
-#define X(name) IND_PRINT_##name,
-    IND_PRINT_STYLES(X)
-#undef X
-} ind_print_style;
-
-/* Prints e as text into buffer (always terminated when size > 0; NULL: counts only); returns the length the whole text
-   needs. */
+/* Prints e as text that parses back (//, %, Min(..)) into buffer (always terminated when size > 0; NULL: counts only);
+   returns the length that the whole text needs. */
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 
 /* ------------------------------------------------------------------------------------------------ >>eval */
@@ -513,7 +503,7 @@ typedef struct ind__text {
 void ind__textf(ind__text *t, const char *format, ...) IND__PRINTF(2, 3);
 void ind__text_raw(ind__text *t, const char *s, size_t n);
 void ind__text_double(ind__text *t, double v);    /* shortest form that reads back exactly; inf, -inf, nan */
-void ind__text_expr(ind__text *t, ind_expr e);    /* IND_PRINT_TEXT */
+void ind__text_expr(ind__text *t, ind_expr e);    /* as ind_expr_print */
 void ind__text_json(ind__text *t, const char *s); /* as a quoted JSON string */
 void ind__text_free(ind__text *t);
 ind_status ind__text_status(const ind__text *t);
@@ -825,7 +815,7 @@ struct ind_context {
         ind_status status;
         char text[4096];
     } error;
-    void *error_lock; /* platform mutex: failures may be recorded from worker threads */
+    void *error_lock; /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
     ind__owned *owned; /* newest first */
@@ -1444,6 +1434,15 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
         if (kind == IND_EXPR_INT ? n->lo == value : !memcmp(n->arg, arg, (size_t)num_args * sizeof *arg))
             return ir__expr_make(c, id);
     }
+    int depth = 0;
+    for (int i = 0; kind != IND_EXPR_SYM && i < num_args; i++) {
+        const ir__expr_node *a = ir__node_at(in, arg[i]);
+        if (a->depth >= depth) depth = a->depth + 1;
+    }
+    if (depth > IND__MAX_DEPTH) {
+        ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep", IND__MAX_DEPTH);
+        return ir__expr_none(c);
+    }
     const uint32_t *copy = NULL;
     if (num_args && !(copy = (uint32_t *)ind__arena_copy(&in->arena, arg, (size_t)num_args * sizeof *arg)))
         return ir__expr_none(c);
@@ -1455,24 +1454,12 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
     n->num_args = (uint16_t)num_args;
     n->hash = hash;
     n->lo = n->hi = value;
-    int depth = 0;
-    if (kind != IND_EXPR_SYM && kind != IND_EXPR_INT) {
-        for (int i = 0; i < num_args; i++) {
-            const ir__expr_node *a = ir__node_at(in, arg[i]);
-            if (a->depth >= depth) depth = a->depth + 1;
-            n->symbols |= a->symbols;
-        }
-    } else if (kind == IND_EXPR_SYM) {
-        n->symbols = 1ull << (arg[0] & 63);
-    }
+    for (int i = 0; kind != IND_EXPR_SYM && i < num_args; i++) n->symbols |= ir__node_at(in, arg[i])->symbols;
+    if (kind == IND_EXPR_SYM) n->symbols = 1ull << (arg[0] & 63);
     n->depth = (uint8_t)depth;
     n->next = in->bucket[hash & (in->num_buckets - 1)];
     in->bucket[hash & (in->num_buckets - 1)] = id;
     if (kind != IND_EXPR_INT) ir__node_bounds(c, n);
-    if (depth > IND__MAX_DEPTH) {
-        ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep", IND__MAX_DEPTH);
-        return ir__expr_none(c);
-    }
     return ir__expr_make(c, id);
 }
 
@@ -1662,7 +1649,12 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
             ir__corners(ir__sat_mul, &so_far, ir__node_at(in, n->arg[i]), n);
         }
         break;
-    case IND_EXPR_FLOORDIV: ir__corners(ir__sat_div, a, b, n); break;
+    case IND_EXPR_FLOORDIV: { /* the divisor is positive by construction, even where its bounds do not show it */
+        ir__expr_node divisor = *b;
+        if (divisor.lo < 1) divisor.lo = 1;
+        ir__corners(ir__sat_div, a, &divisor, n);
+        break;
+    }
     case IND_EXPR_MOD: /* the divisor is positive by construction */
         n->lo = 0;
         n->hi = b->hi == INT64_MAX ? b->hi : b->hi - 1;
@@ -2103,6 +2095,9 @@ static void ir__split_multiples(const ir__sum *a, ir__term b, ir__sum *multiples
 static ir__term ir__cancel_common(ir__sum *r, ir__term *b) {
     ir__term g = *b;
     for (uint32_t i = 0; i < r->num && !ir__term_is_one(g); i++) g = ir__term_gcd(r->t[i], g);
+    int64_t lo;
+    ind_expr_bounds(g.m, &lo, NULL);
+    if (lo < 0) g.m = ind_int(r->context, 1); /* b / g has to stay positive */
     if (ir__term_is_one(g) || !ind__ok(g.m)) return (ir__term){1, ind_int(r->context, 1)};
     for (uint32_t i = 0; i < r->num; i++)
         if (!ir__term_divide(r->t[i], g, &r->t[i])) r->failed = true;
@@ -2164,8 +2159,12 @@ static ind_expr ir__divide_rest(ir__sum *r, ir__term b) {
         return ok ? ir__divide(e, ir__term_expr(reduced)) : ir__expr_none(c);
     }
     ind_expr_kind kind = ind_expr_query_kind(rest);
-    if (kind == IND_EXPR_FLOORDIV) /* (x // d) // b = x // (d*b) for d, b > 0 */
-        return ir__divide(ind_expr_arg(rest, 0), ir__mul2(ind_expr_arg(rest, 1), by));
+    if (kind == IND_EXPR_FLOORDIV) { /* (x // d) // b = x // (d*b) for d, b > 0, if d*b still shows its sign */
+        ind_expr product = ir__mul2(ind_expr_arg(rest, 1), by);
+        int64_t lo;
+        ind_expr_bounds(product, &lo, NULL);
+        if (!ind__ok(product) || lo > 0) return ir__divide(ind_expr_arg(rest, 0), product);
+    }
     if (kind == IND_EXPR_MOD) { /* (x % m) // b = (x // b) % (m // b) where b divides m */
         ir__term m;
         if (ind_expr_query_kind(ind_expr_arg(rest, 1)) != IND_EXPR_ADD &&
@@ -2486,7 +2485,7 @@ static ind_expr ir__shift_sizes(ind_expr e) {
         if (s->kind != IND_SYMBOL_SIZE || !s->lo || s->lo == INT64_MIN) continue;
         ind_symbol moved = *s;
         moved.lo = moved.hint = 0;
-        moved.hi = s->hi == INT64_MAX ? s->hi : s->hi - s->lo;
+        if (s->hi == INT64_MAX || __builtin_sub_overflow(s->hi, s->lo, &moved.hi)) moved.hi = INT64_MAX;
         moved.multiple_of = 1;
         moved.slot = -1;
         from[kept] = from[i];
@@ -3007,13 +3006,16 @@ static void ir__skip_space(ir__expr_parser *p) {
     while (*p->at == ' ' || *p->at == '\t') p->at++;
 }
 
+static bool ir__name_char(char c, bool first) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (!first && c >= '0' && c <= '9');
+}
+
 static bool ir__take(ir__expr_parser *p, const char *token) {
     ir__skip_space(p);
     size_t n = strlen(token);
     if (strncmp(p->at, token, n)) return false;
     bool word = token[0] >= 'a' && token[0] <= 'z';
-    char after = p->at[n];
-    if (word && ((after >= 'a' && after <= 'z') || (after >= 'A' && after <= 'Z') || after == '_')) return false;
+    if (word && ir__name_char(p->at[n], false)) return false;
     p->at += n;
     return true;
 }
@@ -3021,10 +3023,6 @@ static bool ir__take(ir__expr_parser *p, const char *token) {
 static ind_expr ir__parse_fail(ir__expr_parser *p, const char *what) {
     ind__fail(p->context, IND_PARSE, "%s", what);
     return ir__expr_none(p->context);
-}
-
-static bool ir__name_char(char c, bool first) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (!first && c >= '0' && c <= '9');
 }
 
 static ind_expr ir__parse_number(ir__expr_parser *p) {
@@ -3433,6 +3431,10 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     ind__recorder *r = (ind__recorder *)o;
     ind_body *b = r->body;
     if (!b) return ir__no_value;
+    for (int k = 0; k < 3; k++) {
+        if (inst->arg[k] >= b->num_inst)
+            return ir__op_fail(o, IND_INVALID_ARGUMENT, "an operand is no value of this loop", (ind_loop_op)inst->op);
+    }
     if (inst->op == IND_LOOP_STORE) return ir__recorder_append(r, inst, index);
     uint32_t same = ir__trivial(b, inst);
     if (same) return (ind_value){same};
@@ -3640,6 +3642,8 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     }
     if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;
     x = ind_op_cast(o, x, IND_I64);
+    if (o->mask.id) /* where nothing is read, nothing is out of range */
+        x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
     i.num_index = 2;
     ind_expr index[2] = {size, size};

@@ -143,7 +143,8 @@ IND_API const char *ind_instance_error(const ind_instance *instance);
 /* ------------------------------------------------------------------------------------------------- >>graph */
 
 /* Records one launch as a CUDA graph and keeps it: ind_replay runs it again with the same pointers and sizes.
-   On the host device replay is a launch with the remembered arguments. */
+   Constants set by ind_module_constant must stay until the last replay. On the host device replay is a launch with the
+   remembered arguments. */
 IND_API ind_status ind_capture(ind_instance *instance, const ind_launch_desc *desc);
 IND_API ind_status ind_replay(ind_instance *instance, void *stream);
 /* The captured CUgraph, to be added to the caller's own as a child node; NULL if none or on the host device. */
@@ -492,7 +493,8 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
 
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
-    ind__textf(&temporary, "%s.%d.tmp", path, rt__process_id());
+    /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
+    ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
     remove(temporary.data); /* of an earlier process with our number */
     FILE *f = rt__create_file(temporary.data, private_file);
@@ -1677,7 +1679,6 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     }
     m->context = m->arena.context = c;
     m->desc = *d;
-    m->desc.num_sizes = d->num_sizes;
     m->executable = (ind__executable *)ind__alloc(c, sizeof *m->executable);
     ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
@@ -1999,6 +2000,8 @@ typedef struct rt__host_worker {
 typedef struct rt__captured {
     bool valid;
     void *graph, *executable;
+    void **pointer; /* host: what a replay launches with */
+    int64_t *size;
 } rt__captured;
 
 struct ind_instance {
@@ -2090,6 +2093,8 @@ static void rt__captured_clear(ind_instance *n) {
     const rt__cuda_driver *d = &n->module->executable->runtime->driver;
     if (n->captured.executable) (void)d->cuGraphExecDestroy(n->captured.executable);
     if (n->captured.graph) (void)d->cuGraphDestroy(n->captured.graph);
+    ind__free(n->module->context, n->captured.pointer);
+    ind__free(n->module->context, n->captured.size);
     memset(&n->captured, 0, sizeof n->captured);
     rt__device_free(n->module, n->retired_block);
     n->retired_block = NULL;
@@ -2194,7 +2199,7 @@ static uint32_t rt__binding_find(const ind_module *m, const char *name) {
     return IND__RT_NONE;
 }
 
-/* Fills `out` (one per binding) from a list by name. given (one per binding, zeroed here) tells which were named. */
+/* Fills `out` (one per binding) from a list by name; NULL: not named. */
 static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int num, void **out) {
     ind_module *m = n->module;
     ind_context *c = m->context;
@@ -3206,7 +3211,7 @@ __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t 
                                                                         const float *a, const float *b, float *c) {
     rt__host_panel_f32(kc, rows, cols, a, b, c);
 }
-#define IND__HOST_HAS_AVX2 __builtin_cpu_supports("avx2")
+#define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #else
 #define rt__host_panel_f32_avx2 rt__host_panel_f32
 #define IND__HOST_HAS_AVX2      0
@@ -3644,12 +3649,26 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
+/* Adds to the message of a refused cubin, where that is the likely reason, that its compiler is newer than the driver:
+   drivers only load cubins of their own major version of CUDA and of earlier ones. */
+static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
+                                   ind_status status) {
+    int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
+    char reason[256];
+    if (nvrtc <= driver || status == IND_OUT_OF_MEMORY) return status;
+    snprintf(reason, sizeof reason, "%.200s", ind_error(c));
+    return ind__fail(c, status,
+                     "%s: compiled by NVRTC %d, the driver is of CUDA %d: update the driver, or name an NVRTC %d in "
+                     "IND_NVRTC_LIBRARY",
+                     reason, nvrtc, driver, driver);
+}
+
 /* Loads an entry's cubin, once per context. */
 static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entry *e, const char *name) {
     if (e->function) return IND_OK;
     void *module = NULL, *function = NULL;
     ind_status status = IND__CUDA_CALL(c, r, cuModuleLoadData, (&module, e->cubin));
-    if (status) return status;
+    if (status) return rt__cuda_refused(c, r, e, status);
     status = IND__CUDA_CALL(c, r, cuModuleGetFunction, (&function, module, name));
     if (status) {
         (void)r->driver.cuModuleUnload(module);
@@ -3854,6 +3873,19 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
+/* Keeps the arguments that were just prepared. */
+static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
+    ind_module *m = n->module;
+    bool ok = true;
+    out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
+    out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
+    if (!ok) return IND_OUT_OF_MEMORY;
+    memcpy(out->pointer, n->pointer, m->num_bindings * sizeof *out->pointer);
+    memcpy(out->size, n->size, m->desc.num_sizes * sizeof *out->size);
+    out->valid = true;
+    return IND_OK;
+}
+
 ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_module *m = n->module;
@@ -3861,13 +3893,10 @@ ind_status ind_capture(ind_instance *n, const ind_launch_desc *desc) {
     if (status) return rt__instance_failed(n, status);
     rt__captured_clear(n);
     status = rt__instance_prepare(n, desc);
-    if (!status && m->desc.device == IND_DEVICE_CUDA) {
-        rt__captured made = {0};
-        status = rt__cuda_capture(n, &made);
-        n->captured = made;
+    if (!status) {
+        bool cuda = m->desc.device == IND_DEVICE_CUDA;
+        status = cuda ? rt__cuda_capture(n, &n->captured) : rt__host_capture(n, &n->captured);
         if (status) rt__captured_clear(n);
-    } else if (!status) {
-        n->captured.valid = true;
     }
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -3878,12 +3907,10 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     if (!n->captured.valid)
         return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
-    if (m->desc.device == IND_DEVICE_HOST) {
-        if (!n->bound) /* a launch since the capture failed half way */
-            return rt__instance_failed(
-                n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: capture again after a failed launch"));
-        return rt__instance_failed(n, rt__launch_steps(n, 0, m->executable->num_steps, stream));
-    }
+    if (m->desc.device == IND_DEVICE_HOST)
+        return ind_launch(n, &(ind_launch_desc){.stream = stream,
+                                                .pointers = n->captured.pointer,
+                                                .sizes_v = n->captured.size});
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
     n->stream = stream;

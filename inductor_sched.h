@@ -26,7 +26,7 @@
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
-   Contents: >>config >>deps >>kernel >>policy >>schedule >>explain >>text >>internal
+   Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
    implementation: >>accesses >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify >>print
 */
 #include "inductor_ir.h"
@@ -1126,11 +1126,13 @@ static bool sched__find_candidates(sched__fuser *f, sched__pairs *p) {
         if (!sched__add_neighbours(f, p, b)) return false;
     }
     sched__sort(p->items, p->num, sizeof *p->items, sched__compare_pair);
+    sched__candidate last = {0};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < p->num && !f->failed; i++) {
         const sched__fit *fit;
         sched__candidate c = p->items[i];
-        if (i && !sched__compare_pair(&c, &p->items[i - 1])) continue;
+        if (i && !sched__compare_pair(&c, &last)) continue;
+        last = c;
         bool legal = sched__fused(sched__can_fuse(f, c.a, c.b, &fit));
         if (legal) sched__score_fusion(f, &c, fit);
         p->items[i] = c;

@@ -4,7 +4,7 @@
  *     ind emit  FILE.ind --stage graph|loops|schedule|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
  *
- * Sizes not given are at their hints. Inputs and constants not given are random, the same for the same seed and name:
+ * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not given are random, the same for the same seed and name:
  * floats uniform in [-1, 1), bool 0 or 1, integers in [0, n), where n is 8 or, if smaller, the smallest dimension above
  * 1 of any floating-point input or constant; so they are valid indices into every such table. Results are written as
  * NAME.npy; bf16 travels as uint16. Exit status 0, or 1 with one line on stderr.
@@ -40,13 +40,14 @@ typedef struct options {
     bool json;
 } options;
 
+/* One line: of a longer message, as NVRTC's with the source around an error, the first. */
 static int fail(const char *format, ...) {
+    char message[2048];
     va_list args;
     va_start(args, format);
-    fputs("ind: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    fprintf(stderr, "ind: %.*s\n", (int)strcspn(message, "\n"), message);
     return 1;
 }
 
@@ -89,6 +90,10 @@ static int number_option(const char *option, const char *value, uint64_t most, u
 
 static int pair_option(const char *option, const char *value, const char **list, int *count) {
     if (!strchr(value, '=') || *value == '=') return fail("%s %s: NAME=VALUE is needed", option, value);
+    size_t name = strcspn(value, "=") + 1;
+    for (int i = 0; i < *count; i++) {
+        if (!strncmp(list[i], value, name)) return fail("%s %s: was given before, as %s", option, value, list[i]);
+    }
     if (*count == MAX_GIVEN) return fail("%s: given more than %d times", option, MAX_GIVEN);
     list[(*count)++] = value;
     return 0;
@@ -229,7 +234,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     const char *text = o->json ? ind_module_json(m, (ind_stage)stage) : ind_module_text(m, (ind_stage)stage);
     if (!text) return fail("%s: %s", o->file, ind_error(ctx));
     fputs(text, stdout);
-    return fflush(stdout) ? fail("stdout: cannot be written") : 0;
+    return 0;
 }
 
 /* ---- element types in files */
@@ -314,15 +319,16 @@ static void fill_random(void *data, ind_dtype dtype, int64_t count, uint64_t sta
 typedef struct tensor {
     const ind_binding_info *info;
     int64_t shape[IND_MAX_RANK], count;
-    void *data;   /* host */
-    void *device; /* bench: memory of the device */
+    npy_array given; /* of --input, until its elements are in data */
+    void *data;      /* host */
+    void *device;    /* bench: memory of the device */
 } tensor;
 
 typedef struct session {
     ind_context *ctx;
     const options *o;
     ind_module *m;
-    char sizes[8192]; /* "B=4,S=7": what was given, and hints for the rest */
+    char sizes[8192]; /* "B=4,S=7": what was given or found, and hints for the rest */
     tensor *t;
     ind_binding *binding;
     int n;
@@ -336,6 +342,29 @@ static bool given_size(const options *o, const char *name) {
     return false;
 }
 
+/* The name of the size S of which a dimension is S or factor * S; NULL for any other formula. */
+static const char *scaled_size(ind_formula dimension, int64_t *factor) {
+    *factor = 1;
+    bool scaled = ind_expr_query_kind(dimension) == IND_EXPR_MUL && ind_expr_num_args(dimension) == 2 &&
+                  ind_expr_is_int(ind_expr_arg(dimension, 0), factor);
+    const ind_symbol *size = ind_expr_symbol(scaled ? ind_expr_arg(dimension, 1) : dimension);
+    return size && *factor > 0 ? size->name : NULL;
+}
+
+/* The value that the first --input array with a fitting dimension gives to a size, else its hint. What contradicts it is
+ * found when the shapes are compared. */
+static int64_t size_from_inputs(const session *s, const ind_symbol *size) {
+    for (int i = 0; i < s->n; i++) {
+        const tensor *t = &s->t[i];
+        for (int d = 0; d < t->info->rank && d < t->given.rank; d++) {
+            int64_t factor;
+            const char *name = scaled_size(t->info->size[d], &factor);
+            if (name && !strcmp(name, size->name) && t->given.shape[d] % factor == 0) return t->given.shape[d] / factor;
+        }
+    }
+    return size->hint;
+}
+
 static int make_sizes(session *s) {
     size_t used = 0;
     for (int i = 0; i < s->o->num_sizes && used < sizeof s->sizes; i++) {
@@ -345,7 +374,7 @@ static int make_sizes(session *s) {
         const ind_symbol *size = ind_module_query_size(s->m, i);
         if (given_size(s->o, size->name)) continue;
         used += (size_t)snprintf(s->sizes + used, sizeof s->sizes - used, "%s%s=%lld", used ? "," : "", size->name,
-                                 (long long)size->hint);
+                                 (long long)size_from_inputs(s, size));
     }
     return used < sizeof s->sizes ? 0 : fail("--size: too long in all");
 }
@@ -368,20 +397,20 @@ static void print_shape(char *out, size_t bytes, const int64_t *shape, int rank)
     if (used < bytes) snprintf(out + used, bytes - used, "]");
 }
 
-static int load_input(tensor *t, const char *path) {
-    npy_array a;
-    char why[512], have[256], want[256];
-    if (npy_read(path, &a, why, sizeof why)) return fail("%s", why);
-    bool fits = a.rank == t->info->rank;
-    for (int d = 0; fits && d < a.rank; d++) fits = a.shape[d] == t->shape[d];
-    bool typed = !strcmp(a.descr, descr_of(t->info->dtype));
-    if (fits && typed) memcpy(t->data, a.data, (size_t)a.count * (size_t)a.item_size);
-    print_shape(have, sizeof have, a.shape, a.rank);
+/* The elements of the --input array, if its shape and type are the tensor's. */
+static int take_given(const session *s, tensor *t, const char *path) {
+    const npy_array *a = &t->given;
+    char have[256], want[256];
+    bool fits = a->rank == t->info->rank && !strcmp(a->descr, descr_of(t->info->dtype));
+    for (int d = 0; fits && d < a->rank; d++) fits = a->shape[d] == t->shape[d];
+    print_shape(have, sizeof have, a->shape, a->rank);
     print_shape(want, sizeof want, t->shape, t->info->rank);
-    npy_free(&a);
-    if (fits && typed) return 0;
-    return fail("%s: holds %s%s, %s needs %s%s (%s)", path, a.descr, have, t->info->name, descr_of(t->info->dtype),
-                want, ind_dtype_name(t->info->dtype));
+    if (!fits)
+        return fail("%s: holds %s%s, %s needs %s%s (%s)%s%s", path, a->descr, have, t->info->name,
+                    descr_of(t->info->dtype), want, ind_dtype_name(t->info->dtype), *s->sizes ? " at " : "", s->sizes);
+    memcpy(t->data, a->data, (size_t)a->count * (size_t)a->item_size);
+    npy_free(&t->given);
+    return 0;
 }
 
 /* Integers below this are valid indices into every table given from outside. */
@@ -405,10 +434,20 @@ static const char *input_file(const options *o, const char *name) {
     return NULL;
 }
 
+static int read_given(session *s) {
+    char why[512];
+    for (int i = 0; i < s->n; i++) {
+        tensor *t = &s->t[i];
+        const char *path = t->info->kind == IND_BINDING_OUTPUT ? NULL : input_file(s->o, t->info->name);
+        if (path && npy_read(path, &t->given, why, sizeof why)) return fail("%s", why);
+    }
+    return 0;
+}
+
 static int fill_tensor(session *s, tensor *t, int64_t below) {
     if (t->info->kind == IND_BINDING_OUTPUT) return 0;
     const char *path = input_file(s->o, t->info->name);
-    if (path) return load_input(t, path);
+    if (path) return take_given(s, t, path);
     uint64_t state = s->o->seed;
     for (const char *c = t->info->name; *c; c++) state = (state ^ (unsigned char)*c) * 0x100000001b3u;
     fill_random(t->data, t->info->dtype, t->count, state, below);
@@ -437,7 +476,7 @@ static int open_session(session *s, ind_graph *g) {
     s->binding = calloc((size_t)s->n + 1, sizeof *s->binding);
     if (!s->t || !s->binding) return fail("no memory");
     for (int i = 0; i < s->n; i++) s->t[i].info = ind_module_query_binding(s->m, i);
-    if (check_inputs(s) || make_sizes(s)) return 1;
+    if (check_inputs(s) || read_given(s) || make_sizes(s)) return 1;
     for (int i = 0; i < s->n; i++) {
         if (make_shape(s, &s->t[i])) return 1;
     }
@@ -452,6 +491,7 @@ static int open_session(session *s, ind_graph *g) {
 static void close_session(session *s) {
     for (int i = 0; s->t && i < s->n; i++) {
         free(s->t[i].data);
+        npy_free(&s->t[i].given);
         ind_module_free(s->m, s->t[i].device);
     }
     free(s->t);
@@ -559,6 +599,7 @@ int main(int argc, char **argv) {
         if (!failed) failed = !strcmp(o.command, "run") ? run(&s) : bench(&s);
         close_session(&s);
     }
+    if (!failed && (fflush(stdout) || ferror(stdout))) failed = fail("stdout: cannot be written");
     ind_context_destroy(ctx);
     return failed;
 }

@@ -241,7 +241,7 @@ def test_contents_agree_with_anchors(header):
     opening = text[: text.index("*/")]
     start = opening.index("Contents")
     listed = re.findall(r">>([\w-]+)", opening[start:])
-    banners = re.findall(r"^/\* -+ >>([\w-]+) \*/$", text, flags=re.M)
+    banners = re.findall(r"^/\* [-=]+ >>([\w-]+) \*/$", text, flags=re.M)
     assert banners == listed
 
 
@@ -249,7 +249,8 @@ def test_contents_agree_with_anchors(header):
 def test_text(header):
     lines = source_of(header).splitlines()
     assert not [n for n, line in enumerate(lines, 1) if "\t" in line or line != line.rstrip()]
-    assert not [n for n, line in enumerate(lines, 1) if len(line) > 120]
+    # a line of emitted text inside a string stays whole
+    assert not [n for n, line in enumerate(lines, 1) if len(line) > 120 and not line.lstrip().startswith('"')]
     assert not [n for n, line in enumerate(lines, 1) if re.search(r"\b(TODO|FIXME|XXX|HACK)\b", line)]
     assert source_of(header).isascii()
 

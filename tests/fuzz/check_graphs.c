@@ -145,6 +145,7 @@ static int compare_one(const ind_binding_info *b, const void *want, const void *
 static int compare(const result *want, const result *got, double tolerance, const char *text, const char *way,
                    const char *sizes) {
     char why[512];
+    if (want->n != got->n) return complain(text, way, sizes, "another number of inputs and outputs");
     for (int i = 0; i < want->n; i++) {
         const ind_binding_info *b = ind_module_query_binding(want->module, i);
         if (b->kind != IND_BINDING_OUTPUT) continue;

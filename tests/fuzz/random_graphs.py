@@ -1,6 +1,6 @@
 """Random graphs in the text form, valid by construction, for check_graphs.c.
 
-    build/python tests/fuzz/random_graphs.py SEED COUNT [MOST_OPS] > graphs.txt
+    build/python tests/fuzz/random_graphs.py SEED COUNT [MOST_OPS [MOST_ELEMENTS]] > graphs.txt
 
 Each graph is preceded by comments that the checker reads: `# sizes B=3, S=5; B=1, S=7` (what to run it at) and `# tolerance 1e-3`.
 An input named xN_L holds integers in [0, L). Values stay moderate: every tensor carries a bound on its magnitude, and
@@ -15,6 +15,7 @@ INTEGERS = ["i64", "i32", "i16", "i8", "u8"]
 MOST_MAGNITUDE = {"f32": 64.0, "f64": 64.0, "f16": 8.0, "bf16": 8.0}
 TOLERANCE = {"f64": 1e-5, "f32": 2e-4, "f16": 0.02, "bf16": 0.15}  # f64: constants and erf may be narrower
 STATIC = [1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 24, 32, 33, 40, 64, 65]
+LARGE = [96, 128, 200, 257, 1030]  # with more than the usual number of elements
 MOST_ELEMENTS = 6000
 SAFE_UNARY = {  # name: magnitude of the result from that of x
     "neg": lambda m: m,
@@ -38,9 +39,10 @@ class Tensor:
 
 
 class Generator:
-    def __init__(self, seed, most_ops=14):
+    def __init__(self, seed, most_ops=14, most_elements=MOST_ELEMENTS):
         self.random = random.Random(seed)
-        self.seed, self.most_ops = seed, most_ops
+        self.seed, self.most_ops, self.most_elements = seed, most_ops, most_elements
+        self.static = STATIC + (LARGE * 2 if most_elements > MOST_ELEMENTS else [])
         self.inputs, self.lines, self.tensors, self.count = [], [], [], 0
         self.symbols = {}
         for name in self.random.sample(["B", "S"], self.random.choice([0, 1, 1, 2])):
@@ -72,12 +74,12 @@ class Generator:
         names = list(self.symbols)
         if names and self.random.random() < 0.4:
             return self.random.choice(names)
-        return self.random.choice(STATIC)
+        return self.random.choice(self.static)
 
     def shape(self, rank=None):
         rank = self.random.choice([1, 2, 2, 3, 3, 4]) if rank is None else rank
         shape = [self.size() for _ in range(rank)]
-        while shape and self.elements(shape) > MOST_ELEMENTS:
+        while shape and self.elements(shape) > self.most_elements:
             shape[self.random.randrange(len(shape))] = self.random.choice([1, 2, 3, 4])
         return shape
 
@@ -272,7 +274,7 @@ class Generator:
         shape = [self.random.choice([2, 3, 5]) if s == 1 else s for s in t.shape]
         if len(shape) < 5:
             shape = [self.random.choice([2, 3])] + shape
-        if self.elements(shape) <= MOST_ELEMENTS:
+        if self.elements(shape) <= self.most_elements:
             self.same(t, f"expand({t.name}, size=[{', '.join(map(str, shape))}])", shape)
 
     def unsqueeze(self, t):
@@ -327,7 +329,7 @@ class Generator:
         parts = [t, self.input(t.dtype, shape)] + ([t] if self.random.random() < 0.2 else [])
         total = t.shape[:d] + [sum(p.shape[d] for p in parts)] + t.shape[d + 1 :]
         self.random.shuffle(parts)
-        if self.elements(total) <= MOST_ELEMENTS:
+        if self.elements(total) <= self.most_elements:
             self.emit(f"cat([{', '.join(p.name for p in parts)}], dim={d})", t.dtype, total, max(p.magnitude for p in parts), all(p.exact for p in parts))
 
     def op_lookup(self):
@@ -343,7 +345,7 @@ class Generator:
             return
         index_shape = self.shape(1) if kind == "index_select" else self.shape(self.random.choice([1, 2]))
         shape = t.shape[:d] + index_shape + t.shape[d + 1 :]
-        if self.elements(shape) <= 2 * MOST_ELEMENTS:
+        if self.elements(shape) <= 2 * self.most_elements:
             index = self.input(index_type, index_shape, limit)
             arguments = f"{t.name}, {index.name}" + (f", dim={d}" if kind == "index_select" else "")
             self.same(t, f"{kind}({arguments})", shape)
@@ -436,8 +438,8 @@ class Generator:
         )
 
 
-def graphs(seed, count, most_ops=14):
-    return [Generator(seed + i, most_ops).graph() for i in range(count)]
+def graphs(seed, count, most_ops=14, most_elements=MOST_ELEMENTS):
+    return [Generator(seed + i, most_ops, most_elements).graph() for i in range(count)]
 
 
 if __name__ == "__main__":

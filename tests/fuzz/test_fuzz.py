@@ -69,6 +69,11 @@ def test_random_graphs_on_a_device(tmp_path, device):
     assert f"{count} graphs agree" in run([checker(), graphs_file, "--cuda"], tmp_path, env)
 
 
+def test_what_was_found_before(tmp_path):
+    """Graphs that once went wrong."""
+    assert "graphs agree" in run([checker(), pathlib.Path(__file__).with_name("found.txt")], tmp_path)
+
+
 def test_damaged_texts(tmp_path, device):
     if device != "host":
         pytest.skip("runs with make test")

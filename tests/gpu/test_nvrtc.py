@@ -82,7 +82,8 @@ def check_with_cuobjdump(folder, kernels):
 def check(texts, arch, folder):
     kernels = compiled(texts, arch, folder)
     assert len(kernels) >= len(texts) // 2
-    assert [k for k in kernels if k[1] < 1 or k[2] != 0] == []
+    bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] != 0]
+    assert not bad, bad
     if CUOBJDUMP:
         check_with_cuobjdump(folder / "cubins", kernels)
 

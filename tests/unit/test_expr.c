@@ -275,12 +275,44 @@ static void failing_allocations(void) {
     }
 }
 
+/* A negative factor that numerator and divisor share, and a product of divisors whose sign its bounds do not show. */
+static void divisor_signs(void) {
+    ind_expr n = size_symbol("n", -5, -3, 1, -4), p = size_symbol("p", 2, 9, 1, 3);
+    ind_expr m = ind_expr_mod(n, ind_expr_neg(ind_expr_mul(n, p)));
+    CHECK(ind_hint(m) == 8, "-4 %% 12 is %lld", (long long)ind_hint(m));
+    ind_expr s = size_symbol("s", 4, 64, 1, 4), x = size_symbol("x", 0, 6400, 1, 6400);
+    ind_expr left = ind_expr_sub(ind_int(ctx, 100), ind__index_symbol(ctx, 'i', 0, s));
+    ind_expr q = ind_expr_floordiv(ind_expr_floordiv(x, s), left);
+    int64_t lo, hi;
+    ind_expr_bounds(q, &lo, &hi);
+    CHECK(ind_hint(q) == 16 && lo >= 0 && hi >= 16, "6400 // 4 // 100 is %lld in [%lld, %lld]", (long long)ind_hint(q),
+          (long long)lo, (long long)hi);
+}
+
+/* What is nested too deeply fails every time, not only the first. */
+static void nesting(void) {
+    ind_expr n = size_symbol("n", 0, 1000, 1, 10), e = n, deeper = e;
+    for (int i = 1; i < 200 && ind__ok(deeper); i++) {
+        e = deeper;
+        deeper = ind_expr_min(ind_expr_floordiv(ind_expr_add(e, ind_int(ctx, i)), ind_int(ctx, 3)), n);
+    }
+    CHECK(!ind__ok(deeper) && ind_error_status(ctx) == IND_LIMIT, "200 levels are accepted");
+    for (int i = 1; i < 200; i++) { /* the same once more: what failed was not kept */
+        deeper = ind_expr_min(ind_expr_floordiv(ind_expr_add(e, ind_int(ctx, i)), ind_int(ctx, 3)), n);
+        if (!ind__ok(deeper)) break;
+        e = deeper;
+    }
+    CHECK(!ind__ok(deeper), "200 levels are accepted at the second try");
+}
+
 int main(int argc, char **argv) {
     int count = argc > 1 ? atoi(argv[1]) : 20000;
     if (ind_context_create(NULL, &ctx)) return 1;
     views();
     rules();
     programs();
+    divisor_signs();
+    nesting();
     random_expressions(count);
     bad_text();
     int passed = checks_passed, failed = checks_failed;
