@@ -4386,20 +4386,34 @@ static ind_expr graph__lower_indirect(ind_ops *o, const graph__lower_ctx *l, uin
     return ind_op_indirect(o, v, graph__lower_operand_info(l, x)->size[d], false);
 }
 
+static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int rank, void *box) {
+    return ind__box_load(o, (const ind__box *)box, index, rank);
+}
+
+/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is: every
+   index is out of range then, and its check says so. */
+static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
+    ind__box *box = graph__lower_operand_box(l, 0);
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
+    if (ind_known_true(some)) return ind__box_load(o, box, at, rank);
+    return ind_op_masked(o, ind_op_index(o, some, IND_BOOL), graph__lower_box_element, at, rank, box, 0);
+}
+
 /* weight[indices] */
 static ind_value graph__lower_embedding(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[2] = {graph__lower_indirect(o, l, 1, index, rank - 1, 0, 0), index[rank - 1]};
-    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 2), l->compute);
+    return graph__lower_cast(o, graph__lower_gathered(o, l, at, 2, 0), l->compute);
 }
 
 /* gather: self[.., index[i..], ..]; index_select: self[.., index[i_dim], ..] */
 static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     bool select = l->node->op == IND_OP_INDEX_SELECT;
-    ind_expr at[IND_MAX_RANK];
+    ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
     if (rank > 0) at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
-    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
+    if (rank == 0) return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
 /* ---- views ---- */

@@ -1125,30 +1125,21 @@ static void cg__store(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
 
-/* "const int t12 = ...": an index read from memory, checked unless it is proven to be in range. */
+/* "const int t12 = ...": an index read from memory, checked. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    bool checked = !(inst->flags & IND__INST_CHECKED), wrap = inst->flags & IND__INST_WRAP;
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
-    ind__textf(&w->code, "const %s t%u = (%s)", cg__int(w), i, cg__int(w));
-    if (checked)
-        ind__textf(&w->code, "ind_index(");
-    else if (wrap)
-        ind__textf(&w->code, "(");
+    ind__textf(&w->code, "const %s t%u = (%s)ind_index(", cg__int(w), i, cg__int(w));
     cg__value(w, inst->arg[0]);
-    if (wrap) {
+    if (inst->flags & IND__INST_WRAP) {
         ind__textf(&w->code, " < 0 ? ");
         cg__value(w, inst->arg[0]);
         ind__textf(&w->code, " + (%s) : ", extent);
         cg__value(w, inst->arg[0]);
     }
-    if (checked)
-        ind__textf(&w->code, ", %s, %uull, error)", extent, i + 1);
-    else if (wrap)
-        ind__textf(&w->code, ")");
-    ind__textf(&w->code, ";\n");
-    if (checked) cg__use(w, IND__CG_INDEX);
-    w->needs_error |= checked;
+    ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
+    cg__use(w, IND__CG_INDEX);
+    w->needs_error = true;
 }
 
 static void cg__index_value(ind__writer *w, uint32_t i) {

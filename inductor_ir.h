@@ -583,8 +583,7 @@ typedef struct ind__inst {
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
-#define IND__INST_WRAP    1 /* INDIRECT: negative values count from the end */
-#define IND__INST_CHECKED 2 /* INDIRECT: proven in range, no check needed */
+#define IND__INST_WRAP 1 /* INDIRECT: negative values count from the end */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {

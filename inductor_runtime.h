@@ -1611,10 +1611,10 @@ static ind_status rt__module_tables(ind_module *m) {
     return ind__program_init(&x->program, c, m->desc.sizes, m->desc.num_sizes);
 }
 
-/* An index that is read from memory and not proven to be in range. */
+/* Does the body read indices from memory? They are checked. */
 static bool rt__body_checked(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (b->inst[i].op == IND_LOOP_INDIRECT && !(b->inst[i].flags & IND__INST_CHECKED)) return true;
+        if (b->inst[i].op == IND_LOOP_INDIRECT) return true;
     return false;
 }
 
