@@ -2285,8 +2285,10 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     ind_status status = v.step && v.made && v.life ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
-        status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
-                           sched__rules[i].text, v.kernel, v.buffer, v.other);
+        status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
+        if (ind_error_status(c) != IND_OUT_OF_MEMORY)
+            status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
+                               sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
     ind__free(c, v.life);
     ind__free(c, v.made);

@@ -3,6 +3,7 @@
 The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. What the library reads
 from a cubin is compared with what cuobjdump says, where that is installed."""
 
+import concurrent.futures
 import ctypes
 import os
 import pathlib
@@ -20,6 +21,7 @@ from cases import CASES  # noqa: E402
 from random_graphs import graphs  # noqa: E402
 
 ARCHES = ["sm_80", "sm_90a", "sm_100"]
+PROGRAM = pathlib.Path("build/tests/gpu/cubins")
 VARIANT = r"_(bool|u8|i8|i16|i32|i64|f16|bf16|f32|f64|-?\d+(\.\d+)?)(?=_|$)"
 CUOBJDUMP = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
 
@@ -60,11 +62,11 @@ def minilm(model_folder, dtype):
 
 
 def compiled(texts, arch, folder):
-    """(name, registers, bytes of local memory) of every kernel."""
+    """(name, registers, bytes of local memory) of every kernel; the cubins in folder/cubins."""
     file, cubins = folder / "graphs.txt", folder / "cubins"
     file.write_text("---\n".join(texts), encoding="utf-8")
     cubins.mkdir()
-    done = subprocess.run([make(pathlib.Path("build/tests/gpu/cubins")), file, arch, cubins], capture_output=True, text=True, timeout=280)
+    done = subprocess.run([ROOT / PROGRAM, file, arch, cubins], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-6000:]
     assert done.stdout.count("graph ") == len(texts)
     return [(name, int(registers), int(local)) for name, registers, local in re.findall(r"^(\w+) (-?\d+) (-?\d+)$", done.stdout, flags=re.M)]
@@ -88,13 +90,36 @@ def check(texts, arch, folder):
         check_with_cuobjdump(folder / "cubins", kernels)
 
 
+@pytest.fixture(scope="module")
+def pool():
+    """All parts begin at once, as many side by side as there are cores; each test waits for its own."""
+    make(PROGRAM)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def cases(pool, tmp_path_factory):
+    def start(part, arch):
+        texts = text_cases() + numerics(part) + graphs(7000 + 100 * part, 15)
+        return pool.submit(check, texts, arch, tmp_path_factory.mktemp(f"cases_{arch}"))
+
+    return {arch: start(part, arch) for part, arch in enumerate(ARCHES)}
+
+
+@pytest.fixture(scope="module")
+def networks(pool, model_folder, tmp_path_factory):
+    texts = {dtype: minilm(model_folder, dtype) for dtype in ("f32", "bf16")}
+    start = lambda arch, dtype: pool.submit(check, [texts[dtype]], arch, tmp_path_factory.mktemp(f"minilm_{arch}_{dtype}"))
+    return {(arch, dtype): start(arch, dtype) for arch in ARCHES for dtype in texts}
+
+
 @pytest.mark.parametrize("arch", ARCHES)
-def test_cases(tmp_path, arch):
-    part = ARCHES.index(arch)
-    check(text_cases() + numerics(part) + graphs(7000 + 100 * part, 15), arch, tmp_path)
+def test_cases(cases, arch):
+    cases[arch].result()
 
 
 @pytest.mark.parametrize("arch", ARCHES)
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
-def test_minilm(tmp_path, model_folder, arch, dtype):
-    check([minilm(model_folder, dtype)], arch, tmp_path)
+def test_minilm(networks, arch, dtype):
+    networks[arch, dtype].result()
