@@ -35,7 +35,7 @@ def measure(compiler, header, folder):
     }.items():
         (folder / name).write_text(text)
     empty = seconds([*compile_only, "empty.c"], folder)
-    include = seconds([*compile_only, "include.c"], folder) - empty
+    include = max(seconds([*compile_only, "include.c"], folder) - empty, 0)
     plain = seconds([*compile_only, "implementation.c"], folder)
     optimised = seconds([*compile_only, "-O2", "implementation.c"], folder)
     return include, plain, optimised

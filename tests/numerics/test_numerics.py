@@ -61,6 +61,7 @@ class Library:
             getattr(self.c, name).restype = ctypes.c_void_p
         self.context = ctypes.c_void_p()
         status = self.c.ind_context_create(None, ctypes.byref(self.context))
+        del os.environ["IND_DEVICE"]  # the programs of later tests choose for themselves
         assert status == 0, self.status(status)
 
     def status(self, status):
