@@ -2606,35 +2606,30 @@ static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64
     return overflow ? ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits") : IND_OK;
 }
 
+/* Kinds with any number of arguments: folded from the left, two at a time. */
+static bool ir__is_chain(ind_expr_kind kind) {
+    return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
+}
+
 ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out) {
     if (!ind__ok(e) || !out) return IND_INVALID_ARGUMENT;
-    const ir__expr_node *n = ir__node_of(e);
-    if (n->kind == IND_EXPR_INT) {
-        *out = n->lo;
-        return IND_OK;
-    }
-    if (n->kind == IND_EXPR_SYM) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if (ind_expr_is_int(e, out)) return IND_OK;
+    if (kind == IND_EXPR_SYM) {
         const ind_symbol *s = ind_expr_symbol(e);
         if (value && value(s, user, out)) return IND_OK;
         return ind__fail(e.context, IND_NOT_FOUND, "no value is given for %s", s->name);
     }
     int64_t v[3] = {0};
-    for (int i = 0; i < n->num_args; i++) {
-        int slot = i < 3 && (n->kind != IND_EXPR_ADD && n->kind != IND_EXPR_MUL && n->kind != IND_EXPR_MIN &&
-                             n->kind != IND_EXPR_MAX)
-                       ? i
-                       : i > 0;
-        ind_status status = ind_expr_eval(ind_expr_arg(e, i), value, user, &v[slot]);
-        if (!status && slot == 1 && i > 0 &&
-            (n->kind == IND_EXPR_ADD || n->kind == IND_EXPR_MUL || n->kind == IND_EXPR_MIN || n->kind == IND_EXPR_MAX))
-            status = ir__apply(e.context, (ind_expr_kind)n->kind, v[0], v[1], 0, &v[0]);
+    bool chain = ir__is_chain(kind);
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        int64_t *slot = &v[chain ? i > 0 : i];
+        ind_status status = ind_expr_eval(ind_expr_arg(e, i), value, user, slot);
+        if (!status && chain && i > 0) status = ir__apply(e.context, kind, v[0], v[1], 0, &v[0]);
         if (status) return status;
     }
-    if (n->kind == IND_EXPR_ADD || n->kind == IND_EXPR_MUL || n->kind == IND_EXPR_MIN || n->kind == IND_EXPR_MAX) {
-        *out = v[0];
-        return IND_OK;
-    }
-    return ir__apply(e.context, (ind_expr_kind)n->kind, v[0], v[1], v[2], out);
+    *out = v[0];
+    return chain ? IND_OK : ir__apply(e.context, kind, v[0], v[1], v[2], out);
 }
 
 static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
@@ -3204,8 +3199,7 @@ static uint32_t ir__program_node(ind__program *p, ind_expr e) {
     if (kind == IND_EXPR_SYM) return ir__program_symbol(p, e);
     if (ind_expr_is_int(e, &v)) return ir__program_push(p, kind, 0, 0, 0, v);
     uint32_t a = ind__program_add(p, ind_expr_arg(e, 0));
-    bool chain = kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
-    if (chain) {
+    if (ir__is_chain(kind)) {
         for (int i = 1; i < ind_expr_num_args(e) && a != UINT32_MAX; i++) {
             uint32_t b = ind__program_add(p, ind_expr_arg(e, i));
             a = b == UINT32_MAX ? b : ir__program_push(p, kind, a, b, 0, 0);
