@@ -3619,17 +3619,6 @@ typedef struct graph__typed_number {
     double f;
 } graph__typed_number;
 
-static int64_t graph__wrap_to_dtype(ind_dtype dtype, int64_t v) {
-    switch (dtype) {
-    case IND_BOOL: return v != 0;
-    case IND_U8: return (uint8_t)v;
-    case IND_I8: return (int8_t)(uint8_t)v;
-    case IND_I16: return (int16_t)(uint16_t)v;
-    case IND_I32: return (int32_t)(uint32_t)v;
-    default: return v;
-    }
-}
-
 static double graph__round_to_dtype(ind_dtype dtype, double v) {
     switch (dtype) {
     case IND_F16: return (double)ind__f16_to_f32(ind__f32_to_f16((float)v));
@@ -3649,7 +3638,7 @@ static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph_
         y.i = from_float ? x.f != 0 : x.i != 0;
     } else {
         if (from_float && !(x.f > -9.2e18 && x.f < 9.2e18)) return false;
-        y.i = graph__wrap_to_dtype(to, from_float ? (int64_t)x.f : x.i);
+        y.i = ind__wrap_int(to, from_float ? (int64_t)x.f : x.i);
     }
     *out = y;
     return true;
@@ -3708,7 +3697,7 @@ static bool graph__fold_binary(ind_graph_op op, ind_dtype t, graph__typed_number
     out->dtype = t;
     if (!ind_dtype_is_float(t)) {
         if (!graph__fold_int(op, a.i, b.i, &out->i)) return false;
-        out->i = graph__wrap_to_dtype(t, out->i);
+        out->i = ind__wrap_int(t, out->i);
         return true;
     }
     if (!graph__fold_float(op, a.f, b.f, &out->f)) return false;
@@ -3740,7 +3729,7 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
     case IND_OP_CAST: return true;
     case IND_OP_NEG:
         out->f = -a.f;
-        out->i = graph__wrap_to_dtype(t, (int64_t)(0 - (uint64_t)a.i));
+        out->i = ind__wrap_int(t, (int64_t)(0 - (uint64_t)a.i));
         return true;
     case IND_OP_RELU:
         out->f = a.f < 0 ? 0 : a.f;

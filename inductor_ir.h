@@ -800,6 +800,7 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
 /* Runs the listed instructions in order for `lanes` points. REDUCE and PART must be filled in by the caller before they
    are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
+int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
 float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
 float ind__bf16_to_f32(uint16_t h);
@@ -3451,7 +3452,7 @@ ind_dtype ind_op_dtype(ind_ops *o, ind_value x) {
     return o && x.id ? o->dtype(o, x) : IND_DTYPE_NONE;
 }
 
-static int64_t ir__wrap_int(ind_dtype d, int64_t v) {
+int64_t ind__wrap_int(ind_dtype d, int64_t v) {
     switch (d) {
     case IND_BOOL: return v != 0;
     case IND_U8: return (uint8_t)v;
@@ -3489,7 +3490,7 @@ ind_value ind_op_constant_int(ind_ops *o, int64_t value, ind_dtype dtype) {
     if (ind_dtype_is_float(dtype)) return ind_op_constant(o, (double)value, dtype);
     if (!ir__is_compute_dtype(dtype)) return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CONSTANT);
     ind__inst i = {.op = IND_LOOP_CONSTANT, .dtype = (uint8_t)dtype};
-    i.imm.i = ir__wrap_int(dtype, value);
+    i.imm.i = ind__wrap_int(dtype, value);
     return o->emit(o, &i, NULL);
 }
 
@@ -3621,7 +3622,7 @@ static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, 
     else
         return false;
     ind_expr_bounds(*e, &lo, &hi);
-    bool kept = ir__wrap_int(type, lo) == lo && ir__wrap_int(type, hi) == hi; /* by the cast */
+    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* by the cast */
     return ind__ok(*e) && kept && ir__in_range(*e, size);
 }
 
@@ -4740,7 +4741,7 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
         else if (to == IND_BOOL)
             v->i[l] = float_from ? f != 0 : x->i[l] != 0;
         else
-            v->i[l] = ir__wrap_int(to, float_from ? ir__float_to_int(f) : x->i[l]);
+            v->i[l] = ind__wrap_int(to, float_from ? ir__float_to_int(f) : x->i[l]);
     }
 }
 
@@ -4878,7 +4879,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
         ir__eval_f64(i, a, b, v, lanes);
     else
         for (int l = 0; l < lanes; l++)
-            v->i[l] = ir__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
+            v->i[l] = ind__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
 }
 
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes) {

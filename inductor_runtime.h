@@ -2976,17 +2976,6 @@ static void rt__accumulator_merge_all(rt__host_accumulator *a, ind_reduction r, 
     }
 }
 
-static int64_t rt__narrow_int(ind_dtype d, int64_t v) {
-    switch (d) {
-    case IND_BOOL: return v != 0;
-    case IND_U8: return (uint8_t)v;
-    case IND_I8: return (int8_t)v;
-    case IND_I16: return (int16_t)v;
-    case IND_I32: return (int32_t)v;
-    default: return v;
-    }
-}
-
 /* Writes one lane of a reduction's result; part as in PART. */
 static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *reduce, ind_dtype d, bool is_float,
                             int part, int from, ind__lanes *v, int to) {
@@ -3003,7 +2992,7 @@ static void rt__result_lane(const rt__host_accumulator *a, const ind__inst *redu
     else if (d == IND_F64)
         v->d[to] = f;
     else
-        v->i[to] = rt__narrow_int(
+        v->i[to] = ind__wrap_int(
             d,
             is_float && reduce->reduction != IND_REDUCE_ARGMAX && reduce->reduction != IND_REDUCE_ANY ? (int64_t)f : i);
 }
@@ -3367,7 +3356,7 @@ static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_
         else if (operand == IND_F64)
             v->d[l] = ((const double *)w->tile)[from];
         else
-            v->i[l] = rt__narrow_int(d, ((const int64_t *)w->tile)[from]);
+            v->i[l] = ind__wrap_int(d, ((const int64_t *)w->tile)[from]);
     }
     for (uint32_t s = 0; s < t->kernel->num_stages; s++)
         for (uint32_t p = 0; p < t->kernel->stage[s].part.num; p++)

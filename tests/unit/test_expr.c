@@ -166,9 +166,12 @@ static void random_expressions(int count) {
 
 /* ---- the expressions that lowering makes ---- */
 
+static bool building_only; /* allocations fail on purpose: what comes out is not compared */
+
 static void simplest(ind_expr e, const char *want) {
     char text[512];
     ind_expr_print(e, text, sizeof text);
+    if (building_only) return;
     CHECK(!strcmp(text, want), "got %s, want %s", text, want);
 }
 
@@ -259,6 +262,7 @@ static void bad_text(void) {
 }
 
 static void failing_allocations(void) {
+    building_only = true;
     for (long at = 1; at < 2000; at++) {
         check_heap heap = {.fail_at = at};
         ind_context_desc d = {.allocator = {check_alloc, check_free, &heap}};
@@ -310,10 +314,7 @@ int main(int argc, char **argv) {
     nesting();
     random_expressions(count);
     bad_text();
-    int passed = checks_passed, failed = checks_failed;
     failing_allocations();
-    checks_passed = passed + 1; /* the views of the failing runs are expected to fail; only leaks count, and they print */
-    checks_failed = failed;
     ind_context_destroy(ctx);
     return check_summary();
 }

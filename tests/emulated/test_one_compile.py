@@ -1,0 +1,55 @@
+"""One compile serves all sizes: the emulated NVRTC counts its compiles, and running at other sizes adds none."""
+
+import ctypes
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import BUILD, ROOT, make
+
+sys.path.insert(0, str(ROOT / "tests" / "numerics"))
+from test_numerics import Library  # noqa: E402
+
+STAT_COMPILES = 3  # enum stat in support.h
+GRAPH = """graph g {
+  size B in [1, 64] hint 8
+  size S in [1, 512] hint 128
+  input x : f32[B, S, 16]
+  const w : f32[24, 16]
+  h = linear(x, w)
+  t = transpose(h, dim0=1, dim1=2)
+  y = softmax(t, dim=-1)
+  output y
+}
+"""
+
+
+def test_other_sizes_compile_nothing(device, monkeypatch):
+    if device != "host":
+        pytest.skip("counts the emulation's compiles: runs with make test")
+    for name in ("cuda", "nvrtc"):
+        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
+    library = Library("cuda")
+    nvrtc = ctypes.CDLL(str(BUILD / "emulated/libnvrtc.so"))
+
+    def compiles():
+        stats = (ctypes.c_ulonglong * 8)()
+        nvrtc.ind_emulation_stats(stats)
+        return stats[STAT_COMPILES]
+
+    before = compiles()
+    module = library.compile(GRAPH, "one_compile")
+    after = compiles()
+    assert after > before
+    random = np.random.default_rng(1)
+    w = random.standard_normal((24, 16)).astype(np.float32)
+    for batch, length in ((2, 128), (3, 37), (1, 1), (5, 300)):
+        x, y = random.standard_normal((batch, length, 16)).astype(np.float32), np.empty((batch, 24, length), np.float32)
+        assert library.run(module, {"x": x, "w": w, "y": y}, {"B": batch, "S": length}) == 0, library.error()
+        h = np.swapaxes(x.astype(np.float64) @ w.T.astype(np.float64), 1, 2)
+        e = np.exp(h - h.max(-1, keepdims=True))
+        assert np.abs(y - e / e.sum(-1, keepdims=True)).max() < 1e-5
+    assert compiles() == after
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)
