@@ -259,6 +259,13 @@ IND_API ind_expr ind_expr_or(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_not(ind_expr a);
 IND_API ind_expr ind_expr_where(ind_expr condition, ind_expr a, ind_expr b);
 
+/* Many at once: linear in n, where n calls above would copy n times. n == 0: 0 for the sum, 1 for the product; Min and
+   Max need n >= 1. */
+IND_API ind_expr ind_expr_sum(ind_context *context, const ind_expr *v, int n);
+IND_API ind_expr ind_expr_product(ind_context *context, const ind_expr *v, int n);
+IND_API ind_expr ind_expr_min_of(ind_context *context, const ind_expr *v, int n);
+IND_API ind_expr ind_expr_max_of(ind_context *context, const ind_expr *v, int n);
+
 /* Structure. Args are valid for argument numbers below the count. */
 IND_API ind_expr_kind ind_expr_query_kind(ind_expr e);
 IND_API int ind_expr_num_args(ind_expr e);
@@ -267,7 +274,15 @@ IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a 
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
 IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* same id in the same context, and valid */
 
-/* Known: what declarations prove; never changes anything. false means "not proven". */
+/* Value with every symbol given by `value(symbol, user, &out)`, which returns false if it has none.
+   Errors: IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
+typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
+IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
+
+/* Three families of questions, never mixed: *known* asks what is proven and changes nothing; *guard* settles a condition
+   and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics alone.
+
+   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". */
 IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi); /* INT64_MIN / INT64_MAX: unbounded */
 IND_API bool ind_known_true(ind_expr condition);
 IND_API bool ind_known_eq(ind_expr a, ind_expr b);
@@ -276,13 +291,78 @@ IND_API bool ind_known_lt(ind_expr a, ind_expr b);
 IND_API bool ind_known_multiple(ind_expr e, int64_t of);
 IND_API int64_t ind_known_divisor(ind_expr e); /* the largest integer proven to divide e; 0 for the constant 0 */
 
-/* Hint: a likely value, for heuristics alone; loop indices count as 0. */
+/* Hint: a likely value; loop indices count as 0. Unbacked symbols have none: their lower bound stands in. */
 IND_API int64_t ind_hint(ind_expr e);
 
-/* Value with every symbol given by `value(symbol, user, &out)`, which returns false if it has none.
-   Errors: IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
-typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
-IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
+/* A fact set: what holds of symbols beyond their own ranges. Declared facts are promises; guards are conditions that
+   hold for the hints and were needed to go on. Both simplify what is built under the set. Belongs to the context, may
+   be destroyed before it; not for two threads at once. */
+typedef struct ind_facts ind_facts;
+IND_API ind_status ind_facts_create(ind_context *context, ind_facts **facts);
+IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
+
+/* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, `and` of such; anything else is
+   remembered as it stands. Equalities that can be solved for a symbol replace it; bounds of one symbol narrow it.
+   Errors: IND_INVALID_ARGUMENT if it contradicts what is known (nothing is added), IND_OUT_OF_MEMORY. */
+IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
+
+/* Known under a fact set (NULL: none). simplify builds e anew under the facts until nothing changes; the result has the
+   same value wherever the facts hold, and simplifying it again gives the same id. */
+IND_API ind_expr ind_simplify(ind_facts *facts, ind_expr e);
+IND_API bool ind_known(ind_facts *facts, ind_expr condition);
+IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
+
+/* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the hints,
+   and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check.
+   Errors: IND_NOT_SUPPORTED if it hangs on an unbacked symbol or a loop index: no hint may stand for data. */
+IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
+IND_API int ind_facts_num_guards(const ind_facts *facts);
+IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
+IND_API int ind_facts_num_declared(const ind_facts *facts);
+IND_API ind_expr ind_facts_query_declared(const ind_facts *facts, int i);
+/* Do all declared facts and guards hold for these values? IND_OK; IND_OUT_OF_RANGE names the first that does not, which
+   goes to *failed (may be NULL); IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
+IND_API ind_status ind_facts_check(const ind_facts *facts, ind_symbol_value_fn value, void *user, ind_expr *failed);
+
+/* Text. IND_PRINT_TEXT reads back to the same id (ind_expr_parse) and is the shortest form known: common factors are
+   taken out, ceilings are CeilDiv. C and CUDA round down for every sign; they call ind_floordiv, ind_floormod, ind_min
+   and ind_max (int or long long, defined by whoever includes the text) where no plain operator does. */
+#define IND_PRINTS(X)                                                                                                  \
+    X(TEXT, "text")     /* // % CeilDiv(a, b) Min(..) Max(..) Where(c, a, b) and or not */                             \
+    X(C, "c")           /* int64_t */                                                                                  \
+    X(CUDA32, "cuda32") /* int */                                                                                      \
+    X(CUDA64, "cuda")   /* long long */                                                                                \
+    X(LATEX, "latex")   /* for documents */
+
+typedef enum ind_print {
+#define X(name, text) IND_PRINT_##name,
+    IND_PRINTS(X)
+#undef X
+} ind_print;
+
+/* Prints into buffer (size bytes, always terminated if size > 0; NULL allowed). Returns the length of the whole text
+   without the terminator, as snprintf; "<invalid>" for the invalid expression. */
+IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
+IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size);
+
+/* Reads the text form, all of it. Names are looked up by find (invalid expr: unknown). The invalid expression on failure,
+   with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0 if it is no matter of
+   the text). Errors: IND_PARSE, IND_LIMIT (too long, too deep), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
+typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
+IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user, int *column);
+
+/* Equations, substitution, and what a loop needs to know of an index. */
+/* The value of `symbol` that makes a == b, if there is exactly one integer expression for it that is proven exact:
+   affine in the symbol, with a coefficient that divides the rest. Invalid (without an error) if there is none. */
+IND_API ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol);
+IND_API ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n); /* at once */
+/* How far e moves when the loop index grows by one, if that is the same everywhere; else invalid, without an error. */
+IND_API ind_expr ind_expr_stride(ind_expr e, ind_expr index);
+/* For vector access: how many neighbouring values of `index`, from every multiple of that number on, give neighbouring
+   values of e (a power of two up to `most`; 1: none), and the proven alignment of the first of each group, in elements. */
+IND_API int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment);
+/* Are [a, a + a_size) and [b, b + b_size) proven to have no element in common, for all values of the symbols? */
+IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size);
 
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
@@ -436,9 +516,7 @@ typedef struct ind_realise_policy {
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-/* Prints e as text that parses back (//, %, Min(..)) into buffer (always terminated when size > 0; NULL: counts only);
-   returns the length that the whole text needs. */
-IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
+/* (expressions: ind_expr_print above; bodies: ind__body_print below) */
 
 /* ------------------------------------------------------------------------------------------------ >>eval */
 /* (the evaluator is internal: ind__eval below) */
