@@ -160,7 +160,7 @@ typedef enum ind_dtype {
 #define X(name, text, bytes, cls, ctype) IND_##name,
     IND_DTYPES(X)
 #undef X
-    IND_NUM_DTYPES
+        IND_NUM_DTYPES
 } ind_dtype;
 
 IND_API const char *ind_dtype_name(ind_dtype dtype);
@@ -202,8 +202,8 @@ typedef struct ind_expr {
     X(NE, "!=", 2)                                                                                                     \
     X(LT, "<", 2)                                                                                                      \
     X(LE, "<=", 2)                                                                                                     \
-    X(AND, "and", 2)                                                                                                   \
-    X(OR, "or", 2)                                                                                                     \
+    X(AND, "and", -1)                                                                                                  \
+    X(OR, "or", -1)                                                                                                    \
     X(NOT, "not", 1)                                                                                                   \
     X(WHERE, "Where", 3)
 
@@ -279,8 +279,9 @@ IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* same id in the same
 typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
 IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
 
-/* Three families of questions, never mixed: *known* asks what is proven and changes nothing; *guard* settles a condition
-   and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics alone.
+/* Three families of questions, never mixed: *known* asks what is proven and changes nothing; *guard* settles a
+   condition and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics
+   alone.
 
    Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". */
 IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi); /* INT64_MIN / INT64_MAX: unbounded */
@@ -312,9 +313,9 @@ IND_API ind_expr ind_simplify(ind_facts *facts, ind_expr e);
 IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
-/* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the hints,
-   and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check.
-   Errors: IND_NOT_SUPPORTED if it hangs on an unbacked symbol or a loop index: no hint may stand for data. */
+/* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the
+   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Errors:
+   IND_NOT_SUPPORTED if it hangs on an unbacked symbol or a loop index: no hint may stand for data. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
@@ -345,11 +346,13 @@ typedef enum ind_print {
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size);
 
-/* Reads the text form, all of it. Names are looked up by find (invalid expr: unknown). The invalid expression on failure,
-   with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0 if it is no matter of
-   the text). Errors: IND_PARSE, IND_LIMIT (too long, too deep), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
+/* Reads the text form, all of it. Names are looked up by find (invalid expr: unknown). The invalid expression on
+   failure, with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0 if it is no
+   matter of the text). Errors: IND_PARSE, IND_LIMIT (too long, too deep), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor
+   that may be 0). */
 typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
-IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user, int *column);
+IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user,
+                                int *column);
 
 /* Equations, substitution, and what a loop needs to know of an index. */
 /* The value of `symbol` that makes a == b, if there is exactly one integer expression for it that is proven exact:
@@ -359,7 +362,8 @@ IND_API ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const 
 /* How far e moves when the loop index grows by one, if that is the same everywhere; else invalid, without an error. */
 IND_API ind_expr ind_expr_stride(ind_expr e, ind_expr index);
 /* For vector access: how many neighbouring values of `index`, from every multiple of that number on, give neighbouring
-   values of e (a power of two up to `most`; 1: none), and the proven alignment of the first of each group, in elements. */
+   values of e (a power of two up to `most`; 1: none), and the proven alignment of the first of each group, in elements.
+ */
 IND_API int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment);
 /* Are [a, a + a_size) and [b, b + b_size) proven to have no element in common, for all values of the symbols? */
 IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size);
@@ -416,7 +420,7 @@ typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
     IND_LOOP_OPS(X)
 #undef X
-    IND_NUM_LOOP_OPS
+        IND_NUM_LOOP_OPS
 } ind_loop_op;
 
 /* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN; ARGMAX returns the i64 position in the
@@ -439,7 +443,7 @@ typedef enum ind_reduction {
 #define X(name, text, results) IND_REDUCE_##name,
     IND_REDUCTIONS(X)
 #undef X
-    IND_NUM_REDUCTIONS
+        IND_NUM_REDUCTIONS
 } ind_reduction;
 
 /* ------------------------------------------------------------------------------------------------- >>body */
@@ -591,6 +595,44 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 
 /* ---- expressions ---- */
 
+/* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
+   has its test in tests/unit/test_rules.c. b > 0 unless said otherwise. */
+#define IND__EXPR_RULES(X)                                                                                             \
+    X(JOIN, "join", "q*(x % m) + q*m*(x // m) = q*x")                                                                  \
+    X(JOIN_MODULAR, "join-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                                  \
+    X(MOD_FROM_DIFFERENCE, "mod-from-difference", "q*x - q*m*(x // m) = q*(x % m)")                                    \
+    X(FLOOR_FROM_DIFFERENCE, "floor-from-difference", "q*x - q*(x % m) = q*m*(x // m)")                                \
+    X(EXACT_QUOTIENT, "exact-quotient", "b*(x // b) = x where b divides x")                                            \
+    X(DIVIDE_ZERO, "divide-zero", "0 // b = 0 % b = 0")                                                                \
+    X(DIVIDE_BY_ONE, "divide-by-one", "x // 1 = x, x % 1 = 0")                                                         \
+    X(MULTIPLES, "multiples", "(b*q + r) // b = q + r // b, (b*q + r) % b = r % b, any sign of b")                     \
+    X(LONG_DIVISION, "long-division", "the same for a divisor that is a sum")                                          \
+    X(REDUCE, "reduce", "c*x % b = (c % b)*x % b for integers")                                                        \
+    X(COMMON_FACTOR, "common-factor", "(g*r) // (g*b) = r // b, (g*r) % (g*b) = g*(r % b)")                            \
+    X(IN_RANGE, "in-range", "a // b = 0 and a % b = a where 0 <= a < b")                                               \
+    X(CONSTANT, "constant", "a // b = q where the bounds of a / b lie in [q, q + 1)")                                  \
+    X(RESIDUE, "residue", "a % b = r where a fact says so")                                                            \
+    X(NESTED, "nested", "(x // d + c) // b = (x + c*d) // (d*b)")                                                      \
+    X(FLOOR_OF_MOD, "floor-of-mod", "(x % (b*m)) // b = (x // b) % m")                                                 \
+    X(UNNEST, "unnest", "(c*(x % m) + r) % b = (c*x + r) % b where b divides c*m")                                     \
+    X(SMALL_PART, "small-part", "(g*u + s) // (g*b) = u // b, (g*u + s) % (g*b) = g*(u % b) + s where 0 <= s < g")     \
+    X(FLIP, "flip", "-a // b = -1 - (a - 1) // b, -a % b = b - 1 - (a - 1) % b")                                       \
+    X(DOMINATED, "dominated", "Max(a, b) = b where a <= b")                                                            \
+    X(LATTICE_COMMON_TERM, "lattice-common-term", "Min(a + c, b + c) = Min(a, b) + c")                                 \
+    X(LATTICE_FACTOR, "lattice-factor", "Min(g*a, g*b) = g*Min(a, b), g*Max(a, b) for g < 0")                          \
+    X(WHERE_NESTED, "where-nested", "Where(c, Where(c, x, y), z) = Where(c, x, z)")                                    \
+    X(WHERE_LATTICE, "where-lattice", "Where(a < b, a, b) = Min(a, b)")
+
+typedef enum ind__expr_rule {
+#define X(id, name, law) IND__EXPR_RULE_##id,
+    IND__EXPR_RULES(X)
+#undef X
+        IND__NUM_EXPR_RULES
+} ind__expr_rule;
+/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, its law in *law (may be NULL), how often it applied in this context. */
+const char *ind__expr_rule_name(int rule, const char **law);
+uint32_t ind__expr_rule_fired(const ind_context *c, int rule);
+
 static inline bool ind__ok(ind_expr e) {
     return e.id != 0;
 }
@@ -605,6 +647,7 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max);
 ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n);
 /* e == coefficient * symbol + rest, with neither holding the symbol. False if e is not affine in it. */
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest);
+uint32_t ind__num_exprs(const ind_context *c); /* interned so far */
 int ind__expr_ops(ind_expr e); /* integer operations to compute it, common parts counted once per occurrence */
 /* Prints for emitted code. name(symbol) gives the spelling of each symbol; type is the C type that literals and helper
    functions use: "int" or "long long". Division of operands not proven non-negative by ind_floordiv / ind_floormod. */
@@ -893,7 +936,9 @@ struct ind_context {
         ind_status status;
         char text[4096];
     } error;
-    void *error_lock; /* an atomic_flag: failures may be recorded from worker threads */
+    uint32_t quiet;    /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
+    uint32_t failures; /* recorded so far */
+    void *error_lock;  /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
     ind__owned *owned; /* newest first */
@@ -1051,6 +1096,8 @@ static void ir__error_unlock(ind_context *c) {
 }
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
+    if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT)) return status;
+    c->failures++;
     char text[sizeof c->error.text];
     va_list args;
     va_start(args, format);
@@ -1387,50 +1434,62 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
 
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
-/* A node never moves: segments double in size and are never reallocated, so modules that run may read expressions while
-   the building thread makes new ones. */
+/* 40 bytes and, for more than two arguments, 4 for each of them; the hash table adds 2 to 4. A node never moves, so
+   modules that run may read expressions while the building thread makes new ones. */
 typedef struct ir__expr_node {
-    int64_t lo, hi;      /* bounds; INT: the value */
-    const uint32_t *arg; /* SYM: one entry, the symbol's number */
-    uint64_t symbols;    /* Bloom mask of the symbols inside */
+    int64_t lo, hi; /* bounds; INT: the value */
+    union {
+        uint32_t few[2];      /* SYM: few[0] is the symbol's number */
+        const uint32_t *many; /* num_args > 2 */
+    } arg;
     uint32_t hash, next; /* chain in the bucket */
-    uint16_t num_args;
-    uint8_t kind, depth;
+    uint32_t symbols;    /* Bloom mask of the symbols inside */
+    uint32_t num_args : 19, kind : 5, depth : 8;
 } ir__expr_node;
+_Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of what this header promises");
 
-#define IND__SEGMENT_BITS 10
-#define IND__MAX_SEGMENTS 22
-#define IND__MAX_DEPTH    160 /* of nested expressions: bounds the recursion below */
-#define IND__MAX_TERMS    4096
-#define IND__MAX_EXPAND   64 /* terms that a product of sums may be expanded to */
-#define IND__CACHE_SIZE   4096
+#define IND__NODE_BITS   10 /* nodes of a segment, segments of a group and groups, in bits */
+#define IND__GROUP_BITS  11
+#define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
+#define IND__MAX_TERMS   65536
+#define IND__MAX_FACTORS 60
+#define IND__MAX_EXPAND  64 /* terms that a product of sums may be expanded to */
+#define IND__CACHE_SIZE  4096
+#define IND__WORD_BLOCK  4096 /* argument lists are cut from blocks of this many words */
 
 typedef struct ir__op_cache_entry {
-    uint32_t kind, a, b, result;
+    uint32_t kind, generation, a, b, result;
 } ir__op_cache_entry;
 
 struct ind__interner {
     ind_context *context;
-    ir__expr_node *segment[IND__MAX_SEGMENTS];
-    uint32_t num_nodes; /* ids 1..num_nodes-1 */
+    ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
+    uint32_t num_nodes;                          /* ids 1..num_nodes-1 */
     uint32_t *bucket;
     uint32_t num_buckets;
-    ind__arena arena; /* argument lists, symbols */
+    ind__arena arena; /* symbols, blocks of words */
+    uint32_t *word;
+    uint32_t words_left;
+    struct ir__term_block *free_terms;
     ind_symbol **symbol;
-    uint32_t num_symbols, cap_symbols;
+    uint64_t *symbol_key; /* orders symbols by name: length, then the first characters */
+    uint32_t num_symbols, cap_symbols, num_keys, cap_keys;
     ir__op_cache_entry cache[IND__CACHE_SIZE]; /* results of simplifying constructors */
+    uint32_t fired[IND__NUM_EXPR_RULES];       /* how often each rule applied */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
-    uint32_t n = (id >> IND__SEGMENT_BITS) + 1;
-    int segment = 0;
-    while (n >>= 1) segment++;
-    uint32_t first = ((1u << segment) - 1) << IND__SEGMENT_BITS;
-    return &in->segment[segment][id - first];
+    const uint32_t group = id >> (IND__NODE_BITS + IND__GROUP_BITS);
+    const uint32_t segment = id >> IND__NODE_BITS & ((1u << IND__GROUP_BITS) - 1);
+    return &in->group[group][segment][id & ((1u << IND__NODE_BITS) - 1)];
 }
 
 static const ir__expr_node *ir__node_of(ind_expr e) {
     return ir__node_at(e.context->interner, e.id);
+}
+
+static const uint32_t *ir__node_args(const ir__expr_node *n) {
+    return n->num_args > 2 ? n->arg.many : n->arg.few;
 }
 
 static bool ir__interner_create(ind_context *c) {
@@ -1440,19 +1499,26 @@ static bool ir__interner_create(ind_context *c) {
     in->context = in->arena.context = c;
     in->num_buckets = 1024;
     in->bucket = (uint32_t *)ind__alloc(c, in->num_buckets * sizeof *in->bucket);
-    in->segment[0] = (ir__expr_node *)ind__alloc(c, sizeof(ir__expr_node) << IND__SEGMENT_BITS);
     in->num_nodes = 1;
-    return in->bucket && in->segment[0];
+    return in->bucket != NULL;
 }
 
 static void ir__interner_destroy(ind_context *c) {
     struct ind__interner *in = c->interner;
     if (!in) return;
-    for (int i = 0; i < IND__MAX_SEGMENTS; i++) ind__free(c, in->segment[i]);
+    for (uint32_t g = 0; g < 1u << IND__GROUP_BITS && in->group[g]; g++) {
+        for (uint32_t i = 0; i < 1u << IND__GROUP_BITS; i++) ind__free(c, in->group[g][i]);
+        ind__free(c, in->group[g]);
+    }
     ind__free(c, in->bucket);
     ind__free(c, in->symbol);
+    ind__free(c, in->symbol_key);
     ind__arena_free(&in->arena);
     ind__free(c, in);
+}
+
+uint32_t ind__num_exprs(const ind_context *c) {
+    return c->interner->num_nodes - 1;
 }
 
 static bool ir__interner_rehash(struct ind__interner *in) {
@@ -1470,24 +1536,41 @@ static bool ir__interner_rehash(struct ind__interner *in) {
     return true;
 }
 
+/* Memory for the node `id`, which is the first of a segment or follows one that is there. */
+static bool ir__interner_reserve(struct ind__interner *in, uint32_t id) {
+    ir__expr_node ***group = &in->group[id >> (IND__NODE_BITS + IND__GROUP_BITS)];
+    if (!*group) *group = (ir__expr_node **)ind__alloc(in->context, sizeof **group << IND__GROUP_BITS);
+    if (!*group) return false;
+    ir__expr_node **segment = &(*group)[id >> IND__NODE_BITS & ((1u << IND__GROUP_BITS) - 1)];
+    if (!*segment) *segment = (ir__expr_node *)ind__alloc(in->context, sizeof **segment << IND__NODE_BITS);
+    return *segment != NULL;
+}
+
 /* A new zeroed node; 0 on failure. */
 static uint32_t ir__interner_append(struct ind__interner *in) {
     uint32_t id = in->num_nodes;
-    if (id >= in->num_buckets && !ir__interner_rehash(in)) return 0;
-    uint32_t n = (id >> IND__SEGMENT_BITS) + 1;
-    int segment = 0;
-    while (n >>= 1) segment++;
-    if (segment >= IND__MAX_SEGMENTS) {
+    if (id == UINT32_MAX) {
         ind__fail(in->context, IND_LIMIT, "too many different size expressions (%u)", id);
         return 0;
     }
-    if (!in->segment[segment]) {
-        size_t bytes = sizeof(ir__expr_node) << (IND__SEGMENT_BITS + segment);
-        in->segment[segment] = (ir__expr_node *)ind__alloc(in->context, bytes);
-        if (!in->segment[segment]) return 0;
-    }
+    if (id / 2 >= in->num_buckets && !ir__interner_rehash(in)) return 0;
+    if (!ir__interner_reserve(in, id)) return 0;
     in->num_nodes++;
     return id;
+}
+
+/* n words that live as long as the context. */
+static uint32_t *ir__words(struct ind__interner *in, uint32_t n) {
+    if (n > in->words_left) {
+        uint32_t block = n > IND__WORD_BLOCK ? n : IND__WORD_BLOCK;
+        in->word = (uint32_t *)ind__arena_alloc(&in->arena, (size_t)block * sizeof *in->word);
+        in->words_left = in->word ? block : 0;
+        if (!in->word) return NULL;
+    }
+    uint32_t *words = in->word;
+    in->word += n;
+    in->words_left -= n;
+    return words;
 }
 
 static ind_expr ir__expr_make(ind_context *c, uint32_t id) {
@@ -1501,42 +1584,60 @@ static ind_expr ir__expr_none(ind_context *c) {
 
 static void ir__node_bounds(ind_context *c, ir__expr_node *n);
 
-/* The node with this kind and these arguments (INT: value; SYM: arg[0] is the symbol's number). */
-static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int num_args, int64_t value) {
-    struct ind__interner *in = c->interner;
-    uint64_t h = ind__hash(arg, (size_t)num_args * sizeof *arg, (uint64_t)value * 31 + kind);
-    uint32_t hash = (uint32_t)h;
-    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id; id = ir__node_at(in, id)->next) {
+static uint32_t ir__hash_args(ind_expr_kind kind, const uint32_t *arg, uint32_t n, int64_t value) {
+    uint64_t h = ((uint64_t)value ^ kind) * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = 0; i < n; i++) h = ((h ^ arg[i]) * 0xff51afd7ed558ccdull) ^ (h >> 29);
+    h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53ull;
+    return (uint32_t)(h >> 32);
+}
+
+static uint32_t ir__find_node(const struct ind__interner *in, ind_expr_kind kind, const uint32_t *arg,
+                              uint32_t num_args, int64_t value, uint32_t hash) {
+    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id;) {
         const ir__expr_node *n = ir__node_at(in, id);
-        if (n->hash != hash || n->kind != kind || n->num_args != num_args) continue;
-        if (kind == IND_EXPR_INT ? n->lo == value : !memcmp(n->arg, arg, (size_t)num_args * sizeof *arg))
-            return ir__expr_make(c, id);
+        if (n->hash == hash && n->kind == kind && n->num_args == num_args &&
+            (kind == IND_EXPR_INT ? n->lo == value : !memcmp(ir__node_args(n), arg, num_args * sizeof *arg)))
+            return id;
+        id = n->next;
     }
-    int depth = 0;
-    for (int i = 0; kind != IND_EXPR_SYM && i < num_args; i++) {
-        const ir__expr_node *a = ir__node_at(in, arg[i]);
-        if (a->depth >= depth) depth = a->depth + 1;
-    }
-    if (depth > IND__MAX_DEPTH) {
-        ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep", IND__MAX_DEPTH);
-        return ir__expr_none(c);
-    }
-    const uint32_t *copy = NULL;
-    if (num_args && !(copy = (uint32_t *)ind__arena_copy(&in->arena, arg, (size_t)num_args * sizeof *arg)))
-        return ir__expr_none(c);
-    uint32_t id = ir__interner_append(in);
-    if (!id) return ir__expr_none(c);
+    return 0;
+}
+
+static void ir__link_node(struct ind__interner *in, uint32_t id) {
     ir__expr_node *n = ir__node_at(in, id);
-    n->kind = (uint8_t)kind;
-    n->arg = copy;
-    n->num_args = (uint16_t)num_args;
+    n->next = in->bucket[n->hash & (in->num_buckets - 1)];
+    in->bucket[n->hash & (in->num_buckets - 1)] = id;
+}
+
+/* The node with this kind and these arguments (INT: value); no symbols here. */
+static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int count, int64_t value) {
+    struct ind__interner *in = c->interner;
+    uint32_t num_args = (uint32_t)count, hash = ir__hash_args(kind, arg, num_args, value), *list = NULL;
+    uint32_t id = ir__find_node(in, kind, arg, num_args, value, hash);
+    if (id) return ir__expr_make(c, id);
+    uint32_t depth = 0, symbols = 0;
+    for (uint32_t i = 0; i < num_args; i++) {
+        const ir__expr_node *a = ir__node_at(in, arg[i]);
+        if (a->depth >= depth) depth = a->depth + 1u;
+        symbols |= a->symbols;
+    }
+    if (depth > IND__MAX_DEPTH || num_args > IND__MAX_TERMS) {
+        ind__fail(c, IND_LIMIT, "a size expression is nested more than %d levels deep or has more than %d terms",
+                  IND__MAX_DEPTH, IND__MAX_TERMS);
+        return ir__expr_none(c);
+    }
+    if (num_args > 2 && !(list = ir__words(in, num_args))) return ir__expr_none(c);
+    if (!(id = ir__interner_append(in))) return ir__expr_none(c);
+    ir__expr_node *n = ir__node_at(in, id);
+    n->kind = (uint32_t)kind & 31u;
+    n->num_args = num_args & 0x7ffffu;
+    n->depth = depth & 255u;
+    n->symbols = symbols;
     n->hash = hash;
     n->lo = n->hi = value;
-    for (int i = 0; kind != IND_EXPR_SYM && i < num_args; i++) n->symbols |= ir__node_at(in, arg[i])->symbols;
-    if (kind == IND_EXPR_SYM) n->symbols = 1ull << (arg[0] & 63);
-    n->depth = (uint8_t)depth;
-    n->next = in->bucket[hash & (in->num_buckets - 1)];
-    in->bucket[hash & (in->num_buckets - 1)] = id;
+    if (num_args) memcpy(list ? list : n->arg.few, arg, num_args * sizeof *arg);
+    if (list) n->arg.many = list;
+    ir__link_node(in, id);
     if (kind != IND_EXPR_INT) ir__node_bounds(c, n);
     return ir__expr_make(c, id);
 }
@@ -1551,13 +1652,21 @@ static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
            !strcmp(a->name, b->name);
 }
 
-/* Symbols are found through the hash of a SYM node whose value is the hash of the symbol's fields. */
-static uint32_t ir__find_symbol(struct ind__interner *in, const ind_symbol *s, uint64_t h) {
-    for (uint32_t id = in->bucket[(uint32_t)h & (in->num_buckets - 1)]; id; id = ir__node_at(in, id)->next) {
+/* Symbols are found through the hash of their fields. */
+static uint32_t ir__find_symbol(struct ind__interner *in, const ind_symbol *s, uint32_t hash) {
+    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id; id = ir__node_at(in, id)->next) {
         const ir__expr_node *n = ir__node_at(in, id);
-        if (n->kind == IND_EXPR_SYM && n->hash == (uint32_t)h && ir__same_symbol(in->symbol[n->arg[0]], s)) return id;
+        if (n->kind == IND_EXPR_SYM && n->hash == hash && ir__same_symbol(in->symbol[n->arg.few[0]], s)) return id;
     }
     return 0;
+}
+
+/* Short names before long ones, so that s2 stands before s10; then by the first characters. */
+static uint64_t ir__symbol_key(const char *name) {
+    size_t length = strlen(name);
+    uint64_t key = length < 255 ? length : 255;
+    for (size_t i = 0; i < 7; i++) key = key << 8 | (i < length ? (unsigned char)name[i] : 0);
+    return key;
 }
 
 static ind_status ir__check_symbol(ind_context *c, const ind_symbol *s) {
@@ -1587,28 +1696,29 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     }
     if (ir__check_symbol(c, &s)) return ir__expr_none(c);
     int64_t key[7] = {s.kind, s.slot, s.lo, s.hi, s.multiple_of, s.hint, s.extent.id};
-    uint64_t h = (uint32_t)ind__hash(s.name, strlen(s.name), ind__hash(key, sizeof key, 7));
-    uint32_t id = ir__find_symbol(in, &s, h);
+    uint32_t hash = (uint32_t)ind__hash(s.name, strlen(s.name), ind__hash(key, sizeof key, 7));
+    uint32_t id = ir__find_symbol(in, &s, hash);
     if (id) return ir__expr_make(c, id);
     ind_symbol *copy = (ind_symbol *)ind__arena_copy(&in->arena, &s, sizeof s);
     if (copy) copy->name = ind__arena_string(&in->arena, s.name, strlen(s.name));
-    uint32_t *number = (uint32_t *)ind__arena_alloc(&in->arena, sizeof *number);
-    if (!copy || !copy->name || !number) return ir__expr_none(c);
-    *number = in->num_symbols;
+    if (!copy || !copy->name || !(id = ir__interner_append(in))) return ir__expr_none(c);
     ind_symbol **slot = IND__PUSH(c, ind_symbol *, in->symbol, in->num_symbols, in->cap_symbols);
-    if (!slot) return ir__expr_none(c);
+    uint64_t *order = slot ? IND__PUSH(c, uint64_t, in->symbol_key, in->num_keys, in->cap_keys) : NULL;
+    if (!order) { /* no memory: the tables keep their equal lengths, the node is the last one and goes again */
+        in->num_nodes--;
+        in->num_symbols = in->num_keys;
+        return ir__expr_none(c);
+    }
     *slot = copy;
-    if (!(id = ir__interner_append(in))) return ir__expr_none(c);
+    *order = ir__symbol_key(copy->name);
     ir__expr_node *n = ir__node_at(in, id);
     n->kind = IND_EXPR_SYM;
-    n->arg = number;
-    n->num_args = 1;
-    n->hash = (uint32_t)h;
-    n->symbols = 1ull << (*number & 63);
+    n->arg.few[0] = in->num_symbols - 1;
+    n->hash = hash;
+    n->symbols = 1u << (n->arg.few[0] & 31);
     n->lo = s.lo;
     n->hi = s.hi;
-    n->next = in->bucket[n->hash & (in->num_buckets - 1)];
-    in->bucket[n->hash & (in->num_buckets - 1)] = id;
+    ir__link_node(in, id);
     return ir__expr_make(c, id);
 }
 
@@ -1641,17 +1751,16 @@ ind_expr_kind ind_expr_query_kind(ind_expr e) {
 }
 
 int ind_expr_num_args(ind_expr e) {
-    ind_expr_kind k = ind_expr_query_kind(e);
-    return k == IND_EXPR_SYM || k == IND_EXPR_INT || k == IND_EXPR_NONE ? 0 : ir__node_of(e)->num_args;
+    return ind__ok(e) ? (int)ir__node_of(e)->num_args : 0;
 }
 
 ind_expr ind_expr_arg(ind_expr e, int i) {
-    return i >= 0 && i < ind_expr_num_args(e) ? ir__expr_make(e.context, ir__node_of(e)->arg[i])
+    return i >= 0 && i < ind_expr_num_args(e) ? ir__expr_make(e.context, ir__node_args(ir__node_of(e))[i])
                                               : ir__expr_none(e.context);
 }
 
 const ind_symbol *ind_expr_symbol(ind_expr e) {
-    return ind_expr_query_kind(e) == IND_EXPR_SYM ? e.context->interner->symbol[ir__node_of(e)->arg[0]] : NULL;
+    return ind_expr_query_kind(e) == IND_EXPR_SYM ? e.context->interner->symbol[ir__node_of(e)->arg.few[0]] : NULL;
 }
 
 bool ind_expr_is_int(ind_expr e, int64_t *value) {
@@ -1707,50 +1816,64 @@ static void ir__corners(int64_t (*f)(int64_t, int64_t), const ir__expr_node *a, 
     }
 }
 
+/* floor(a / b) where b is never zero: over the positive and over the negative part of b's range. */
+static void ir__quotient_bounds(const ir__expr_node *a, const ir__expr_node *b, ir__expr_node *n) {
+    ir__expr_node part = *b, result = {.lo = INT64_MAX, .hi = INT64_MIN};
+    for (int side = 0; side < 2; side++) {
+        part.lo = side ? b->lo : b->lo > 1 ? b->lo : 1;
+        part.hi = side ? (b->hi < -1 ? b->hi : -1) : b->hi;
+        if (part.lo > part.hi) continue;
+        ir__corners(ir__sat_div, a, &part, n);
+        if (n->lo < result.lo) result.lo = n->lo;
+        if (n->hi > result.hi) result.hi = n->hi;
+    }
+    n->lo = result.lo;
+    n->hi = result.hi;
+}
+
+/* a % b lies between 0 and b and is not b; within [0, a] for 0 <= a. */
+static void ir__remainder_bounds(const ir__expr_node *a, const ir__expr_node *b, ir__expr_node *n) {
+    n->lo = b->lo >= 0 ? 0 : b->lo == INT64_MIN ? b->lo : b->lo + 1;
+    n->hi = b->hi <= 0 ? 0 : b->hi == INT64_MAX ? b->hi : b->hi - 1;
+    if (b->lo >= 0 && a->lo >= 0 && a->hi < n->hi) n->hi = a->hi;
+}
+
 static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
     const struct ind__interner *in = c->interner;
-    const ir__expr_node *a = n->num_args > 0 ? ir__node_at(in, n->arg[0]) : NULL;
-    const ir__expr_node *b = n->num_args > 1 ? ir__node_at(in, n->arg[1]) : NULL;
+    const uint32_t *arg = ir__node_args(n);
+    const ir__expr_node *a = n->num_args > 0 ? ir__node_at(in, arg[0]) : NULL;
+    const ir__expr_node *b = n->num_args > 1 ? ir__node_at(in, arg[1]) : NULL;
     switch (n->kind) {
     case IND_EXPR_ADD:
         n->lo = n->hi = 0;
-        for (int i = 0; i < n->num_args; i++) {
-            const ir__expr_node *t = ir__node_at(in, n->arg[i]);
+        for (uint32_t i = 0; i < n->num_args; i++) {
+            const ir__expr_node *t = ir__node_at(in, arg[i]);
             n->lo = ir__sat_add(n->lo, t->lo);
             n->hi = ir__sat_add(n->hi, t->hi);
         }
         break;
     case IND_EXPR_MUL:
         n->lo = n->hi = 1;
-        for (int i = 0; i < n->num_args; i++) {
+        for (uint32_t i = 0; i < n->num_args; i++) {
             ir__expr_node so_far = *n;
-            ir__corners(ir__sat_mul, &so_far, ir__node_at(in, n->arg[i]), n);
+            ir__corners(ir__sat_mul, &so_far, ir__node_at(in, arg[i]), n);
         }
         break;
-    case IND_EXPR_FLOORDIV: { /* the divisor is positive by construction, even where its bounds do not show it */
-        ir__expr_node divisor = *b;
-        if (divisor.lo < 1) divisor.lo = 1;
-        ir__corners(ir__sat_div, a, &divisor, n);
-        break;
-    }
-    case IND_EXPR_MOD: /* the divisor is positive by construction */
-        n->lo = 0;
-        n->hi = b->hi == INT64_MAX ? b->hi : b->hi - 1;
-        if (a->lo >= 0 && a->hi < n->hi) n->hi = a->hi;
-        break;
+    case IND_EXPR_FLOORDIV: ir__quotient_bounds(a, b, n); break;
+    case IND_EXPR_MOD: ir__remainder_bounds(a, b, n); break;
     case IND_EXPR_MIN:
     case IND_EXPR_MAX:
         n->lo = a->lo;
         n->hi = a->hi;
-        for (int i = 1; i < n->num_args; i++) {
-            const ir__expr_node *t = ir__node_at(in, n->arg[i]);
+        for (uint32_t i = 1; i < n->num_args; i++) {
+            const ir__expr_node *t = ir__node_at(in, arg[i]);
             bool max = n->kind == IND_EXPR_MAX;
             if (max ? t->lo > n->lo : t->lo < n->lo) n->lo = t->lo;
             if (max ? t->hi > n->hi : t->hi < n->hi) n->hi = t->hi;
         }
         break;
     case IND_EXPR_WHERE: {
-        const ir__expr_node *other = ir__node_at(in, n->arg[2]);
+        const ir__expr_node *other = ir__node_at(in, arg[2]);
         n->lo = b->lo < other->lo ? b->lo : other->lo;
         n->hi = b->hi > other->hi ? b->hi : other->hi;
         break;
@@ -1761,8 +1884,27 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
 
 /* ---------------------------------------------------------------------------------------------- >>simplify */
 
-/* Every constructor returns the simplest form it knows. Rules only ever shrink an expression or leave its size, so
-   building ends; each is justified where it stands. */
+/* Every constructor returns the simplest form it knows, by the rules of the table IND__EXPR_RULES; the function that
+   applies a rule carries its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
+   building ends. Canonical: a value that is reached in two ways should be one node. */
+
+static void ir__fire(ind_context *c, ind__expr_rule rule) {
+    c->interner->fired[rule]++;
+}
+
+const char *ind__expr_rule_name(int rule, const char **law) {
+    static const char *const text[][2] = {
+#define X(id, name, law) {name, law},
+        IND__EXPR_RULES(X)
+#undef X
+    };
+    if (law) *law = rule >= 0 && rule < IND__NUM_EXPR_RULES ? text[rule][1] : NULL;
+    return rule >= 0 && rule < IND__NUM_EXPR_RULES ? text[rule][0] : NULL;
+}
+
+uint32_t ind__expr_rule_fired(const ind_context *c, int rule) {
+    return rule >= 0 && rule < IND__NUM_EXPR_RULES ? c->interner->fired[rule] : 0;
+}
 
 static ind_expr ir__fail_overflow(ind_context *c) {
     ind__fail(c, IND_OVERFLOW, "a size expression exceeds 64 bits");
@@ -1776,6 +1918,27 @@ static bool ir__both_ok(ind_expr a, ind_expr b) {
     return false;
 }
 
+static int64_t ir__gcd64(int64_t a, int64_t b) {
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    while (y) {
+        uint64_t t = x % y;
+        x = y;
+        y = t;
+    }
+    return x > INT64_MAX ? INT64_MAX / 2 + 1 : (int64_t)x; /* 2^63 has no positive form: half of it divides as well */
+}
+
+static int ir__symbol_compare(ind_expr a, ind_expr b) {
+    const struct ind__interner *in = a.context->interner;
+    uint32_t i = ir__node_of(a)->arg.few[0], j = ir__node_of(b)->arg.few[0];
+    const ind_symbol *s = in->symbol[i], *t = in->symbol[j];
+    if (s->kind != t->kind) return s->kind < t->kind ? -1 : 1;
+    if (in->symbol_key[i] != in->symbol_key[j]) return in->symbol_key[i] < in->symbol_key[j] ? -1 : 1;
+    int by_name = strcmp(s->name, t->name);
+    if (by_name) return by_name < 0 ? -1 : 1;
+    return a.id < b.id ? -1 : 1;
+}
+
 /* Total order of nodes by structure, not by age, so that texts do not depend on what was built before. */
 static int ir__expr_compare(ind_expr a, ind_expr b) {
     if (a.id == b.id) return 0;
@@ -1785,24 +1948,32 @@ static int ir__expr_compare(ind_expr a, ind_expr b) {
         return x->kind < y->kind ? -1 : 1;
     }
     if (x->kind == IND_EXPR_INT) return x->lo < y->lo ? -1 : 1;
-    if (x->kind == IND_EXPR_SYM) {
-        const ind_symbol *s = ind_expr_symbol(a), *t = ind_expr_symbol(b);
-        if (s->kind != t->kind) return s->kind < t->kind ? -1 : 1;
-        int by_name = strlen(s->name) == strlen(t->name)  ? strcmp(s->name, t->name)
-                      : strlen(s->name) < strlen(t->name) ? -1
-                                                          : 1;
-        if (by_name) return by_name < 0 ? -1 : 1;
-        return a.id < b.id ? -1 : 1;
-    }
+    if (x->kind == IND_EXPR_SYM) return ir__symbol_compare(a, b);
     if (x->num_args != y->num_args) return x->num_args < y->num_args ? -1 : 1;
-    for (int i = 0; i < x->num_args; i++) {
-        int order = ir__expr_compare(ind_expr_arg(a, i), ind_expr_arg(b, i));
+    for (uint32_t i = 0; i < x->num_args; i++) {
+        ind_expr p = {a.context, ir__node_args(x)[i]}, q = {b.context, ir__node_args(y)[i]};
+        int order = ir__expr_compare(p, q);
         if (order) return order;
     }
     return a.id < b.id ? -1 : 1;
 }
 
-/* A sum as a list of terms c * m, m without integer factor (id of the integer 1 for the constant term). */
+static uint32_t ir__facts_generation(ind_context *c) {
+    (void)c;
+    return 0;
+}
+static bool ir__known_residue(ind_expr a, int64_t b, int64_t *r) {
+    (void)a, (void)b, (void)r;
+    return false;
+}
+static int ir__known_condition(ind_expr e) {
+    (void)e;
+    return -1;
+}
+
+/* ---- sums */
+
+/* A sum as a list of terms c * m, m without integer factor (the integer 1 for the constant term). */
 typedef struct ir__term {
     int64_t c;
     ind_expr m;
@@ -1814,8 +1985,53 @@ typedef struct ir__sum {
     bool failed;
 } ir__sum;
 
+/* Short lists of terms come from a list of free blocks: sums are made and dropped all the time. */
+#define IND__TERM_BLOCK 16
+typedef struct ir__term_block {
+    union {
+        struct ir__term_block *next;
+        ir__term t[IND__TERM_BLOCK];
+    } as;
+} ir__term_block;
+
 static void ir__sum_free(ir__sum *s) {
-    ind__free(s->context, s->t);
+    if (s->cap > IND__TERM_BLOCK) {
+        ind__free(s->context, s->t);
+    } else if (s->cap) {
+        ir__term_block *block = (ir__term_block *)(void *)s->t;
+        block->as.next = s->context->interner->free_terms;
+        s->context->interner->free_terms = block;
+    }
+    s->t = NULL;
+    s->num = s->cap = 0;
+}
+
+static ir__term *ir__sum_block(struct ind__interner *in) {
+    ir__term_block *block = in->free_terms;
+    if (block)
+        in->free_terms = block->as.next;
+    else
+        block = (ir__term_block *)ind__arena_alloc(&in->arena, sizeof *block);
+    return block ? block->as.t : NULL;
+}
+
+static bool ir__sum_reserve(ir__sum *s, uint32_t num) {
+    if (num <= s->cap) return true;
+    uint32_t cap = s->cap ? s->cap * 2 : IND__TERM_BLOCK;
+    while (cap < num) cap *= 2;
+    ir__term *t = cap == IND__TERM_BLOCK ? ir__sum_block(s->context->interner)
+                                         : (ir__term *)ind__alloc(s->context, cap * sizeof *t);
+    if (!t) {
+        s->failed = true;
+        return false;
+    }
+    uint32_t kept = s->num;
+    if (kept) memcpy(t, s->t, kept * sizeof *t);
+    ir__sum_free(s);
+    s->t = t;
+    s->num = kept;
+    s->cap = cap;
+    return true;
 }
 
 /* Splits e into integer factor and the rest. */
@@ -1826,19 +2042,15 @@ static ir__term ir__term_of(ind_expr e) {
         t.c = n->lo;
         t.m = ind_int(e.context, 1);
     } else if (n->kind == IND_EXPR_MUL && ind_expr_is_int(ind_expr_arg(e, 0), &t.c)) {
-        t.m =
-            n->num_args == 2 ? ind_expr_arg(e, 1) : ir__intern(e.context, IND_EXPR_MUL, n->arg + 1, n->num_args - 1, 0);
+        t.m = n->num_args == 2 ? ind_expr_arg(e, 1)
+                               : ir__intern(e.context, IND_EXPR_MUL, ir__node_args(n) + 1, (int)n->num_args - 1, 0);
     }
     return t;
 }
 
 static void ir__sum_push(ir__sum *s, ir__term t) {
     if (!ind__ok(t.m)) s->failed = true;
-    ir__term *slot = s->failed ? NULL : IND__PUSH(s->context, ir__term, s->t, s->num, s->cap);
-    if (slot)
-        *slot = t;
-    else
-        s->failed = true;
+    if (!s->failed && ir__sum_reserve(s, s->num + 1)) s->t[s->num++] = t;
 }
 
 /* Appends factor * e. */
@@ -1856,18 +2068,53 @@ static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     }
 }
 
-static int ir__term_order(const void *a, const void *b) {
-    const ir__term *x = (const ir__term *)a, *y = (const ir__term *)b;
-    return ir__expr_compare(x->m, y->m);
+/* Length of the ascending run that begins at t[0]. */
+static uint32_t ir__sum_run(const ir__term *t, uint32_t num) {
+    uint32_t n = num ? 1 : 0;
+    while (n < num && ir__expr_compare(t[n - 1].m, t[n].m) <= 0) n++;
+    return n;
+}
+
+static void ir__merge_runs(const ir__term *a, uint32_t num_a, const ir__term *b, uint32_t num_b, ir__term *out) {
+    while (num_a && num_b) {
+        bool first = ir__expr_compare(a->m, b->m) <= 0;
+        *out++ = first ? *a++ : *b++;
+        if (first)
+            num_a--;
+        else
+            num_b--;
+    }
+    if (num_a) memcpy(out, a, num_a * sizeof *a);
+    if (num_b) memcpy(out, b, num_b * sizeof *b);
+}
+
+/* Natural merge sort: the parts of a sum are sorted already, so that this is close to linear. */
+static void ir__sum_sort(ir__sum *s) {
+    if (ir__sum_run(s->t, s->num) == s->num) return;
+    ir__sum other = {.context = s->context};
+    if (!ir__sum_reserve(&other, s->num)) {
+        s->failed = true;
+        return;
+    }
+    other.num = s->num;
+    for (uint32_t merges = 2; merges > 1;) { /* one merge puts out one run */
+        merges = 0;
+        for (uint32_t at = 0; at < s->num; merges++) {
+            uint32_t a = ir__sum_run(s->t + at, s->num - at), b = ir__sum_run(s->t + at + a, s->num - at - a);
+            ir__merge_runs(s->t + at, a, s->t + at + a, b, other.t + at);
+            at += a + b;
+        }
+        ir__sum swap = *s;
+        *s = other;
+        other = swap;
+    }
+    ir__sum_free(&other);
 }
 
 /* Sorts, adds up equal monomials, drops zeros. */
 static void ir__sum_normalise(ir__sum *s) {
-    if (s->failed || s->num < 2) {
-        if (!s->failed && s->num == 1 && !s->t[0].c) s->num = 0;
-        return;
-    }
-    qsort(s->t, s->num, sizeof *s->t, ir__term_order);
+    if (!s->failed) ir__sum_sort(s);
+    if (s->failed) return;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->num; i++) {
         if (n && s->t[n - 1].m.id == s->t[i].m.id) {
@@ -1887,27 +2134,29 @@ static void ir__sum_normalise(ir__sum *s) {
 
 static ind_expr ir__mul_int(ind_expr m, int64_t c);
 
+/* The sum as a node; the list is sorted and stays the caller's. */
 static ind_expr ir__sum_build(ir__sum *s) {
     ind_context *c = s->context;
     ir__sum_normalise(s);
     if (s->failed) return ir__expr_none(c);
     if (!s->num) return ind_int(c, 0);
-    if (s->num > IND__MAX_TERMS) {
-        ind__fail(c, IND_LIMIT, "a size expression has more than %d terms", IND__MAX_TERMS);
-        return ir__expr_none(c);
-    }
     if (s->num == 1) return ir__mul_int(s->t[0].m, s->t[0].c);
     uint32_t small[32], *arg = s->num <= 32 ? small : (uint32_t *)ind__alloc(c, s->num * sizeof *arg);
-    if (!arg) return ir__expr_none(c);
-    bool ok = true;
-    for (uint32_t i = 0; i < s->num; i++) {
+    bool ok = arg != NULL;
+    for (uint32_t i = 0; ok && i < s->num; i++) {
         arg[i] = ir__mul_int(s->t[i].m, s->t[i].c).id;
-        ok = ok && arg[i];
+        ok = arg[i] != 0;
     }
     ind_expr e = ok ? ir__intern(c, IND_EXPR_ADD, arg, (int)s->num, 0) : ir__expr_none(c);
     if (arg != small) ind__free(c, arg);
     return e;
 }
+
+static bool ir__is_const_term(ir__term t) {
+    return ir__node_of(t.m)->kind == IND_EXPR_INT;
+}
+
+/* ---- products of a monomial */
 
 /* c * m for a monomial m (no integer factor inside). */
 static ind_expr ir__mul_int(ind_expr m, int64_t c) {
@@ -1920,78 +2169,272 @@ static ind_expr ir__mul_int(ind_expr m, int64_t c) {
     if (!c) return ind_int(m.context, 0);
     ind_expr factor = ind_int(m.context, c);
     if (!ind__ok(factor)) return factor;
-    uint32_t arg[66] = {factor.id};
-    int count = 1;
-    if (n->kind == IND_EXPR_MUL && n->num_args < 64)
-        for (int i = 0; i < n->num_args; i++) arg[count++] = n->arg[i];
-    else
-        arg[count++] = m.id;
-    return ir__intern(m.context, IND_EXPR_MUL, arg, count, 0);
+    uint32_t arg[IND__MAX_FACTORS + 1] = {factor.id}, count = n->kind == IND_EXPR_MUL ? n->num_args : 1;
+    memcpy(arg + 1, n->kind == IND_EXPR_MUL ? ir__node_args(n) : &m.id, count * sizeof *arg);
+    return ir__intern(m.context, IND_EXPR_MUL, arg, (int)count + 1, 0);
 }
 
-/* e with one occurrence of the factor f removed; invalid (without an error) if f is no factor. */
+/* The factors of a monomial: *f is one of them where it is no product. The 1 of a constant term has none. */
+static uint32_t ir__factors(ind_expr m, const uint32_t **f, uint32_t *self) {
+    const ir__expr_node *n = ir__node_of(m);
+    *self = m.id;
+    *f = n->kind == IND_EXPR_MUL ? ir__node_args(n) : self;
+    return n->kind == IND_EXPR_MUL ? n->num_args : n->kind == IND_EXPR_INT ? 0 : 1;
+}
+
+/* A monomial from sorted factors. */
+static ind_expr ir__monomial(ind_context *c, const uint32_t *f, uint32_t count) {
+    return !count ? ind_int(c, 1) : count == 1 ? ir__expr_make(c, f[0]) : ir__intern(c, IND_EXPR_MUL, f, (int)count, 0);
+}
+
+/* Monomial e with one occurrence of the factor f removed; invalid (without an error) if f is no factor. */
 static ind_expr ir__remove_factor(ind_expr e, ind_expr f) {
-    if (e.id == f.id) return ind_int(e.context, 1);
-    const ir__expr_node *n = ir__node_of(e);
-    if (n->kind != IND_EXPR_MUL) return ir__expr_none(e.context);
-    for (int i = 0; i < n->num_args; i++) {
-        if (n->arg[i] != f.id) continue;
-        uint32_t rest[64];
-        int count = 0;
-        for (int k = 0; k < n->num_args && k < 64; k++)
-            if (k != i) rest[count++] = n->arg[k];
-        return count == 1 ? ir__expr_make(e.context, rest[0]) : ir__intern(e.context, IND_EXPR_MUL, rest, count, 0);
+    if (!ind__ok(e)) return e;
+    const uint32_t *factor;
+    uint32_t self, rest[IND__MAX_FACTORS + 1], count = ir__factors(e, &factor, &self), at = 0, kept = 0;
+    while (at < count && factor[at] != f.id) at++;
+    if (at == count) return ir__expr_none(e.context);
+    for (uint32_t k = 0; k < count; k++)
+        if (k != at) rest[kept++] = factor[k];
+    return ir__monomial(e.context, rest, kept);
+}
+
+/* Product of two terms: merges the factor lists. False without an error if the integer overflows. */
+static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
+    ind_context *c = a.m.context;
+    const uint32_t *f, *g;
+    uint32_t self[2], all[2 * IND__MAX_FACTORS + 2], num = 0, i = 0, j = 0;
+    uint32_t num_f = ir__factors(a.m, &f, &self[0]), num_g = ir__factors(b.m, &g, &self[1]);
+    out->m = a.m;
+    if (__builtin_mul_overflow(a.c, b.c, &out->c)) return false;
+    if (num_f + num_g > IND__MAX_FACTORS) {
+        ind__fail(c, IND_LIMIT, "a size expression is a product of more than %d factors", IND__MAX_FACTORS);
+        out->m = ir__expr_none(c);
+        return true;
     }
-    return ir__expr_none(e.context);
+    while (i < num_f || j < num_g) {
+        bool first = j == num_g || (i < num_f && ir__expr_compare(ir__expr_make(c, f[i]), ir__expr_make(c, g[j])) <= 0);
+        all[num++] = first ? f[i++] : g[j++];
+    }
+    out->m = ir__monomial(c, all, num);
+    return true;
+}
+
+/* t / d where the division is exact for all values: d's integer divides t's and d's factors are among t's. */
+static bool ir__term_divide(ir__term t, ir__term d, ir__term *q) {
+    if (!d.c || (t.c == INT64_MIN && d.c == -1) || t.c % d.c) return false;
+    const uint32_t *f, *g;
+    uint32_t self[2], rest[IND__MAX_FACTORS + 1], num = 0, j = 0;
+    uint32_t num_f = ir__factors(t.m, &f, &self[0]), num_g = ir__factors(d.m, &g, &self[1]);
+    if (num_g > num_f) return false;
+    for (uint32_t i = 0; i < num_f; i++) { /* both lists have one order */
+        if (j < num_g && f[i] == g[j])
+            j++;
+        else
+            rest[num++] = f[i];
+    }
+    if (j < num_g) return false;
+    q->c = t.c / d.c;
+    q->m = num == num_f ? t.m : ir__monomial(t.m.context, rest, num);
+    return true;
+}
+
+/* The largest monomial that divides both t and d, integers included. */
+static ir__term ir__term_gcd(ir__term t, ir__term d) {
+    const uint32_t *f, *g;
+    uint32_t self[2], common[IND__MAX_FACTORS + 1], num = 0;
+    uint32_t num_f = ir__factors(t.m, &f, &self[0]), num_g = ir__factors(d.m, &g, &self[1]);
+    for (uint32_t j = 0, i = 0; j < num_g; j++) {
+        uint32_t k = i;
+        while (k < num_f && f[k] != g[j]) k++;
+        if (k == num_f) continue;
+        common[num++] = g[j];
+        i = k + 1;
+    }
+    ir__term r = {ir__gcd64(t.c, d.c), ir__monomial(t.m.context, common, num)};
+    return r;
+}
+
+static bool ir__term_is_one(ir__term t) {
+    return t.c == 1 && ir__is_const_term(t);
+}
+
+static ind_expr ir__term_expr(ir__term t) {
+    return ir__mul_int(t.m, t.c);
 }
 
 static ind_expr ir__mul2(ind_expr a, ind_expr b);
+static ind_expr ir__divide(ind_expr a, ind_expr b);
+static ind_expr ir__modulo(ind_expr a, ind_expr b);
+static bool ir__in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
+static bool ir__prove_ge0(ind_expr e);
+static int ir__proven_sign(ind_expr b);
 
-/* q * (x % m) + q * m * (x // m) = q * x, by the definition of %. Undoes views that split a dimension. */
-static bool ir__join_one(ir__sum *s) {
-    for (uint32_t i = 0; i < s->num; i++) {
-        ind_expr m = s->t[i].m;
-        int factors = ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
-        for (int k = 0; k < factors; k++) {
-            ind_expr f = factors == 1 ? m : ind_expr_arg(m, k);
-            if (ind_expr_query_kind(f) != IND_EXPR_MOD) continue;
-            ind_expr x = ind_expr_arg(f, 0), d = ind_expr_arg(f, 1);
-            ind_expr q = ir__mul_int(ir__remove_factor(m, f), s->t[i].c);
-            ind_expr partner = ir__mul2(ir__mul2(q, d), ind_expr_floordiv(x, d));
-            if (!ind__ok(partner)) {
-                s->failed = true;
-                return false;
-            }
-            if (ind_expr_query_kind(partner) == IND_EXPR_ADD) continue;
-            ir__term want = ir__term_of(partner);
-            for (uint32_t j = 0; j < s->num; j++) {
-                if (j == i || s->t[j].m.id != want.m.id || s->t[j].c != want.c) continue;
-                s->t[i].c = s->t[j].c = 0;
-                ir__sum_add(s, ir__mul2(q, x), 1);
-                ir__sum_normalise(s);
-                return !s->failed;
-            }
+/* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
+
+/* The position of monomial m in a sorted sum; num if it is not there. */
+static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
+    uint32_t lo = 0, hi = s->num;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        int order = ir__expr_compare(s->t[mid].m, m);
+        if (!order) return mid;
+        if (order < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return s->num;
+}
+
+/* What the rules of sums change: `extra` is added once all terms were looked at. */
+typedef struct ir__joiner {
+    ir__sum *s;
+    ir__sum extra;
+    uint32_t num_mods; /* terms with a modulo in them */
+} ir__joiner;
+
+/* Are all terms of e, with exactly these coefficients, in the sum? The constant may differ: it can be split. */
+static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
+    ir__sum part = {.context = s->context};
+    ir__sum_add(&part, e, 1);
+    bool all = !part.failed, any = false;
+    for (uint32_t i = 0; all && i < part.num; i++) {
+        if (ir__is_const_term(part.t[i])) continue;
+        uint32_t at = ir__sum_find(s, part.t[i].m);
+        any = true;
+        all = at < s->num && s->t[at].c == part.t[i].c;
+    }
+    ir__sum_free(&part);
+    return all && any;
+}
+
+/* In the sum: takes e away and the term i, adds r. */
+static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
+    if (!ind__ok(r)) return false;
+    ir__sum part = {.context = j->s->context};
+    ir__sum_add(&part, e, 1);
+    for (uint32_t k = 0; k < part.num && !part.failed; k++) {
+        uint32_t at = ir__sum_find(j->s, part.t[k].m);
+        if (at < j->s->num && !ir__is_const_term(part.t[k]))
+            j->s->t[at].c = 0;
+        else if (part.t[k].c != INT64_MIN)
+            ir__sum_push(&j->extra, (ir__term){-part.t[k].c, part.t[k].m});
+        else
+            part.failed = true;
+    }
+    j->s->t[i].c = 0;
+    ir__sum_add(&j->extra, r, 1);
+    if (part.failed) j->extra.failed = true;
+    ir__sum_free(&part);
+    ir__fire(j->s->context, rule);
+    return true;
+}
+
+/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both are what is left of y after multiples of m*n, m and n > 0. */
+static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
+    ind_expr scale = ir__mul2(ir__term_expr(q), m);
+    for (uint32_t k = 0; k < j->s->num && j->num_mods <= 64 && ind__ok(scale); k++) {
+        const uint32_t *f;
+        uint32_t self, count = j->s->t[k].c && k != i ? ir__factors(j->s->t[k].m, &f, &self) : 0;
+        for (uint32_t v = 0; v < count; v++) {
+            ind_expr other = ir__expr_make(m.context, f[v]);
+            if (ind_expr_query_kind(other) != IND_EXPR_MOD || ind_expr_arg(other, 0).id != quotient.id) continue;
+            ind_expr n = ind_expr_arg(other, 1), cofactor = ir__remove_factor(j->s->t[k].m, other);
+            if (ir__mul_int(cofactor, j->s->t[k].c).id != scale.id) continue;
+            if (ir__proven_sign(m) != 1 || ir__proven_sign(n) != 1) continue;
+            ind_expr whole = ir__mul2(ir__term_expr(q), ir__modulo(y, ir__mul2(m, n)));
+            return ir__join_apply(j, i, ir__term_expr(j->s->t[k]), whole, IND__EXPR_RULE_JOIN_MODULAR);
         }
     }
     return false;
 }
 
-static bool ir__has_mod_term(const ir__sum *s) {
-    for (uint32_t i = 0; i < s->num; i++) {
-        ind_expr m = s->t[i].m;
-        if (ind_expr_query_kind(m) == IND_EXPR_MOD) return true;
-        if (ind_expr_query_kind(m) != IND_EXPR_MUL) continue;
-        for (int k = 0; k < ind_expr_num_args(m); k++)
-            if (ind_expr_query_kind(ind_expr_arg(m, k)) == IND_EXPR_MOD) return true;
+/* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
+static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
+    ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1), quotient = ir__divide(x, m);
+    ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f)};
+    if (!ind__ok(quotient) || !ind__ok(q.m) || q.c == INT64_MIN) return false;
+    ind_expr whole = ir__mul2(ir__term_expr(q), x), partner = ir__mul2(ir__mul2(ir__term_expr(q), m), quotient);
+    if (!ind__ok(whole) || !ind__ok(partner)) return false;
+    if (ind_expr_query_kind(partner) != IND_EXPR_ADD && ind_expr_query_kind(partner) != IND_EXPR_INT &&
+        ir__sum_holds(j->s, partner))
+        return ir__join_apply(j, i, partner, whole, IND__EXPR_RULE_JOIN);
+    ind_expr minus = ir__mul2(ir__expr_make(m.context, ind_int(m.context, -1).id), whole);
+    if (ind__ok(minus) && ir__sum_holds(j->s, minus))
+        return ir__join_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
+    return ir__join_modular(j, i, q, x, m, quotient);
+}
+
+/* A term p * (x // b) with p = q*b: q*x if b divides x (then b * (x // b) = x); with -q*x it is -q * (x % b), by the
+   definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x // (b/g)). */
+static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
+    ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
+    ir__term p = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f)}, q;
+    if (!ind__ok(p.m) || ind_expr_query_kind(b) == IND_EXPR_ADD || p.c == INT64_MIN) return false;
+    ir__term by = ir__term_of(b);
+    int64_t d, g;
+    if (!ir__term_divide(p, by, &q)) {
+        if (!ind_expr_is_int(b, &d) || (g = ir__gcd64(p.c, d)) == 1 || !ind_known_multiple(x, d)) return false;
+        ind_expr less = ir__mul2(ir__mul_int(p.m, p.c / g), ir__divide(x, ind_int(b.context, d / g)));
+        return ir__join_apply(j, i, ind_int(b.context, 0), less, IND__EXPR_RULE_EXACT_QUOTIENT);
+    }
+    ind_expr rest = ir__modulo(x, b), whole = ir__mul2(ir__term_expr(q), x);
+    if (!ind__ok(rest) || !ind__ok(whole)) return false;
+    if (ind_expr_is_int(rest, &d) && !d)
+        return ir__join_apply(j, i, ind_int(b.context, 0), whole, IND__EXPR_RULE_EXACT_QUOTIENT);
+    ind_expr minus = ind_expr_neg(whole);
+    if (!ind__ok(minus) || !ir__sum_holds(j->s, minus)) return false;
+    return ir__join_apply(j, i, minus, ir__mul2(ind_expr_neg(ir__term_expr(q)), rest),
+                          IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
+}
+
+/* Tries the rules on the term i. */
+static bool ir__join_term(ir__joiner *j, uint32_t i) {
+    const uint32_t *f;
+    uint32_t self, count = ir__factors(j->s->t[i].m, &f, &self);
+    for (uint32_t k = 0; k < count; k++) {
+        ind_expr factor = ir__expr_make(j->s->context, f[k]);
+        ind_expr_kind kind = ind_expr_query_kind(factor);
+        if (kind == IND_EXPR_MOD && j->s->num > 1 && ir__join_mod(j, i, factor)) return true;
+        if (kind == IND_EXPR_FLOORDIV && ir__join_floordiv(j, i, factor)) return true;
     }
     return false;
+}
+
+/* Number of terms with a factor of this kind. */
+static uint32_t ir__count_terms(const ir__sum *s, ind_expr_kind kind) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->num; i++) {
+        const uint32_t *f;
+        uint32_t self, k = 0, count = ir__factors(s->t[i].m, &f, &self);
+        while (k < count && ir__node_at(s->context->interner, f[k])->kind != (uint32_t)kind) k++;
+        n += k < count;
+    }
+    return n;
+}
+
+/* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
+static void ir__sum_join(ir__sum *s) {
+    ir__sum_normalise(s);
+    for (bool changed = !s->failed; changed;) {
+        ir__joiner j = {.s = s, .extra = {.context = s->context}, .num_mods = ir__count_terms(s, IND_EXPR_MOD)};
+        changed = false;
+        if (!j.num_mods && !ir__count_terms(s, IND_EXPR_FLOORDIV)) return;
+        s->context->quiet++;
+        for (uint32_t i = 0; i < s->num; i++)
+            if (s->t[i].c && ir__join_term(&j, i)) changed = true;
+        s->context->quiet--;
+        for (uint32_t i = 0; i < j.extra.num; i++) ir__sum_push(s, j.extra.t[i]);
+        s->failed = s->failed || j.extra.failed;
+        ir__sum_free(&j.extra);
+        ir__sum_normalise(s);
+        changed = changed && !s->failed;
+    }
 }
 
 static ind_expr ir__sum_finish(ir__sum *s) {
-    ir__sum_normalise(s);
-    if (!s->failed && s->num > 1 && s->num <= 64 && ir__has_mod_term(s))
-        while (ir__join_one(s)) {
-        }
+    ir__sum_join(s);
     ind_expr e = ir__sum_build(s);
     ir__sum_free(s);
     return e;
@@ -2002,15 +2445,15 @@ static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_exp
     return &c->interner->cache[(h >> 40) % IND__CACHE_SIZE];
 }
 
-/* Runs a simplifying constructor unless its result is remembered. */
+/* Runs a simplifying constructor unless its result under the facts in force is remembered. */
 static ind_expr ir__cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
+    uint32_t generation = ir__facts_generation(a.context);
     ir__op_cache_entry *e = ir__cache_slot(a.context, kind, a, b);
-    if (e->result && e->kind == (uint32_t)kind && e->a == a.id && e->b == b.id)
+    if (e->result && e->kind == (uint32_t)kind && e->generation == generation && e->a == a.id && e->b == b.id)
         return ir__expr_make(a.context, e->result);
     ind_expr r = make(a, b);
-    e = ir__cache_slot(a.context, kind, a, b);
-    ir__op_cache_entry entry = {kind, a.id, b.id, r.id};
-    if (ind__ok(r)) *e = entry;
+    ir__op_cache_entry entry = {kind, generation, a.id, b.id, r.id};
+    if (ind__ok(r)) *ir__cache_slot(a.context, kind, a, b) = entry;
     return r;
 }
 
@@ -2040,51 +2483,53 @@ ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
     return ir__both_ok(a, b) ? ind_expr_add(a, ind_expr_neg(b)) : ir__expr_none(a.context);
 }
 
-/* Product of two monomials with coefficients: merges the factor lists, sorted. */
-static ir__term ir__mul_terms(ir__term a, ir__term b) {
-    ir__term r = {0, a.m};
-    if (__builtin_mul_overflow(a.c, b.c, &r.c)) {
-        r.m = ir__fail_overflow(a.m.context);
-        return r;
-    }
-    ind_expr f[64];
-    int count = 0;
-    for (int side = 0; side < 2; side++) {
-        ind_expr m = side ? b.m : a.m;
-        bool product = ind_expr_query_kind(m) == IND_EXPR_MUL;
-        int n = product ? ind_expr_num_args(m) : 1;
-        for (int i = 0; i < n; i++) {
-            ind_expr x = product ? ind_expr_arg(m, i) : m;
-            if (ind_expr_query_kind(x) == IND_EXPR_INT) continue; /* the 1 of a constant term */
-            if (count == 60) {
-                ind__fail(m.context, IND_LIMIT, "a size expression is a product of more than 60 factors");
-                r.m = ir__expr_none(m.context);
-                return r;
-            }
-            int at = count++;
-            for (; at > 0 && ir__expr_compare(x, f[at - 1]) < 0; at--) f[at] = f[at - 1];
-            f[at] = x;
-        }
-    }
-    uint32_t id[64];
-    for (int i = 0; i < count; i++) id[i] = f[i].id;
-    r.m = !count ? ind_int(a.m.context, 1) : count == 1 ? f[0] : ir__intern(a.m.context, IND_EXPR_MUL, id, count, 0);
-    return r;
+static bool ir__all_of(ind_context *c, const ind_expr *v, int n) {
+    for (int i = 0; i < n; i++)
+        if (!ind__ok(v[i]) || v[i].context != c) return false;
+    return c && n >= 0 && (v || !n);
 }
 
+ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {
+    if (!ir__all_of(c, v, n)) return ir__expr_none(c);
+    ir__sum s = {.context = c};
+    for (int i = 0; i < n; i++) ir__sum_add(&s, v[i], 1);
+    return ir__sum_finish(&s);
+}
+
+/* ---- products */
+
+/* Multiplies out. False without an error if an integer overflows on the way. */
+static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
+    for (uint32_t i = 0; i < x->num; i++)
+        for (uint32_t j = 0; j < y->num && !out->failed; j++) {
+            ir__term t;
+            if (!ir__mul_terms(x->t[i], y->t[j], &t)) return false;
+            ir__sum_push(out, t);
+        }
+    return true;
+}
+
+/* A product of two sums that is too large to multiply out, or whose integers would overflow, stays a product. */
 static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
     ir__sum x = {.context = c}, y = {.context = c}, s = {.context = c};
     ir__sum_add(&x, a, 1);
     ir__sum_add(&y, b, 1);
-    if (!x.failed && !y.failed && x.num * y.num > IND__MAX_EXPAND && x.num > 1 && y.num > 1) {
-        ir__term p = ir__mul_terms((ir__term){1, a}, (ir__term){1, b}); /* stays a product of sums */
-        ir__sum_push(&s, p);
-    } else {
-        for (uint32_t i = 0; i < x.num && !x.failed; i++)
-            for (uint32_t j = 0; j < y.num && !s.failed; j++) ir__sum_push(&s, ir__mul_terms(x.t[i], y.t[j]));
+    s.failed = x.failed || y.failed;
+    bool sums = x.num > 1 && y.num > 1, fits = !s.failed && (!sums || (uint64_t)x.num * y.num <= IND__MAX_EXPAND);
+    if (fits && !ir__expand(&x, &y, &s)) {
+        fits = false;
+        if (!sums) {
+            ir__fail_overflow(c);
+            s.failed = true;
+        }
     }
-    s.failed = s.failed || x.failed || y.failed;
+    if (!fits && !s.failed) {
+        ir__term whole;
+        s.num = 0;
+        ir__mul_terms((ir__term){1, a}, (ir__term){1, b}, &whole);
+        ir__sum_push(&s, whole);
+    }
     ir__sum_free(&x);
     ir__sum_free(&y);
     return ir__sum_finish(&s);
@@ -2104,298 +2549,431 @@ ind_expr ind_expr_mul(ind_expr a, ind_expr b) {
     return ir__mul2(a, b);
 }
 
-static int64_t ir__gcd64(int64_t a, int64_t b) {
-    if (a < 0) a = a == INT64_MIN ? INT64_MAX : -a;
-    if (b < 0) b = b == INT64_MIN ? INT64_MAX : -b;
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
+ind_expr ind_expr_product(ind_context *c, const ind_expr *v, int n) {
+    if (!ir__all_of(c, v, n)) return ir__expr_none(c);
+    ind_expr p = ind_int(c, 1);
+    for (int i = 0; i < n; i++) p = ir__mul2(p, v[i]);
+    return p;
+}
+
+/* ---- quotients and remainders */
+
+/* a // b or a % b on its way through the rules. */
+typedef struct ir__division {
+    ind_context *context;
+    ir__sum a;    /* sorted */
+    ind_expr den; /* b, as given */
+    ir__term by;  /* b, unless it is a sum */
+    bool sum;     /* b is a sum */
+    bool mod;     /* a % b is asked for */
+    int sign;     /* 1: b > 0; 2: never zero */
+} ir__division;
+
+/* Division by what cannot be zero because a product with it divided before; its sign may be unknown. */
+static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
+    ind_expr r = mod ? ir__modulo(ind_expr_neg(a), ind_expr_neg(b)) : ir__divide(ind_expr_neg(a), ind_expr_neg(b));
+    return mod ? ind_expr_neg(r) : r;
+}
+
+/* The same division of another numerator. */
+static ind_expr ir__divide_again(const ir__division *d, ind_expr a) {
+    return d->mod ? ir__modulo(a, d->den) : ir__divide(a, d->den);
+}
+
+static ind_expr ir__no_rule(const ir__division *d) {
+    return ir__expr_none(d->context);
+}
+
+/* 0 // b = 0 % b = 0. */
+static ind_expr ir__rule_zero(ir__division *d) {
+    return d->a.num ? ir__no_rule(d) : ind_int(d->context, 0);
+}
+
+/* x // 1 = x and x % 1 = 0. */
+static ind_expr ir__rule_one(ir__division *d) {
+    int64_t b;
+    if (!ind_expr_is_int(d->den, &b) || b != 1) return ir__no_rule(d);
+    return d->mod ? ind_int(d->context, 0) : ir__sum_build(&d->a);
+}
+
+/* Moves a term into multiples of g (as they are) and a rest; an integer is split. */
+static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *rest) {
+    ir__term q;
+    int64_t below = t.c;
+    if (ir__is_const_term(t) && ir__is_const_term(g)) {
+        below = t.c - ir__floor_div(t.c, g.c) * g.c;
+        if (t.c != below) ir__sum_push(multiples, (ir__term){t.c - below, t.m});
+        if (below) ir__sum_push(rest, (ir__term){below, t.m});
+        return;
     }
-    return a;
+    bool divides = ir__term_divide(t, g, &q) ||
+                   (ir__is_const_term(g) && g.c != INT64_MIN && ind_known_multiple(ir__term_expr(t), g.c));
+    ir__sum_push(divides ? multiples : rest, t);
 }
 
-/* t / d where the division is exact for all values: d's integer divides t's and d's factors are among t's. */
-static bool ir__term_divide(ir__term t, ir__term d, ir__term *q) {
-    if (!d.c || t.c % d.c) return false;
-    q->c = t.c / d.c;
-    q->m = t.m;
-    bool product = ind_expr_query_kind(d.m) == IND_EXPR_MUL;
-    int n = product ? ind_expr_num_args(d.m) : 1;
-    for (int i = 0; i < n; i++) {
-        ind_expr f = product ? ind_expr_arg(d.m, i) : d.m;
-        if (ind_expr_query_kind(f) == IND_EXPR_INT) continue;
-        q->m = ir__remove_factor(q->m, f);
-        if (!ind__ok(q->m)) return false;
-    }
-    return true;
-}
-
-/* The largest monomial that divides both t and d. */
-static ir__term ir__term_gcd(ir__term t, ir__term d) {
-    ir__term g = {ir__gcd64(t.c, d.c), ind_int(t.m.context, 1)};
-    ind_expr rest = t.m;
-    bool product = ind_expr_query_kind(d.m) == IND_EXPR_MUL;
-    int n = product ? ind_expr_num_args(d.m) : 1;
-    for (int i = 0; i < n; i++) {
-        ind_expr f = product ? ind_expr_arg(d.m, i) : d.m;
-        if (ind_expr_query_kind(f) == IND_EXPR_INT) continue;
-        ind_expr without = ir__remove_factor(rest, f);
-        if (!ind__ok(without)) continue;
-        rest = without;
-        g.m = ir__mul_terms((ir__term){1, g.m}, (ir__term){1, f}).m;
-    }
-    return g;
-}
-
-static bool ir__term_is_one(ir__term t) {
-    return t.c == 1 && ind_expr_query_kind(t.m) == IND_EXPR_INT;
-}
-
-static ind_expr ir__term_expr(ir__term t) {
-    return ir__mul_int(t.m, t.c);
-}
-
-static bool ir__in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
-
-/* a = sum of multiples of b (returned in *multiples, divided by b) + the rest, which stays in *rest. */
-static void ir__split_multiples(const ir__sum *a, ir__term b, ir__sum *multiples, ir__sum *rest) {
-    for (uint32_t i = 0; i < a->num; i++) {
-        ir__term q;
-        if (ir__term_divide(a->t[i], b, &q))
-            ir__sum_push(multiples, q);
-        else
-            ir__sum_push(rest, a->t[i]);
-    }
-}
-
-/* Divides every term and b by what divides them all. Returns that (1 if nothing). */
-static ir__term ir__cancel_common(ir__sum *r, ir__term *b) {
-    ir__term g = *b;
-    for (uint32_t i = 0; i < r->num && !ir__term_is_one(g); i++) g = ir__term_gcd(r->t[i], g);
-    int64_t lo;
-    ind_expr_bounds(g.m, &lo, NULL);
-    if (lo < 0) g.m = ind_int(r->context, 1); /* b / g has to stay positive */
-    if (ir__term_is_one(g) || !ind__ok(g.m)) return (ir__term){1, ind_int(r->context, 1)};
-    for (uint32_t i = 0; i < r->num; i++)
-        if (!ir__term_divide(r->t[i], g, &r->t[i])) r->failed = true;
-    if (!ir__term_divide(*b, g, b)) r->failed = true;
-    return g;
-}
-
-/* Finds g dividing b with r = g * u + s and 0 <= s < g; moves u to *u and s to *s. Tries the common divisor of b with
-   each term of r in turn. */
-static bool ir__split_small(const ir__sum *r, ir__term b, ir__term *g_out, ir__sum *u, ir__sum *s) {
-    if (r->num < 2 || r->num > 16) return false;
-    for (uint32_t i = 0; i < r->num; i++) {
-        ir__term g = ir__term_gcd(r->t[i], b);
-        if (!ind__ok(g.m) || ir__term_is_one(g)) continue;
-        ir__sum multiples = {.context = r->context}, rest = {.context = r->context};
-        ir__split_multiples(r, g, &multiples, &rest);
-        ind_expr small = ir__sum_build(&rest);
-        if (ind__ok(small) && rest.num && !multiples.failed && ir__in_range(small, ir__term_expr(g))) {
-            *g_out = g;
-            *u = multiples;
-            *s = rest;
-            return true;
+/* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
+   The integer of a is left in [0, b) if b is an integer. */
+static ind_expr ir__rule_multiples(ir__division *d) {
+    if (d->sum) return ir__no_rule(d);
+    ir__sum multiples = {.context = d->context}, quotient = multiples, rest = multiples;
+    for (uint32_t i = 0; i < d->a.num; i++) {
+        ir__term t = d->a.t[i], q;
+        bool known = d->mod && !ir__is_const_term(t) && ir__is_const_term(d->by);
+        if (known && !ir__term_divide(t, d->by, &q) && ind_known_multiple(ir__term_expr(t), d->by.c)) continue;
+        multiples.num = 0;
+        if (ir__is_const_term(t) || ir__term_divide(t, d->by, &q)) {
+            ir__split_term(t, d->by, &multiples, &rest);
+            if (multiples.num && ir__term_divide(multiples.t[0], d->by, &q)) ir__sum_push(&quotient, q);
+        } else {
+            ir__sum_push(&rest, t);
         }
-        ir__sum_free(&multiples);
-        ir__sum_free(&rest);
     }
+    bool applies = rest.num < d->a.num || quotient.num, failed = multiples.failed || quotient.failed || rest.failed;
+    ind_expr r = ir__no_rule(d);
+    if (applies && !failed) {
+        ind_expr part = ir__divide_again(d, ir__sum_build(&rest));
+        r = d->mod ? part : ind_expr_add(ir__sum_build(&quotient), part);
+    }
+    d->a.failed = d->a.failed || failed;
+    ir__sum_free(&multiples);
+    ir__sum_free(&quotient);
+    ir__sum_free(&rest);
+    return r;
+}
+
+/* c*x % b = (c % b)*x % b for integers; the sign of c stays, so that no integer grows. */
+static ind_expr ir__rule_reduce(ir__division *d) {
+    if (!d->mod || d->sum || !ir__is_const_term(d->by)) return ir__no_rule(d);
+    bool changed = false;
+    for (uint32_t i = 0; i < d->a.num; i++) {
+        int64_t less = d->a.t[i].c % d->by.c;
+        changed = changed || less != d->a.t[i].c;
+        d->a.t[i].c = less;
+    }
+    return changed ? ir__modulo(ir__sum_build(&d->a), d->den) : ir__no_rule(d);
+}
+
+/* The largest monomial that divides all terms of s and g. */
+static ir__term ir__sum_content(const ir__sum *s, ir__term g) {
+    for (uint32_t i = 0; i < s->num && !ir__term_is_one(g); i++) g = ir__term_gcd(s->t[i], g);
+    return g;
+}
+
+static ind_expr ir__sum_divided(const ir__sum *s, ir__term g) {
+    ir__sum out = {.context = s->context};
+    for (uint32_t i = 0; i < s->num; i++) {
+        ir__term q;
+        if (ir__term_divide(s->t[i], g, &q)) ir__sum_push(&out, q);
+    }
+    ind_expr e = ir__sum_build(&out);
+    ir__sum_free(&out);
+    return e;
+}
+
+/* (g*r) // (g*b) = r // b and (g*r) % (g*b) = g * (r % b): the quotient r/b is the same number, and
+   g*r - g*b*floor(r/b) = g*(r - b*floor(r/b)). g is not zero, as g*b is not. */
+static ind_expr ir__rule_common_factor(ir__division *d) {
+    ir__sum den = {.context = d->context};
+    ir__sum_add(&den, d->den, 1);
+    ind_expr r = ir__no_rule(d);
+    ir__term g = den.num && !den.failed ? ir__sum_content(&d->a, ir__sum_content(&den, den.t[0])) : d->by;
+    if (g.c < 0) g.c = g.c == INT64_MIN ? 1 : -g.c;
+    if (!den.failed && ind__ok(g.m) && !ir__term_is_one(g)) {
+        ind_expr less = ir__divide_nonzero(ir__sum_divided(&d->a, g), ir__sum_divided(&den, g), d->mod);
+        r = d->mod ? ir__mul2(ir__term_expr(g), less) : less;
+    }
+    ir__sum_free(&den);
+    return r;
+}
+
+/* 0 <= a < b: a // b = 0 and a % b = a. */
+static ind_expr ir__rule_in_range(ir__division *d) {
+    ind_expr a = ir__sum_build(&d->a);
+    if (!ind__ok(a) || !ir__in_range(a, d->den)) return ir__no_rule(d);
+    return d->mod ? a : ind_int(d->context, 0);
+}
+
+/* q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
+static ind_expr ir__rule_constant(ir__division *d) {
+    ind_expr a = ir__sum_build(&d->a);
+    int64_t b, lo, hi;
+    ind_expr_bounds(a, &lo, &hi);
+    if (!ind__ok(a) || !ind_expr_is_int(d->den, &b) || lo == INT64_MIN || hi == INT64_MAX) return ir__no_rule(d);
+    int64_t q = ir__floor_div(lo, b), product;
+    if (q != ir__floor_div(hi, b) || __builtin_mul_overflow(q, b, &product)) return ir__no_rule(d);
+    return d->mod ? ind_expr_sub(a, ind_int(d->context, product)) : ind_int(d->context, q);
+}
+
+/* The facts in force know a % b. */
+static ind_expr ir__rule_residue(ir__division *d) {
+    int64_t b, r;
+    ind_expr a = ir__sum_build(&d->a);
+    if (!d->mod || !ind_expr_is_int(d->den, &b) || !ir__known_residue(a, b, &r)) return ir__no_rule(d);
+    return ind_int(d->context, r);
+}
+
+/* a = q*b + r for two sums, by long division on one term of b: (q*b + r) // b = q + r // b as above, any sign of b.
+   Only if r has fewer terms than a. */
+static ind_expr ir__rule_long_division(ir__division *d) {
+    if (!d->sum) return ir__no_rule(d);
+    ir__sum den = {.context = d->context}, rest = den, quotient = den;
+    ir__sum_add(&den, d->den, 1);
+    for (uint32_t i = 0; i < d->a.num; i++) ir__sum_push(&rest, d->a.t[i]);
+    for (uint32_t pivot = 0; pivot < den.num && !quotient.num && !den.failed; pivot++)
+        for (uint32_t step = 0, i = 0; step < IND__MAX_EXPAND && i < rest.num; i++) {
+            ir__term q, part;
+            if (!ir__term_divide(rest.t[i], den.t[pivot], &q) || q.c == INT64_MIN) continue;
+            ir__sum trial = {.context = d->context};
+            bool ok = true;
+            for (uint32_t k = 0; k < rest.num; k++) ir__sum_push(&trial, rest.t[k]);
+            for (uint32_t k = 0; k < den.num && ok; k++) {
+                ok = ir__mul_terms((ir__term){-q.c, q.m}, den.t[k], &part);
+                if (ok) ir__sum_push(&trial, part);
+            }
+            ir__sum_normalise(&trial);
+            ok = ok && !trial.failed && trial.num < rest.num;
+            ir__sum drop = ok ? rest : trial;
+            if (ok) {
+                rest = trial;
+                ir__sum_push(&quotient, q);
+                step++;
+                i = UINT32_MAX; /* from the beginning */
+            }
+            ir__sum_free(&drop);
+        }
+    ind_expr r = ir__no_rule(d);
+    if (quotient.num && !quotient.failed && !rest.failed) {
+        r = ir__divide_again(d, ir__sum_build(&rest));
+        if (!d->mod) r = ind_expr_add(ir__sum_build(&quotient), r);
+    }
+    ir__sum_free(&den);
+    ir__sum_free(&rest);
+    ir__sum_free(&quotient);
+    return r;
+}
+
+/* The single term of kind `kind` that a consists of, but for an integer, which goes to *integer. */
+static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t *integer) {
+    ind_expr found = ir__no_rule(d);
+    *integer = 0;
+    for (uint32_t i = 0; i < d->a.num; i++) {
+        if (ir__is_const_term(d->a.t[i])) {
+            *integer = d->a.t[i].c;
+            continue;
+        }
+        if (ind__ok(found) || d->a.t[i].c != 1 || ind_expr_query_kind(d->a.t[i].m) != kind) return ir__no_rule(d);
+        found = d->a.t[i].m;
+    }
+    return found;
+}
+
+/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
+   y = x/d + c. Not where d*b overflows or does not show that it is positive. */
+static ind_expr ir__rule_nested(ir__division *d) {
+    int64_t c, scaled, i, j, whole;
+    ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c);
+    if (d->mod || !ind__ok(inner)) return ir__no_rule(d);
+    ind_expr x = ind_expr_arg(inner, 0), by = ind_expr_arg(inner, 1), shift = ind_int(d->context, 0);
+    bool integers = ind_expr_is_int(by, &i) && ind_expr_is_int(d->den, &j);
+    if (ir__proven_sign(by) != 1 || (integers && __builtin_mul_overflow(i, j, &whole))) return ir__no_rule(d);
+    ind_expr product = ir__mul2(by, d->den);
+    if (!ind__ok(product) || ir__proven_sign(product) != 1) return ir__no_rule(d);
+    if (c)
+        shift = ind_expr_is_int(by, &i) && __builtin_mul_overflow(i, c, &scaled) ? ir__no_rule(d)
+                                                                                 : ir__mul2(by, ind_int(d->context, c));
+    return ind__ok(shift) ? ir__divide(ind_expr_add(x, shift), product) : ir__no_rule(d);
+}
+
+/* (x % (b*m)) // b = (x // b) % m for b, m > 0: x % (b*m) = x - b*m*k with k = x // (b*m), so the left side is
+   x // b - m*k, and k = (x // b) // m. */
+static ind_expr ir__rule_of_mod(ir__division *d) {
+    int64_t c;
+    ind_expr inner = ir__only_term(d, IND_EXPR_MOD, &c);
+    ir__term m;
+    if (d->mod || d->sum || c || !ind__ok(inner)) return ir__no_rule(d);
+    ind_expr by = ind_expr_arg(inner, 1);
+    if (ind_expr_query_kind(by) == IND_EXPR_ADD || ir__proven_sign(by) != 1 ||
+        !ir__term_divide(ir__term_of(by), d->by, &m) || ir__proven_sign(ir__term_expr(m)) != 1)
+        return ir__no_rule(d);
+    return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), ir__term_expr(m));
+}
+
+/* (c*(x % m) + r) % b = (c*x + r) % b where b divides c*m: x % m differs from x by a multiple of m. */
+static ind_expr ir__rule_unnest(ir__division *d) {
+    if (!d->mod || d->sum) return ir__no_rule(d);
+    for (uint32_t i = 0; i < d->a.num; i++) {
+        const uint32_t *f;
+        uint32_t self, count = ir__factors(d->a.t[i].m, &f, &self);
+        for (uint32_t k = 0; k < count; k++) {
+            ind_expr mod = ir__expr_make(d->context, f[k]);
+            if (ind_expr_query_kind(mod) != IND_EXPR_MOD) continue;
+            ir__term c = {d->a.t[i].c, ir__remove_factor(d->a.t[i].m, mod)}, scaled, q;
+            ind_expr m = ind_expr_arg(mod, 1);
+            if (!ind__ok(c.m) || ind_expr_query_kind(m) == IND_EXPR_ADD) continue;
+            if (!ir__mul_terms(c, ir__term_of(m), &scaled) || !ind__ok(scaled.m) || !ir__term_divide(scaled, d->by, &q))
+                continue;
+            d->a.t[i].c = 0;
+            ir__sum_add(&d->a, ir__mul2(ir__term_expr(c), ind_expr_arg(mod, 0)), 1);
+            return ir__modulo(ir__sum_finish(&d->a), d->den);
+        }
+    }
+    return ir__no_rule(d);
+}
+
+/* Splits a = u + s with g dividing u and b, 0 <= s < g. */
+static bool ir__small_part(ir__division *d, ir__term g, ind_expr *u, ind_expr *s) {
+    ir__sum multiples = {.context = d->context}, rest = multiples;
+    for (uint32_t i = 0; i < d->a.num; i++) ir__split_term(d->a.t[i], g, &multiples, &rest);
+    bool applies = multiples.num && rest.num && !multiples.failed && !rest.failed;
+    if (applies) {
+        *u = ir__sum_build(&multiples);
+        *s = ir__sum_build(&rest);
+        applies = ind__ok(*u) && ind__ok(*s) && ir__in_range(*s, ir__term_expr(g));
+    }
+    ir__sum_free(&multiples);
+    ir__sum_free(&rest);
+    return applies;
+}
+
+/* (g*u + s) // (g*b) = u // b and (g*u + s) % (g*b) = g*(u % b) + s for 0 <= s < g: adding s/g < 1 to the integer u
+   does not reach the next multiple. g is tried from every term. */
+static ind_expr ir__rule_small_part(ir__division *d) {
+    if (d->sum || d->a.num < 2 || d->a.num > 256) return ir__no_rule(d);
+    for (uint32_t i = 0, tries = 0; i < d->a.num && tries < 8; i++) {
+        ir__term t = d->a.t[i];
+        if (ir__is_const_term(t)) continue;
+        if (ir__is_const_term(d->by)) { /* what is known to divide the term counts like its integer */
+            t.c = ind_known_divisor(ir__term_expr(t));
+            t.m = d->by.m;
+        }
+        ir__term g = ir__term_gcd(t, d->by);
+        ind_expr u, s;
+        if (!ind__ok(g.m) || ir__term_is_one(g)) continue;
+        tries++;
+        if (!ir__small_part(d, g, &u, &s)) continue;
+        return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
+    }
+    return ir__no_rule(d);
+}
+
+/* The first term that is no integer has a negative coefficient. */
+static bool ir__leads_negative(const ir__sum *s) {
+    for (uint32_t i = 0; i < s->num; i++)
+        if (!ir__is_const_term(s->t[i])) return s->t[i].c < 0;
     return false;
 }
 
-static ind_expr ir__divide(ind_expr a, ind_expr b);
-static ind_expr ir__modulo(ind_expr a, ind_expr b);
-
-/* floor of a constant interval: the quotient is the same at both ends. */
-static bool ir__constant_quotient(ind_expr r, ind_expr b, int64_t *q) {
-    int64_t d, lo, hi;
-    ind_expr_bounds(r, &lo, &hi);
-    if (!ind_expr_is_int(b, &d) || lo == INT64_MIN || hi == INT64_MAX) return false;
-    *q = ir__floor_div(lo, d);
-    return *q == ir__floor_div(hi, d);
+/* a // b = -1 - (-a - 1) // b and a % b = b - 1 - (-a - 1) % b for b > 0: n = -a - 1 has n = b*q + r with 0 <= r < b,
+   so a = b*(-1 - q) + (b - 1 - r). One of the two numerators is kept: the one that is proven not negative, else the one
+   whose first term is positive. */
+static ind_expr ir__rule_flip(ir__division *d) {
+    bool negative = false;
+    for (uint32_t i = 0; i < d->a.num; i++) {
+        if (d->a.t[i].c == INT64_MIN) return ir__no_rule(d);
+        negative = negative || d->a.t[i].c < 0;
+    }
+    ind_expr a = ir__sum_build(&d->a), one = ind_int(d->context, 1);
+    int64_t b, lo;
+    ind_expr_bounds(a, &lo, NULL);
+    if (!ind__ok(a) || !ind__ok(one) || lo >= 0 || (!negative && lo == INT64_MIN)) return ir__no_rule(d);
+    ind_expr mirror = ind_expr_sub(ind_expr_neg(a), one), shifted = mirror;
+    if (ind_expr_is_int(d->den, &b)) shifted = ind_expr_add(mirror, d->den);
+    if (!ind__ok(shifted)) return ir__no_rule(d);
+    bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
+    if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
+    ind_expr r = ir__divide_again(d, mirror);
+    return ind_expr_sub(d->mod ? ind_expr_sub(d->den, one) : ind_int(d->context, -1), r);
 }
 
-/* What is left of r // b after multiples of b and common divisors are gone; b > 0. */
-static ind_expr ir__divide_rest(ir__sum *r, ir__term b) {
-    ind_context *c = r->context;
-    ind_expr rest = ir__sum_build(r), by = ir__term_expr(b);
-    int64_t q;
-    if (!ind__ok(rest) || !ind__ok(by)) return ir__expr_none(c);
-    if (ir__term_is_one(b)) return rest;
-    if (ir__in_range(rest, by)) return ind_int(c, 0);
-    if (ir__constant_quotient(rest, by, &q)) return ind_int(c, q);
-    ir__sum u = {.context = c}, s = {.context = c};
-    ir__term g;
-    if (ir__split_small(r, b, &g, &u, &s)) { /* (g*u + s) // (g*b') = u // b' for 0 <= s < g */
-        ir__term reduced;
-        ind_expr e = ir__sum_build(&u);
-        bool ok = ir__term_divide(b, g, &reduced);
-        ir__sum_free(&u);
-        ir__sum_free(&s);
-        return ok ? ir__divide(e, ir__term_expr(reduced)) : ir__expr_none(c);
-    }
-    ind_expr_kind kind = ind_expr_query_kind(rest);
-    if (kind == IND_EXPR_FLOORDIV) { /* (x // d) // b = x // (d*b) for d, b > 0, if d*b still shows its sign */
-        ind_expr product = ir__mul2(ind_expr_arg(rest, 1), by);
-        int64_t lo;
-        ind_expr_bounds(product, &lo, NULL);
-        if (!ind__ok(product) || lo > 0) return ir__divide(ind_expr_arg(rest, 0), product);
-    }
-    if (kind == IND_EXPR_MOD) { /* (x % m) // b = (x // b) % (m // b) where b divides m */
-        ir__term m;
-        if (ind_expr_query_kind(ind_expr_arg(rest, 1)) != IND_EXPR_ADD &&
-            ir__term_divide(ir__term_of(ind_expr_arg(rest, 1)), b, &m))
-            return ir__modulo(ir__divide(ind_expr_arg(rest, 0), by), ir__term_expr(m));
-    }
-    uint32_t arg[2] = {rest.id, by.id};
-    return ir__intern(c, IND_EXPR_FLOORDIV, arg, 2, 0);
-}
+typedef struct ir__division_rule {
+    ind__expr_rule id;
+    bool any_sign; /* holds for negative divisors too */
+    ind_expr (*apply)(ir__division *d);
+} ir__division_rule;
 
-/* a // b for b > 0. */
-static ind_expr ir__make_floordiv(ind_expr a, ind_expr b) {
+/* In this order; the first that applies decides. Those that drop terms come first. */
+static const ir__division_rule ir__division_rules[] = {
+    {IND__EXPR_RULE_DIVIDE_ZERO, true, ir__rule_zero},
+    {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
+    {IND__EXPR_RULE_MULTIPLES, true, ir__rule_multiples},
+    {IND__EXPR_RULE_LONG_DIVISION, true, ir__rule_long_division},
+    {IND__EXPR_RULE_REDUCE, false, ir__rule_reduce},
+    {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
+    {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
+    {IND__EXPR_RULE_CONSTANT, false, ir__rule_constant},
+    {IND__EXPR_RULE_RESIDUE, false, ir__rule_residue},
+    {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
+    {IND__EXPR_RULE_FLOOR_OF_MOD, false, ir__rule_of_mod},
+    {IND__EXPR_RULE_UNNEST, true, ir__rule_unnest},
+    {IND__EXPR_RULE_SMALL_PART, false, ir__rule_small_part},
+    {IND__EXPR_RULE_FLIP, false, ir__rule_flip},
+};
+
+static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
     ind_context *c = a.context;
-    if (ind_expr_query_kind(b) == IND_EXPR_ADD) { /* a divisor that is a sum: only the interval rules apply */
-        if (a.id == b.id) return ind_int(c, 1);
-        if (ir__in_range(a, b)) return ind_int(c, 0);
-        uint32_t arg[2] = {a.id, b.id};
-        return ir__intern(c, IND_EXPR_FLOORDIV, arg, 2, 0);
+    ir__division d = {.context = c, .a = {.context = c}, .den = b, .mod = mod, .sign = ir__proven_sign(b)};
+    d.sum = ind_expr_query_kind(b) == IND_EXPR_ADD;
+    d.by = d.sum ? (ir__term){1, b} : ir__term_of(b);
+    ir__sum_add(&d.a, a, 1);
+    ir__sum_normalise(&d.a);
+    ind_expr r = ir__expr_none(c);
+    bool ok = !d.a.failed && ind__ok(d.by.m), done = false;
+    const size_t count = sizeof ir__division_rules / sizeof *ir__division_rules;
+    for (size_t i = 0; ok && !done && i < count; i++) {
+        const ir__division_rule *rule = &ir__division_rules[i];
+        if (!rule->any_sign && d.sign != 1) continue;
+        uint32_t failures = c->failures;
+        c->quiet++; /* a rewriting that overflows is one that does not apply */
+        r = rule->apply(&d);
+        c->quiet--;
+        ok = !d.a.failed && (ind__ok(r) || failures == c->failures);
+        done = ind__ok(r);
+        if (done) ir__fire(c, rule->id);
     }
-    ir__sum all = {.context = c}, multiples = {.context = c}, rest = {.context = c};
-    ir__term by = ir__term_of(b);
-    ir__sum_add(&all, a, 1);
-    ir__split_multiples(&all, by, &multiples, &rest); /* (b*q + r) // b = q + r // b */
-    ind_expr result = ir__sum_build(&multiples);
-    if (rest.num && !rest.failed && ind__ok(result)) {
-        ir__cancel_common(&rest, &by); /* (g*r) // (g*b) = r // b */
-        result = ind_expr_add(result, ir__divide_rest(&rest, by));
-    }
-    if (all.failed || multiples.failed || rest.failed) result = ir__expr_none(c);
-    ir__sum_free(&all);
-    ir__sum_free(&multiples);
-    ir__sum_free(&rest);
-    return result;
+    ir__sum_free(&d.a);
+    uint32_t arg[2] = {a.id, b.id};
+    return !ok || done ? r : ir__intern(c, mod ? IND_EXPR_MOD : IND_EXPR_FLOORDIV, arg, 2, 0);
 }
 
+static ind_expr ir__make_floordiv(ind_expr a, ind_expr b) {
+    return ir__run_rules(a, b, false);
+}
+
+static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
+    return ir__run_rules(a, b, true);
+}
+
+/* a // b where b is not proven negative and never zero. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
-    if (ind_expr_is_int(b, &y)) {
-        if (y == 1) return a;
-        if (ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_div(x, y));
-    }
+    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_div(x, y));
     return ir__cached(IND_EXPR_FLOORDIV, a, b, ir__make_floordiv);
-}
-
-/* c * (x % m) = c * x modulo b where b divides c * m: nested modulos disappear. True if a term changed. */
-static bool ir__unnest_mod(ir__sum *r, ir__term b) {
-    for (uint32_t i = 0; i < r->num; i++) {
-        ind_expr m = r->t[i].m;
-        if (ind_expr_query_kind(m) != IND_EXPR_MOD) continue;
-        ind_expr d = ind_expr_arg(m, 1);
-        ir__term q, scaled = ir__term_of(ir__mul_int(d, 1));
-        if (ind_expr_query_kind(d) == IND_EXPR_ADD) continue;
-        if (__builtin_mul_overflow(scaled.c, r->t[i].c, &scaled.c) || !ir__term_divide(scaled, b, &q)) continue;
-        int64_t factor = r->t[i].c;
-        r->t[i].c = 0;
-        ir__sum_add(r, ind_expr_arg(m, 0), factor);
-        ir__sum_normalise(r);
-        return true;
-    }
-    return false;
-}
-
-static ind_expr ir__modulo_rest(ir__sum *r, ir__term b) {
-    ind_context *c = r->context;
-    ind_expr rest = ir__sum_build(r), by = ir__term_expr(b);
-    int64_t q, d;
-    if (!ind__ok(rest) || !ind__ok(by)) return ir__expr_none(c);
-    if (ir__term_is_one(b)) return ind_int(c, 0);
-    if (ir__in_range(rest, by)) return rest;
-    if (ir__constant_quotient(rest, by, &q)) return ind_expr_sub(rest, ir__mul2(ind_int(c, q), by));
-    if (ir__unnest_mod(r, b)) return ir__modulo(ir__sum_build(r), by);
-    for (uint32_t i = 0; ind_expr_is_int(by, &d) && i < r->num; i++) { /* the constant term modulo b */
-        if (ind_expr_query_kind(r->t[i].m) != IND_EXPR_INT) continue;
-        int64_t reduced = r->t[i].c - ir__floor_div(r->t[i].c, d) * d;
-        if (reduced == r->t[i].c) continue;
-        r->t[i].c = reduced;
-        return ir__modulo(ir__sum_build(r), by);
-    }
-    ir__sum u = {.context = c}, s = {.context = c};
-    ir__term g;
-    if (ir__split_small(r, b, &g, &u, &s)) { /* (g*u + s) % (g*b') = g * (u % b') + s for 0 <= s < g */
-        ir__term reduced;
-        ind_expr big = ir__sum_build(&u), small = ir__sum_build(&s);
-        bool ok = ir__term_divide(b, g, &reduced);
-        ir__sum_free(&u);
-        ir__sum_free(&s);
-        return ok ? ind_expr_add(ir__mul2(ir__term_expr(g), ir__modulo(big, ir__term_expr(reduced))), small)
-                  : ir__expr_none(c);
-    }
-    uint32_t arg[2] = {rest.id, by.id};
-    return ir__intern(c, IND_EXPR_MOD, arg, 2, 0);
-}
-
-/* a % b for b > 0. */
-static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
-    ind_context *c = a.context;
-    if (ind_expr_query_kind(b) == IND_EXPR_ADD) {
-        if (a.id == b.id) return ind_int(c, 0);
-        if (ir__in_range(a, b)) return a;
-        uint32_t arg[2] = {a.id, b.id};
-        return ir__intern(c, IND_EXPR_MOD, arg, 2, 0);
-    }
-    ir__sum all = {.context = c}, multiples = {.context = c}, rest = {.context = c};
-    ir__term by = ir__term_of(b);
-    ir__sum_add(&all, a, 1);
-    ir__split_multiples(&all, by, &multiples, &rest); /* (b*q + r) % b = r % b */
-    ind_expr result = ind_int(c, 0);
-    if (rest.num && !rest.failed) {
-        ir__term g = ir__cancel_common(&rest, &by); /* (g*r) % (g*b) = g * (r % b) */
-        result = ir__mul2(ir__term_expr(g), ir__modulo_rest(&rest, by));
-    }
-    if (all.failed || multiples.failed || rest.failed) result = ir__expr_none(c);
-    ir__sum_free(&all);
-    ir__sum_free(&multiples);
-    ir__sum_free(&rest);
-    return result;
 }
 
 static ind_expr ir__modulo(ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
-    if (ind_expr_is_int(b, &y)) {
-        if (y == 1) return ind_int(a.context, 0);
-        if (ind_expr_is_int(a, &x)) return ind_int(a.context, x - ir__floor_div(x, y) * y);
-    }
+    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, x - ir__floor_div(x, y) * y);
     return ir__cached(IND_EXPR_MOD, a, b, ir__make_mod);
 }
 
-/* -1, 1: the sign of a divisor; 0 with an error if it may be zero. */
-static int ir__divisor_sign(ind_expr b) {
-    int64_t lo, hi;
-    ind_expr_bounds(b, &lo, &hi);
-    if (lo > 0) return 1;
-    if (hi < 0) return -1;
+static bool ir__check_divisor(ind_expr b) {
+    if (ir__proven_sign(b)) return true;
     char text[128];
     ind_expr_print(b, text, sizeof text);
     ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
-    return 0;
+    return false;
 }
 
 ind_expr ind_expr_floordiv(ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
-    int sign = ir__divisor_sign(b);
-    if (!sign) return ir__expr_none(a.context);
-    return sign > 0 ? ir__divide(a, b) : ir__divide(ind_expr_neg(a), ind_expr_neg(b));
+    return ir__both_ok(a, b) && ir__check_divisor(b) ? ir__divide_nonzero(a, b, false) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_mod(ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
-    int sign = ir__divisor_sign(b);
-    if (!sign) return ir__expr_none(a.context);
-    return sign > 0 ? ir__modulo(a, b) : ind_expr_neg(ir__modulo(ind_expr_neg(a), ind_expr_neg(b)));
+    return ir__both_ok(a, b) && ir__check_divisor(b) ? ir__divide_nonzero(a, b, true) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b) {
@@ -2406,97 +2984,387 @@ ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m) {
     return ind_expr_mod(ind_expr_floordiv(x, d), m);
 }
 
-/* Min and Max: flat, sorted, without arguments that another one beats for all values. */
-static ind_expr ir__lattice(ind_expr_kind kind, ind_expr a, ind_expr b) {
-    ind_expr v[64];
-    int n = 0;
-    for (int side = 0; side < 2; side++) {
-        ind_expr e = side ? b : a;
-        bool flat = ind_expr_query_kind(e) == kind;
-        for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1); i++) {
-            ind_expr x = flat ? ind_expr_arg(e, i) : e;
-            bool dominated = false;
-            int kept = 0;
-            for (int k = 0; k < n; k++) {
-                bool x_loses = kind == IND_EXPR_MAX ? ind_known_le(x, v[k]) : ind_known_le(v[k], x);
-                bool k_loses = kind == IND_EXPR_MAX ? ind_known_le(v[k], x) : ind_known_le(x, v[k]);
-                dominated = dominated || x_loses;
-                if (!k_loses || x_loses) v[kept++] = v[k];
-            }
-            n = kept;
-            if (dominated) continue;
-            if (n == 62) {
-                ind__fail(a.context, IND_LIMIT, "Min or Max of more than 62 expressions");
-                return ir__expr_none(a.context);
-            }
-            int at = n++;
-            for (; at > 0 && ir__expr_compare(x, v[at - 1]) < 0; at--) v[at] = v[at - 1];
-            v[at] = x;
-        }
+/* ---- Min and Max */
+
+static int ir__expr_order(const void *a, const void *b) {
+    return ir__expr_compare(*(const ind_expr *)a, *(const ind_expr *)b);
+}
+
+/* A growing list of expressions. */
+typedef struct ir__list {
+    ind_context *context;
+    ind_expr *v;
+    uint32_t num, cap;
+    bool failed;
+} ir__list;
+
+static void ir__list_push(ir__list *l, ind_expr e) {
+    ind_expr *slot = ind__ok(e) && !l->failed ? IND__PUSH(l->context, ind_expr, l->v, l->num, l->cap) : NULL;
+    if (slot)
+        *slot = e;
+    else
+        l->failed = true;
+}
+
+/* Appends e, or its arguments where e is of this kind. */
+static void ir__list_flatten(ir__list *l, ind_expr e, ind_expr_kind kind) {
+    bool flat = ind_expr_query_kind(e) == kind;
+    for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1); i++) ir__list_push(l, flat ? ind_expr_arg(e, i) : e);
+}
+
+/* Sorts, and keeps one of equal ones. */
+static void ir__list_sort(ir__list *l) {
+    if (l->failed || !l->num) return;
+    qsort(l->v, l->num, sizeof *l->v, ir__expr_order);
+    uint32_t n = 1;
+    for (uint32_t i = 1; i < l->num; i++)
+        if (l->v[i].id != l->v[n - 1].id) l->v[n++] = l->v[i];
+    l->num = n;
+}
+
+/* Interns a node over the list and frees it. */
+static ind_expr ir__list_intern(ir__list *l, ind_expr_kind kind) {
+    ind_context *c = l->context;
+    uint32_t small[32], *id = l->num <= 32 ? small : (uint32_t *)ind__alloc(c, l->num * sizeof *id);
+    ind_expr r = ir__expr_none(c);
+    if (!l->failed && id && l->num == 1) r = l->v[0];
+    if (!l->failed && id && l->num > 1) {
+        for (uint32_t i = 0; i < l->num; i++) id[i] = l->v[i].id;
+        r = ir__intern(c, kind, id, (int)l->num, 0);
     }
-    if (n == 1) return v[0];
-    uint32_t id[64];
-    for (int i = 0; i < n; i++) id[i] = v[i].id;
-    return ir__intern(a.context, kind, id, n, 0);
+    if (id != small) ind__free(c, id);
+    ind__free(c, l->v);
+    return r;
+}
+
+static bool ir__is_arg_of(ind_expr e, ind_expr_kind kind, ind_expr arg) {
+    for (int i = 0; ind_expr_query_kind(e) == kind && i < ind_expr_num_args(e); i++)
+        if (ind_expr_arg(e, i).id == arg.id) return true;
+    return false;
+}
+
+/* Is a never the one that Min (Max) has to look at, because of b? Max(x, Min(x, y)) = x and the other way round. */
+static bool ir__dominated(ind_expr_kind kind, ind_expr a, ind_expr b, bool prove) {
+    int64_t alo, ahi, blo, bhi;
+    ind_expr_bounds(a, &alo, &ahi);
+    ind_expr_bounds(b, &blo, &bhi);
+    bool max = kind == IND_EXPR_MAX;
+    if (ir__is_arg_of(a, max ? IND_EXPR_MIN : IND_EXPR_MAX, b)) return true;
+    if (max ? ahi <= blo : alo >= bhi) return true;
+    return prove && (max ? ind_known_le(a, b) : ind_known_le(b, a));
+}
+
+/* Drops dominated arguments. Many arguments are compared with the one of the best bound only, to stay linear. */
+static void ir__lattice_prune(ir__list *l, ind_expr_kind kind) {
+    const bool all = l->num <= 32, max = kind == IND_EXPR_MAX;
+    uint32_t best = 0, kept = 0;
+    for (uint32_t i = 1; i < l->num; i++) {
+        int64_t a, b;
+        ind_expr_bounds(l->v[i], max ? &a : NULL, max ? NULL : &a);
+        ind_expr_bounds(l->v[best], max ? &b : NULL, max ? NULL : &b);
+        if (max ? a > b : a < b) best = i;
+    }
+    for (uint32_t i = 0; i < l->num; i++) {
+        bool dominated = false;
+        for (uint32_t k = all ? 0 : best; !dominated && k < (all ? l->num : best + 1); k++)
+            dominated = k != i && ind__ok(l->v[k]) && ir__dominated(kind, l->v[i], l->v[k], all);
+        if (dominated) l->v[i].id = 0;
+    }
+    for (uint32_t i = 0; i < l->num; i++)
+        if (ind__ok(l->v[i])) l->v[kept++] = l->v[i];
+    if (kept < l->num) ir__fire(l->context, IND__EXPR_RULE_DOMINATED);
+    l->num = kept;
+}
+
+static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
+
+/* Min(a + c, b + c) = Min(a, b) + c, and for Max: adding c keeps the order. */
+static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
+    ir__sum common = {.context = l->context};
+    ir__sum_add(&common, l->v[0], 1);
+    for (uint32_t i = 1; i < l->num && common.num; i++) {
+        ir__sum other = {.context = l->context};
+        ir__sum_add(&other, l->v[i], 1);
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < common.num; k++) {
+            uint32_t at = ir__sum_find(&other, common.t[k].m);
+            if (at < other.num && other.t[at].c == common.t[k].c) common.t[kept++] = common.t[k];
+        }
+        common.num = kept;
+        common.failed = common.failed || other.failed;
+        ir__sum_free(&other);
+    }
+    ind_expr shared = common.num ? ir__sum_build(&common) : ir__expr_none(l->context), r = ir__expr_none(l->context);
+    ir__sum_free(&common);
+    if (!ind__ok(shared)) return r;
+    ind_expr rest[32];
+    for (uint32_t i = 0; i < l->num; i++) rest[i] = ind_expr_sub(l->v[i], shared);
+    r = ind_expr_add(ir__lattice(l->context, kind, rest, (int)l->num), shared);
+    if (ind__ok(r)) ir__fire(l->context, IND__EXPR_RULE_LATTICE_COMMON_TERM);
+    return r;
+}
+
+/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g keeps or turns the order.
+   Only if a multiplication goes, so that the result does not grow. */
+static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
+    int64_t g = 0;
+    uint32_t freed = 0, negative = 0, symbolic = 0;
+    for (uint32_t i = 0; i < l->num; i++) {
+        ir__sum s = {.context = l->context};
+        ir__sum_add(&s, l->v[i], 1);
+        for (uint32_t k = 0; k < s.num; k++) g = ir__gcd64(g, s.t[k].c);
+        symbolic += !ind_expr_is_int(l->v[i], NULL);
+        negative += ir__leads_negative(&s);
+        ir__sum_free(&s);
+    }
+    for (uint32_t i = 0; i < l->num; i++) {
+        ir__term t = ir__term_of(l->v[i]);
+        freed += !ir__is_const_term(t) && ind_expr_query_kind(l->v[i]) != IND_EXPR_ADD && (t.c == g || t.c == -g);
+    }
+    bool turn = negative == symbolic;
+    if (!g || !freed || (g == 1 && !turn)) return ir__expr_none(l->context);
+    if (turn) kind = kind == IND_EXPR_MIN ? IND_EXPR_MAX : IND_EXPR_MIN;
+    ind_expr part[32];
+    for (uint32_t i = 0; i < l->num; i++)
+        part[i] = ir__divide_nonzero(l->v[i], ind_int(l->context, turn ? -g : g), false);
+    ind_expr r = ir__lattice(l->context, kind, part, (int)l->num);
+    r = ind__ok(r) ? ir__mul2(ind_int(l->context, turn ? -g : g), r) : r;
+    if (ind__ok(r)) ir__fire(l->context, IND__EXPR_RULE_LATTICE_FACTOR);
+    return r;
+}
+
+/* Min or Max of n >= 1 expressions: flat, sorted, without arguments that another one beats for all values. */
+static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
+    if (n < 1 || !ir__all_of(c, v, n)) return ir__expr_none(c);
+    ir__list l = {.context = c};
+    for (int i = 0; i < n; i++) ir__list_flatten(&l, v[i], kind);
+    ir__list_sort(&l);
+    ind_expr r = ir__expr_none(c);
+    if (!l.failed) {
+        c->quiet++;
+        ir__lattice_prune(&l, kind);
+        if (l.num > 1 && l.num <= 32) r = ir__lattice_common(&l, kind);
+        if (l.num > 1 && l.num <= 32 && !ind__ok(r)) r = ir__lattice_factor(&l, kind);
+        c->quiet--;
+    }
+    if (!ind__ok(r)) return ir__list_intern(&l, kind);
+    ind__free(c, l.v);
+    return r;
+}
+
+static ind_expr ir__make_min(ind_expr a, ind_expr b) {
+    ind_expr v[2] = {a, b};
+    return ir__lattice(a.context, IND_EXPR_MIN, v, 2);
+}
+
+static ind_expr ir__make_max(ind_expr a, ind_expr b) {
+    ind_expr v[2] = {a, b};
+    return ir__lattice(a.context, IND_EXPR_MAX, v, 2);
 }
 
 ind_expr ind_expr_min(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__lattice(IND_EXPR_MIN, a, b) : ir__expr_none(a.context);
+    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_MIN, a, b, ir__make_min) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_max(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__lattice(IND_EXPR_MAX, a, b) : ir__expr_none(a.context);
+    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_MAX, a, b, ir__make_max) : ir__expr_none(a.context);
 }
 
-static bool ir__prove_ge0(ind_expr e);
+ind_expr ind_expr_min_of(ind_context *c, const ind_expr *v, int n) {
+    return ir__lattice(c, IND_EXPR_MIN, v, n);
+}
+
+ind_expr ind_expr_max_of(ind_context *c, const ind_expr *v, int n) {
+    return ir__lattice(c, IND_EXPR_MAX, v, n);
+}
+
+/* ---- conditions */
+
+/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: terms of the right side, and negated of the left. */
+typedef struct ir__relation {
+    ir__sum right, left;
+    int64_t k;
+} ir__relation;
+
+static void ir__relation_free(ir__relation *r) {
+    ir__sum_free(&r->right);
+    ir__sum_free(&r->left);
+}
+
+/* d >= 0 or d == 0 with the common divisor g of its coefficients taken out: g*x + k >= 0 is x + k // g >= 0, as x is an
+   integer; g*x + k == 0 needs that g divides k (if it does not, ir__decide has found that out). */
+static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
+    ir__relation empty = {{.context = d.context}, {.context = d.context}, 0};
+    *r = empty;
+    ir__sum s = {.context = d.context};
+    ir__sum_add(&s, d, 1);
+    int64_t g = 0;
+    for (uint32_t i = 0; i < s.num; i++)
+        if (!ir__is_const_term(s.t[i])) g = ir__gcd64(g, s.t[i].c);
+    bool ok = !s.failed && g > 0;
+    for (uint32_t i = 0; ok && i < s.num; i++) {
+        ir__term t = s.t[i];
+        if (ir__is_const_term(t)) {
+            r->k = ir__floor_div(t.c, g);
+            ok = !equality || t.c % g == 0;
+            continue;
+        }
+        t.c /= g;
+        bool minus = t.c < 0;
+        ok = t.c != INT64_MIN;
+        if (minus) t.c = -t.c;
+        ir__sum_push(minus ? &r->left : &r->right, t);
+    }
+    ok = ok && !r->left.failed && !r->right.failed && r->k > INT64_MIN + 1 && r->k < INT64_MAX;
+    ir__sum_free(&s);
+    return ok;
+}
+
+/* left <= right + k in one spelling: x < c, c <= x, a <= b + c, a + c < b with integers, c >= 0 in the last two. So the
+   opposite of a `<` is a `<=` and the other way round. */
+static ind_expr ir__spell_inequality(ir__relation *r) {
+    ind_context *c = r->right.context;
+    ind_expr left = ir__sum_build(&r->left), right = ir__sum_build(&r->right);
+    const bool less = r->left.num && (!r->right.num || r->k < 0);
+    if (!r->left.num)
+        left = ind_int(c, -r->k);
+    else if (!r->right.num)
+        right = ind_int(c, r->k + 1);
+    else if (less)
+        left = ind_expr_add(left, ind_int(c, -r->k - 1));
+    else
+        right = ind_expr_add(right, ind_int(c, r->k));
+    uint32_t arg[2] = {left.id, right.id};
+    if (!ind__ok(left) || !ind__ok(right)) return ir__expr_none(c);
+    return ir__intern(c, less ? IND_EXPR_LT : IND_EXPR_LE, arg, 2, 0);
+}
+
+/* right + k == left, the side with the first term first. */
+static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
+    ind_context *c = r->right.context;
+    bool swap = !r->right.num || (r->left.num && ir__expr_compare(r->left.t[0].m, r->right.t[0].m) < 0);
+    ind_expr a = ir__sum_build(swap ? &r->left : &r->right), b = ir__sum_build(swap ? &r->right : &r->left);
+    int64_t k = swap ? -r->k : r->k; /* a + k == b */
+    bool alone = ind_expr_is_int(b, NULL);
+    if (k > 0 && !alone) a = ind_expr_add(a, ind_int(c, k));
+    if (k && (k < 0 || alone)) b = ind_expr_sub(b, ind_int(c, k));
+    if (!ind__ok(a) || !ind__ok(b)) return ir__expr_none(c);
+    uint32_t arg[2] = {a.id, b.id};
+    return ir__intern(c, kind, arg, 2, 0);
+}
+
+/* 1 if d >= 0 (d == 0) is proven, 0 if its opposite is, else -1. */
+static int ir__decide(ind_expr d, bool equality) {
+    ind_expr minus_one = ind_int(d.context, -1), minus = ind_expr_neg(d);
+    ind_expr above = ind_expr_add(d, minus_one), below = ind_expr_add(minus, minus_one);
+    if (ind__ok(below) && ir__prove_ge0(below)) return 0;
+    if (!equality) return ir__prove_ge0(d) ? 1 : -1;
+    if (ind__ok(above) && ir__prove_ge0(above)) return 0;
+    if (ir__prove_ge0(d) && ind__ok(minus) && ir__prove_ge0(minus)) return 1;
+    ir__sum s = {.context = d.context};
+    ir__sum_add(&s, d, 1);
+    int64_t g = 0, k = 0; /* g divides all but the integer k */
+    for (uint32_t i = 0; i < s.num; i++) {
+        if (ir__is_const_term(s.t[i]))
+            k = s.t[i].c;
+        else
+            g = ir__gcd64(g, ind_known_divisor(ir__term_expr(s.t[i])));
+    }
+    ir__sum_free(&s);
+    return g > 1 && k % g ? 0 : -1;
+}
 
 static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    ind_context *c = a.context;
+    bool equality = kind == IND_EXPR_EQ || kind == IND_EXPR_NE;
+    c->quiet++;
     ind_expr d = ind_expr_sub(b, a);
-    if (!ind__ok(d)) return d;
-    ind_expr one = ind_int(a.context, 1), less = ind_expr_sub(d, one); /* b - a - 1 >= 0: a < b */
-    ind_expr greater = ind_expr_sub(ind_expr_neg(d), one);
-    bool lt = ir__prove_ge0(less), gt = ir__prove_ge0(greater);
-    bool le = lt || ir__prove_ge0(d), ge = gt || ir__prove_ge0(ind_expr_neg(d));
-    bool yes = kind == IND_EXPR_EQ ? le && ge : kind == IND_EXPR_NE ? lt || gt : kind == IND_EXPR_LT ? lt : le;
-    bool no = kind == IND_EXPR_EQ ? lt || gt : kind == IND_EXPR_NE ? le && ge : kind == IND_EXPR_LT ? ge : gt;
-    if (yes || no) return ind_int(a.context, yes);
+    if (kind == IND_EXPR_LT) d = ind_expr_add(d, ind_int(c, -1)); /* a < b: b - a - 1 >= 0 */
+    int known = ind__ok(d) ? ir__decide(d, equality) : -1;
+    ir__relation r = {{.context = c}, {.context = c}, 0};
+    ind_expr e = ir__expr_none(c);
+    if (known >= 0)
+        e = ind_int(c, kind == IND_EXPR_NE ? !known : known);
+    else if (ind__ok(d) && ir__relation_of(d, equality, &r))
+        e = equality ? ir__spell_equality(&r, kind) : ir__spell_inequality(&r);
+    ir__relation_free(&r);
+    c->quiet--;
     uint32_t arg[2] = {a.id, b.id};
-    bool swap = (kind == IND_EXPR_EQ || kind == IND_EXPR_NE) && ir__expr_compare(b, a) < 0;
-    if (swap) arg[0] = b.id, arg[1] = a.id;
-    return ir__intern(a.context, kind, arg, 2, 0);
+    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: as it was given */
+    int assumed = ind__ok(e) ? ir__known_condition(e) : -1;
+    return assumed < 0 ? e : ind_int(c, assumed);
 }
 
-ind_expr ind_expr_eq(ind_expr a, ind_expr b) {
+static ind_expr ir__make_eq(ind_expr a, ind_expr b) {
     return ir__condition(IND_EXPR_EQ, a, b);
 }
-ind_expr ind_expr_ne(ind_expr a, ind_expr b) {
+static ind_expr ir__make_ne(ind_expr a, ind_expr b) {
     return ir__condition(IND_EXPR_NE, a, b);
 }
-ind_expr ind_expr_lt(ind_expr a, ind_expr b) {
+static ind_expr ir__make_lt(ind_expr a, ind_expr b) {
     return ir__condition(IND_EXPR_LT, a, b);
 }
-ind_expr ind_expr_le(ind_expr a, ind_expr b) {
+static ind_expr ir__make_le(ind_expr a, ind_expr b) {
     return ir__condition(IND_EXPR_LE, a, b);
 }
 
-static ind_expr ir__logic(ind_expr_kind kind, ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
-    int64_t v;
-    int64_t absorbing = kind == IND_EXPR_OR;
-    if (a.id == b.id) return a;
-    if (ind_expr_is_int(a, &v)) return !!v == absorbing ? ind_int(a.context, absorbing) : b;
-    if (ind_expr_is_int(b, &v)) return !!v == absorbing ? ind_int(a.context, absorbing) : a;
-    bool swap = ir__expr_compare(b, a) < 0;
-    uint32_t arg[2] = {swap ? b.id : a.id, swap ? a.id : b.id};
-    return ir__intern(a.context, kind, arg, 2, 0);
+ind_expr ind_expr_eq(ind_expr a, ind_expr b) {
+    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_EQ, a, b, ir__make_eq) : ir__expr_none(a.context);
+}
+ind_expr ind_expr_ne(ind_expr a, ind_expr b) {
+    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_NE, a, b, ir__make_ne) : ir__expr_none(a.context);
+}
+ind_expr ind_expr_lt(ind_expr a, ind_expr b) {
+    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_LT, a, b, ir__make_lt) : ir__expr_none(a.context);
+}
+ind_expr ind_expr_le(ind_expr a, ind_expr b) {
+    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_LE, a, b, ir__make_le) : ir__expr_none(a.context);
+}
+
+/* ---- logic; operands that are not 0 or 1 count as "not zero" */
+
+static ind_expr ir__truth(ind_expr e) {
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    return !ind__ok(e) || (lo >= 0 && hi <= 1) ? e : ind_expr_ne(e, ind_int(e.context, 0));
+}
+
+/* `and` and `or`: flat, sorted; one absorbing operand, or one beside its negation, decides. */
+static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
+    if (n < 1 || !ir__all_of(c, v, n)) return ir__expr_none(c);
+    const int64_t absorbing = kind == IND_EXPR_OR;
+    ir__list all = {.context = c}, l = {.context = c};
+    for (int i = 0; i < n; i++) ir__list_flatten(&all, ir__truth(v[i]), kind);
+    bool decided = false;
+    for (uint32_t i = 0; i < all.num; i++) {
+        int64_t value;
+        if (!ind_expr_is_int(all.v[i], &value))
+            ir__list_push(&l, all.v[i]);
+        else if (value == absorbing)
+            decided = true;
+    }
+    l.failed = l.failed || all.failed;
+    ind__free(c, all.v);
+    ir__list_sort(&l);
+    for (uint32_t i = 0; i < l.num && l.num <= 32 && !decided && !l.failed; i++) {
+        ind_expr opposite = ind_expr_not(l.v[i]);
+        for (uint32_t k = 0; k < l.num && !decided; k++) decided = l.v[k].id == opposite.id;
+    }
+    if (!l.failed && (decided || !l.num)) {
+        ind__free(c, l.v);
+        return ind_int(c, decided ? absorbing : !absorbing);
+    }
+    return ir__list_intern(&l, kind);
 }
 
 ind_expr ind_expr_and(ind_expr a, ind_expr b) {
-    return ir__logic(IND_EXPR_AND, a, b);
+    ind_expr v[2] = {a, b};
+    return ir__both_ok(a, b) ? ir__logic(a.context, IND_EXPR_AND, v, 2) : ir__expr_none(a.context);
 }
 ind_expr ind_expr_or(ind_expr a, ind_expr b) {
-    return ir__logic(IND_EXPR_OR, a, b);
+    ind_expr v[2] = {a, b};
+    return ir__both_ok(a, b) ? ir__logic(a.context, IND_EXPR_OR, v, 2) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_not(ind_expr a) {
@@ -2504,22 +3372,63 @@ ind_expr ind_expr_not(ind_expr a) {
     if (!ind__ok(a)) return a;
     if (ind_expr_is_int(a, &v)) return ind_int(a.context, !v);
     switch (ind_expr_query_kind(a)) {
-    case IND_EXPR_NOT: return ind_expr_arg(a, 0);
+    case IND_EXPR_NOT: return ir__truth(ind_expr_arg(a, 0));
     case IND_EXPR_EQ: return ind_expr_ne(ind_expr_arg(a, 0), ind_expr_arg(a, 1));
     case IND_EXPR_NE: return ind_expr_eq(ind_expr_arg(a, 0), ind_expr_arg(a, 1));
     case IND_EXPR_LT: return ind_expr_le(ind_expr_arg(a, 1), ind_expr_arg(a, 0));
     case IND_EXPR_LE: return ind_expr_lt(ind_expr_arg(a, 1), ind_expr_arg(a, 0));
-    default: return ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0);
+    default: break;
     }
+    int64_t lo, hi;
+    ind_expr_bounds(a, &lo, &hi);
+    if (lo < 0 || hi > 1) return ind_expr_eq(a, ind_int(a.context, 0));
+    return ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0);
 }
 
+/* Where(c, Where(c, x, y), z) = Where(c, x, z) and Where(c, x, Where(c, y, z)) = Where(c, x, z). */
+static ind_expr ir__where_arm(ind_expr cond, ind_expr arm, int side) {
+    bool same = ind_expr_query_kind(arm) == IND_EXPR_WHERE && ind_expr_arg(arm, 0).id == cond.id;
+    if (same) ir__fire(arm.context, IND__EXPR_RULE_WHERE_NESTED);
+    return same ? ind_expr_arg(arm, side) : arm;
+}
+
+/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b); equal ones make no difference. */
+static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
+    ind_expr_kind kind = ind_expr_query_kind(cond);
+    if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return ir__expr_none(a.context);
+    bool min = cond.id == ind_expr_lt(a, b).id || cond.id == ind_expr_le(a, b).id;
+    bool max = cond.id == ind_expr_lt(b, a).id || cond.id == ind_expr_le(b, a).id;
+    if (!min && !max) return ir__expr_none(a.context);
+    ir__fire(a.context, IND__EXPR_RULE_WHERE_LATTICE);
+    return min ? ind_expr_min(a, b) : ind_expr_max(a, b);
+}
+
+/* One spelling of a choice: the condition is < rather than <=, == rather than !=, and no `not`. */
 ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
-    int64_t v;
     if (!ir__both_ok(cond, a) || !ir__both_ok(a, b)) return ir__expr_none(a.context);
+    ind_context *c = a.context;
+    int64_t v, x, y;
+    cond = ir__truth(cond);
+    ind_expr_kind kind = ind_expr_query_kind(cond);
     if (ind_expr_is_int(cond, &v)) return v ? a : b;
+    if (a.id == b.id || !ind__ok(cond)) return ind__ok(cond) ? a : cond;
+    if (kind == IND_EXPR_LE || kind == IND_EXPR_NE || kind == IND_EXPR_NOT) {
+        ind_expr opposite = ind_expr_not(cond), swap = a;
+        cond = opposite;
+        a = b;
+        b = swap;
+    }
+    a = ir__where_arm(cond, a, 1);
+    b = ir__where_arm(cond, b, 2);
     if (a.id == b.id) return a;
+    if (ind_expr_is_int(a, &x) && ind_expr_is_int(b, &y) && (x == 0 || x == 1) && (y == 0 || y == 1))
+        return x ? cond : ind_expr_not(cond);
+    c->quiet++;
+    ind_expr lattice = ir__where_lattice(cond, a, b);
+    c->quiet--;
+    if (ind__ok(lattice)) return lattice;
     uint32_t arg[3] = {cond.id, a.id, b.id};
-    return ir__intern(a.context, IND_EXPR_WHERE, arg, 3, 0);
+    return ind__ok(cond) ? ir__intern(c, IND_EXPR_WHERE, arg, 3, 0) : cond;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>facts */
@@ -2599,6 +3508,14 @@ static bool ir__prove_ge0(ind_expr e) {
     return false;
 }
 
+static int ir__proven_sign(ind_expr b) {
+    int64_t lo, hi;
+    ind_expr_bounds(b, &lo, &hi);
+    if (lo > 0) return 1;
+    if (hi < 0) return -1;
+    return 0;
+}
+
 static bool ir__in_range(ind_expr e, ind_expr below) {
     int64_t lo, hi, least;
     ind_expr_bounds(e, &lo, &hi);
@@ -2637,7 +3554,7 @@ int64_t ind_known_divisor(ind_expr e) {
     case IND_EXPR_SYM: return ind_expr_symbol(e)->multiple_of;
     case IND_EXPR_MUL:
         g = 1;
-        for (int i = 0; i < n->num_args; i++) {
+        for (int i = 0; i < (int)n->num_args; i++) {
             int64_t d = ind_known_divisor(ind_expr_arg(e, i)), wider;
             if (!__builtin_mul_overflow(g, d, &wider)) g = wider;
         }
@@ -2646,7 +3563,7 @@ int64_t ind_known_divisor(ind_expr e) {
     case IND_EXPR_MOD: /* x % m = x - m * (x // m) */
     case IND_EXPR_MIN:
     case IND_EXPR_MAX:
-        for (int i = 0; i < n->num_args; i++) g = ir__gcd64(g, ind_known_divisor(ind_expr_arg(e, i)));
+        for (int i = 0; i < (int)n->num_args; i++) g = ir__gcd64(g, ind_known_divisor(ind_expr_arg(e, i)));
         return g;
     case IND_EXPR_WHERE: return ir__gcd64(ind_known_divisor(ind_expr_arg(e, 1)), ind_known_divisor(ind_expr_arg(e, 2)));
     default: return 1;
@@ -2687,7 +3604,8 @@ static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64
 
 /* Kinds with any number of arguments: folded from the left, two at a time. */
 static bool ir__is_chain(ind_expr_kind kind) {
-    return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
+    return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX ||
+           kind == IND_EXPR_AND || kind == IND_EXPR_OR;
 }
 
 ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out) {
@@ -2767,21 +3685,10 @@ static ind_expr ir__rebuild(ind_expr e, const ind_expr *arg, int n) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
     switch (kind) {
-    case IND_EXPR_ADD: {
-        ir__sum s = {.context = c};
-        for (int i = 0; i < n; i++) ir__sum_add(&s, arg[i], 1);
-        return ir__sum_finish(&s);
-    }
-    case IND_EXPR_MUL:
+    case IND_EXPR_ADD: return ind_expr_sum(c, arg, n);
+    case IND_EXPR_MUL: return ind_expr_product(c, arg, n);
     case IND_EXPR_MIN:
-    case IND_EXPR_MAX: {
-        ind_expr r = arg[0];
-        for (int i = 1; i < n; i++)
-            r = kind == IND_EXPR_MUL   ? ir__mul2(r, arg[i])
-                : kind == IND_EXPR_MIN ? ind_expr_min(r, arg[i])
-                                       : ind_expr_max(r, arg[i]);
-        return r;
-    }
+    case IND_EXPR_MAX: return ir__lattice(c, kind, arg, n);
     case IND_EXPR_FLOORDIV: return ind_expr_floordiv(arg[0], arg[1]);
     case IND_EXPR_MOD: return ind_expr_mod(arg[0], arg[1]);
     case IND_EXPR_EQ:
@@ -2789,7 +3696,7 @@ static ind_expr ir__rebuild(ind_expr e, const ind_expr *arg, int n) {
     case IND_EXPR_LT:
     case IND_EXPR_LE: return ir__condition(kind, arg[0], arg[1]);
     case IND_EXPR_AND:
-    case IND_EXPR_OR: return ir__logic(kind, arg[0], arg[1]);
+    case IND_EXPR_OR: return ir__logic(c, kind, arg, n);
     case IND_EXPR_NOT: return ind_expr_not(arg[0]);
     case IND_EXPR_WHERE: return ind_expr_where(arg[0], arg[1], arg[2]);
     default: return e;
@@ -3120,12 +4027,9 @@ static ind_expr ir__apply_function(ir__expr_parser *p, const char *name, size_t 
         if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length)) which = i;
     if (which < 0) return ir__parse_fail(p, "unknown function; known are Min, Max, Where, CeilDiv and ModularIndexing");
     if (n < known[which].least || n > known[which].most) return ir__parse_fail(p, "wrong number of arguments");
-    ind_expr r = a[0];
     switch (which) {
     case 0:
-    case 1:
-        for (int i = 1; i < n; i++) r = which ? ind_expr_max(r, a[i]) : ind_expr_min(r, a[i]);
-        return r;
+    case 1: return which ? ind_expr_max_of(p->context, a, n) : ind_expr_min_of(p->context, a, n);
     case 2: return ind_expr_where(a[0], a[1], a[2]);
     case 3: return ind_expr_ceildiv(a[0], a[1]);
     default: return ind_expr_modular(a[0], a[1], a[2]);
@@ -3634,7 +4538,8 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
         return ind__emit1(o, IND_LOOP_##name, a);                                                                      \
     }
 X(neg, NEG)
-X(abs, ABS) X(exp, EXP) X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF)
+X(abs, ABS)
+X(exp, EXP) X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF)
     X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
