@@ -1453,9 +1453,9 @@ _Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of wha
 #define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
 #define IND__MAX_TERMS   65536
 #define IND__MAX_FACTORS 60
-#define IND__MAX_EXPAND  64 /* terms that a product of sums may be expanded to */
-#define IND__CACHE_SIZE  4096
-#define IND__WORD_BLOCK  4096 /* argument lists are cut from blocks of this many words */
+#define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
+#define IND__MAX_CACHE   65536 /* results remembered */
+#define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
 
 typedef struct ir__op_cache_entry {
     uint32_t kind, generation, a, b, result;
@@ -1474,8 +1474,9 @@ struct ind__interner {
     ind_symbol **symbol;
     uint64_t *symbol_key; /* orders symbols by name: length, then the first characters */
     uint32_t num_symbols, cap_symbols, num_keys, cap_keys;
-    ir__op_cache_entry cache[IND__CACHE_SIZE]; /* results of simplifying constructors */
-    uint32_t fired[IND__NUM_EXPR_RULES];       /* how often each rule applied */
+    ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
+    uint32_t cache_size;
+    uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -1499,8 +1500,10 @@ static bool ir__interner_create(ind_context *c) {
     in->context = in->arena.context = c;
     in->num_buckets = 1024;
     in->bucket = (uint32_t *)ind__alloc(c, in->num_buckets * sizeof *in->bucket);
+    in->cache_size = in->num_buckets;
+    in->cache = (ir__op_cache_entry *)ind__alloc(c, in->cache_size * sizeof *in->cache);
     in->num_nodes = 1;
-    return in->bucket != NULL;
+    return in->bucket && in->cache;
 }
 
 static void ir__interner_destroy(ind_context *c) {
@@ -1511,6 +1514,7 @@ static void ir__interner_destroy(ind_context *c) {
         ind__free(c, in->group[g]);
     }
     ind__free(c, in->bucket);
+    ind__free(c, in->cache);
     ind__free(c, in->symbol);
     ind__free(c, in->symbol_key);
     ind__arena_free(&in->arena);
@@ -1525,6 +1529,16 @@ static bool ir__interner_rehash(struct ind__interner *in) {
     uint32_t want = in->num_buckets * 2;
     uint32_t *bucket = (uint32_t *)ind__alloc(in->context, (size_t)want * sizeof *bucket);
     if (!bucket) return false;
+    if (want <= IND__MAX_CACHE) {
+        ir__op_cache_entry *cache = (ir__op_cache_entry *)ind__alloc(in->context, want * sizeof *cache);
+        if (!cache) {
+            ind__free(in->context, bucket);
+            return false;
+        }
+        ind__free(in->context, in->cache);
+        in->cache = cache;
+        in->cache_size = want;
+    }
     for (uint32_t id = 1; id < in->num_nodes; id++) {
         ir__expr_node *n = ir__node_at(in, id);
         n->next = bucket[n->hash & (want - 1)];
@@ -1977,6 +1991,7 @@ static int ir__known_condition(ind_expr e) {
 typedef struct ir__term {
     int64_t c;
     ind_expr m;
+    uint64_t key; /* while sorting: orders as ir__expr_compare does where it differs */
 } ir__term;
 typedef struct ir__sum {
     ind_context *context;
@@ -2036,7 +2051,7 @@ static bool ir__sum_reserve(ir__sum *s, uint32_t num) {
 
 /* Splits e into integer factor and the rest. */
 static ir__term ir__term_of(ind_expr e) {
-    ir__term t = {1, e};
+    ir__term t = {1, e, 0};
     const ir__expr_node *n = ir__node_of(e);
     if (n->kind == IND_EXPR_INT) {
         t.c = n->lo;
@@ -2068,16 +2083,33 @@ static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     }
 }
 
+/* The leading bits of a node's place in the order of ir__expr_compare: kind; symbols by name; others by the number of
+   arguments and the place of the first. */
+static uint64_t ir__order_key(const struct ind__interner *in, uint32_t id, int depth) {
+    const ir__expr_node *n = ir__node_at(in, id);
+    const uint64_t rank = n->kind == IND_EXPR_MUL ? 0 : n->kind;
+    if (n->kind == IND_EXPR_SYM) {
+        uint32_t number = n->arg.few[0];
+        return rank << 59 | (uint64_t)in->symbol[number]->kind << 56 | in->symbol_key[number] >> 8;
+    }
+    uint64_t first = n->num_args && depth ? ir__order_key(in, ir__node_args(n)[0], depth - 1) : 0;
+    return rank << 59 | (uint64_t)n->num_args << 40 | first >> 24;
+}
+
+static bool ir__term_before(const ir__term *a, const ir__term *b) {
+    return a->key != b->key ? a->key < b->key : ir__expr_compare(a->m, b->m) <= 0;
+}
+
 /* Length of the ascending run that begins at t[0]. */
 static uint32_t ir__sum_run(const ir__term *t, uint32_t num) {
     uint32_t n = num ? 1 : 0;
-    while (n < num && ir__expr_compare(t[n - 1].m, t[n].m) <= 0) n++;
+    while (n < num && ir__term_before(&t[n - 1], &t[n])) n++;
     return n;
 }
 
 static void ir__merge_runs(const ir__term *a, uint32_t num_a, const ir__term *b, uint32_t num_b, ir__term *out) {
     while (num_a && num_b) {
-        bool first = ir__expr_compare(a->m, b->m) <= 0;
+        bool first = ir__term_before(a, b);
         *out++ = first ? *a++ : *b++;
         if (first)
             num_a--;
@@ -2090,6 +2122,7 @@ static void ir__merge_runs(const ir__term *a, uint32_t num_a, const ir__term *b,
 
 /* Natural merge sort: the parts of a sum are sorted already, so that this is close to linear. */
 static void ir__sum_sort(ir__sum *s) {
+    for (uint32_t i = 0; i < s->num; i++) s->t[i].key = ir__order_key(s->context->interner, s->t[i].m.id, 2);
     if (ir__sum_run(s->t, s->num) == s->num) return;
     ir__sum other = {.context = s->context};
     if (!ir__sum_reserve(&other, s->num)) {
@@ -2251,7 +2284,7 @@ static ir__term ir__term_gcd(ir__term t, ir__term d) {
         common[num++] = g[j];
         i = k + 1;
     }
-    ir__term r = {ir__gcd64(t.c, d.c), ir__monomial(t.m.context, common, num)};
+    ir__term r = {ir__gcd64(t.c, d.c), ir__monomial(t.m.context, common, num), 0};
     return r;
 }
 
@@ -2319,7 +2352,7 @@ static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, in
         if (at < j->s->num && !ir__is_const_term(part.t[k]))
             j->s->t[at].c = 0;
         else if (part.t[k].c != INT64_MIN)
-            ir__sum_push(&j->extra, (ir__term){-part.t[k].c, part.t[k].m});
+            ir__sum_push(&j->extra, (ir__term){-part.t[k].c, part.t[k].m, 0});
         else
             part.failed = true;
     }
@@ -2353,7 +2386,7 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
 /* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
 static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1), quotient = ir__divide(x, m);
-    ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f)};
+    ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
     if (!ind__ok(quotient) || !ind__ok(q.m) || q.c == INT64_MIN) return false;
     ind_expr whole = ir__mul2(ir__term_expr(q), x), partner = ir__mul2(ir__mul2(ir__term_expr(q), m), quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
@@ -2370,7 +2403,7 @@ static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
    definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x // (b/g)). */
 static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
-    ir__term p = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f)}, q;
+    ir__term p = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0}, q;
     if (!ind__ok(p.m) || ind_expr_query_kind(b) == IND_EXPR_ADD || p.c == INT64_MIN) return false;
     ir__term by = ir__term_of(b);
     int64_t d, g;
@@ -2442,7 +2475,7 @@ static ind_expr ir__sum_finish(ir__sum *s) {
 
 static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_expr a, ind_expr b) {
     uint64_t h = ((uint64_t)a.id << 32 | b.id) * 0x9e3779b97f4a7c15ull + kind * 0x85ebca6bull;
-    return &c->interner->cache[(h >> 40) % IND__CACHE_SIZE];
+    return &c->interner->cache[(h >> 40) & (c->interner->cache_size - 1)];
 }
 
 /* Runs a simplifying constructor unless its result under the facts in force is remembered. */
@@ -2527,7 +2560,7 @@ static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     if (!fits && !s.failed) {
         ir__term whole;
         s.num = 0;
-        ir__mul_terms((ir__term){1, a}, (ir__term){1, b}, &whole);
+        ir__mul_terms((ir__term){1, a, 0}, (ir__term){1, b, 0}, &whole);
         ir__sum_push(&s, whole);
     }
     ir__sum_free(&x);
@@ -2604,8 +2637,8 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
     int64_t below = t.c;
     if (ir__is_const_term(t) && ir__is_const_term(g)) {
         below = t.c - ir__floor_div(t.c, g.c) * g.c;
-        if (t.c != below) ir__sum_push(multiples, (ir__term){t.c - below, t.m});
-        if (below) ir__sum_push(rest, (ir__term){below, t.m});
+        if (t.c != below) ir__sum_push(multiples, (ir__term){t.c - below, t.m, 0});
+        if (below) ir__sum_push(rest, (ir__term){below, t.m, 0});
         return;
     }
     bool divides = ir__term_divide(t, g, &q) ||
@@ -2729,7 +2762,7 @@ static ind_expr ir__rule_long_division(ir__division *d) {
             bool ok = true;
             for (uint32_t k = 0; k < rest.num; k++) ir__sum_push(&trial, rest.t[k]);
             for (uint32_t k = 0; k < den.num && ok; k++) {
-                ok = ir__mul_terms((ir__term){-q.c, q.m}, den.t[k], &part);
+                ok = ir__mul_terms((ir__term){-q.c, q.m, 0}, den.t[k], &part);
                 if (ok) ir__sum_push(&trial, part);
             }
             ir__sum_normalise(&trial);
@@ -2809,7 +2842,7 @@ static ind_expr ir__rule_unnest(ir__division *d) {
         for (uint32_t k = 0; k < count; k++) {
             ind_expr mod = ir__expr_make(d->context, f[k]);
             if (ind_expr_query_kind(mod) != IND_EXPR_MOD) continue;
-            ir__term c = {d->a.t[i].c, ir__remove_factor(d->a.t[i].m, mod)}, scaled, q;
+            ir__term c = {d->a.t[i].c, ir__remove_factor(d->a.t[i].m, mod), 0}, scaled, q;
             ind_expr m = ind_expr_arg(mod, 1);
             if (!ind__ok(c.m) || ind_expr_query_kind(m) == IND_EXPR_ADD) continue;
             if (!ir__mul_terms(c, ir__term_of(m), &scaled) || !ind__ok(scaled.m) || !ir__term_divide(scaled, d->by, &q))
@@ -2915,7 +2948,7 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
     ind_context *c = a.context;
     ir__division d = {.context = c, .a = {.context = c}, .den = b, .mod = mod, .sign = ir__proven_sign(b)};
     d.sum = ind_expr_query_kind(b) == IND_EXPR_ADD;
-    d.by = d.sum ? (ir__term){1, b} : ir__term_of(b);
+    d.by = d.sum ? (ir__term){1, b, 0} : ir__term_of(b);
     ir__sum_add(&d.a, a, 1);
     ir__sum_normalise(&d.a);
     ind_expr r = ir__expr_none(c);
@@ -4539,8 +4572,9 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     }
 X(neg, NEG)
 X(abs, ABS)
-X(exp, EXP) X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF)
-    X(sigmoid, SIGMOID) X(not, NOT)
+X(exp, EXP)
+X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID)
+    X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
