@@ -1,7 +1,7 @@
 /* ind_size.h: the command `ind size`, a calculator for the symbolic integers of inductor_ir.h (>>expr).
  *
  *     ind size EXPR... [--var "s0 in [1, 4096] multiple_of 8"]... [--fact "s0 == 4*s1"]... [--at s0=5]...
- *                      [--print text|c|cuda|cuda32|latex]
+ *                      [--print text|c|cuda|cuda32|latex] [--explain]
  *     ind size - ...   one expression a line from standard input
  *
  * prints for each expression one line, three columns with tabs between: the simplified form (text, or as --print says),
@@ -46,6 +46,8 @@ static const char size_help[] =
     "  --at \"NAME=VALUE, ..\"\n"
     "                  the point for the third column; must agree with the variables and facts\n"
     "  --print FORM    first column as text (default), c, cuda (long long), cuda32 (int) or latex\n"
+    "  --explain       after each line, which rules simplified it (again only what was not simplified for a line "
+    "before)\n"
     "  --              what follows is expressions\n";
 
 /* ---- state */
@@ -63,6 +65,8 @@ typedef struct size_tool {
     ind_facts *facts;
     ind_print form;
     bool at_point; /* --at was given */
+    bool explain;
+    uint32_t fired[IND__NUM_EXPR_RULES]; /* how often, up to the line before */
     bool no_memory;
     size_name *name; /* the slot of a symbol is its number here */
     uint32_t num_names, cap_names;
@@ -79,7 +83,7 @@ typedef struct size_options {
     const char **list[SIZE_NUM_KINDS];
     int count[SIZE_NUM_KINDS];
     const char *print;
-    bool help;
+    bool help, explain;
 } size_options;
 
 /* ---- errors */
@@ -467,6 +471,16 @@ static bool size_print(size_tool *t, ind_expr e) {
     return ind_expr_print_as(e, t->form, t->text, t->cap_text) == length;
 }
 
+/* The rules that applied since the last call. */
+static void size_explain(size_tool *t) {
+    for (int i = 0; t->explain && i < IND__NUM_EXPR_RULES; i++) {
+        const char *law, *name = ind__expr_rule_name(i, &law);
+        uint32_t fired = ind__expr_rule_fired(t->ctx, i);
+        if (fired != t->fired[i]) printf("  # %s: %s\n", name, law);
+        t->fired[i] = fired;
+    }
+}
+
 static int size_expression(size_tool *t, const char *text, const char *where) {
     int column = 0;
     int64_t lo, hi, value = 0;
@@ -481,8 +495,11 @@ static int size_expression(size_tool *t, const char *text, const char *where) {
     }
     ind_bounds(t->facts, e, &lo, &hi);
     printf("%s\t[%lld, %lld]\t", t->text, (long long)lo, (long long)hi);
-    if (status) return puts("-") == EOF;
-    printf("%lld\n", (long long)value);
+    if (status)
+        puts("-");
+    else
+        printf("%lld\n", (long long)value);
+    size_explain(t);
     return 0;
 }
 
@@ -596,9 +613,14 @@ static int size_read_options(int argc, char **argv, size_options *o) {
         }
         if (!only_expressions && !strncmp(argv[i], "--", 2)) {
             if (!strcmp(argv[i], "--help")) return o->help = true, 0;
+            if (!strcmp(argv[i], "--explain")) {
+                o->explain = true;
+                continue;
+            }
             kind = size_option(argv[i]);
             if (kind < 0) {
-                return size_fail(NULL, 0, "unknown option %s; allowed: --var --fact --at --print --help", argv[i]);
+                return size_fail(NULL, 0, "unknown option %s; allowed: --var --fact --at --print --explain --help",
+                                 argv[i]);
             }
             if (++i == argc) return size_fail(NULL, 0, "%s: a value must follow", argv[i - 1]);
         }
@@ -625,7 +647,7 @@ static int size_prepare(size_tool *t, const size_options *o) {
 }
 
 static int size_run(const size_options *o) {
-    size_tool t = {0};
+    size_tool t = {.explain = o->explain};
     int failed = size_prepare(&t, o);
     if (!failed) {
         bool lines = o->count[SIZE_EXPR] == 1 && !strcmp(o->list[SIZE_EXPR][0], "-");

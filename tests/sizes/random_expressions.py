@@ -111,8 +111,11 @@ def run_tool(tool, group, texts, at=None):
         list(map(str, command)), input="".join(t + "\n" for t in texts), capture_output=True, text=True, timeout=600
     )
     lines = done.stdout.split("\n")[:-1]
-    if len(lines) != len(texts):
-        raise RuntimeError(f"{command}: {len(lines)} lines for {len(texts)} expressions\n{done.stderr[-2000:]}")
+    if len(lines) != len(texts):  # it crashed: which expression was it?
+        if len(texts) == 1:
+            return [(["error", "-", "-"], f"crash, exit status {done.returncode}: {done.stderr[-1000:]}")]
+        half = len(texts) // 2
+        return run_tool(tool, group, texts[:half], at) + run_tool(tool, group, texts[half:], at)
     messages = dict(re.findall(r"^ind: size: line (\d+)(?:, column \d+)?: (.*)$", done.stderr, re.MULTILINE))
     return [(line.split("\t"), messages.get(str(i + 1), "")) for i, line in enumerate(lines)]
 
@@ -139,7 +142,7 @@ def judge(group, text, expected, printed, got, bounds):
 def judge_again(group, first, second, value, message):
     """The complaint about the line that the printed text gives."""
     if second[0] == "error":
-        if group.large:
+        if group.large and not message.startswith("crash"):
             return None
         return "again", f"what is printed is not read: {message}"
     if second[:2] != first[:2]:
@@ -160,7 +163,9 @@ def check(tool, group, texts, expected=None):
     second = run_tool(tool, group, printed, group.points[0])
     results = []
     for columns, message in first:
-        bad = None if group.large else ("refused", message)
+        bad = ("crash" if message.startswith("crash") else "refused", message)
+        if group.large and bad[0] == "refused":
+            bad = None
         results.append((bad, columns[0], columns[1]))
     for k, i in enumerate(passed):
         columns = first[i][0]
@@ -258,7 +263,21 @@ class Generator:
     def build(self, depth):
         rng = self.rng
         op = rng.choices(
-            ["+", "-", "*", "//", "%", "ModularIndexing", "CeilDiv", "Min", "Max", "Where", "neg", "condition", "pattern"],
+            [
+                "+",
+                "-",
+                "*",
+                "//",
+                "%",
+                "ModularIndexing",
+                "CeilDiv",
+                "Min",
+                "Max",
+                "Where",
+                "neg",
+                "condition",
+                "pattern",
+            ],
             [12, 8, 8, 8, 7, 4, 4, 4, 4, 4, 2, 2, 6],
         )[0]
         if op == "condition":
@@ -268,7 +287,9 @@ class Generator:
         if op == "neg":
             return self.make("neg", self.expression(depth - 1))
         if op == "Where":
-            return self.make("Where", self.condition(min(depth - 1, 2)), self.expression(depth - 1), self.expression(depth - 1))
+            return self.make(
+                "Where", self.condition(min(depth - 1, 2)), self.expression(depth - 1), self.expression(depth - 1)
+            )
         if op in ("Min", "Max"):
             return self.make(op, *(self.expression(depth - 1) for _ in range(rng.choice([2, 2, 2, 3, 4]))))
         if op in ("//", "%", "CeilDiv"):
@@ -298,7 +319,7 @@ class Generator:
 
 def interval(op, args):
     """Bounds of op over arguments that vary independently."""
-    (a, b) = args[0][2:]
+    a, b = args[0][2:]
     if op in ("==", "!=", "<", "<=", ">", ">=", "and", "or", "not"):
         return 0, 1
     if op == "neg":
@@ -308,7 +329,7 @@ def interval(op, args):
         return pick(t[2] for t in args), pick(t[3] for t in args)
     if op == "Where":
         return min(args[1][2], args[2][2]), max(args[1][3], args[2][3])
-    (c, d) = args[1][2:]
+    c, d = args[1][2:]
     if op == "+":
         return a + c, b + d
     if op == "-":
@@ -482,6 +503,7 @@ def random_group(rng, count, points=14, large=None):
 # ---- making a failing expression small
 
 
+CONDITIONS = ("==", "!=", "<", "<=", ">", ">=", "and", "or", "not")
 DIVISORS = {"//": (1,), "%": (1,), "CeilDiv": (1,), "ModularIndexing": (1, 2)}
 
 
@@ -497,7 +519,8 @@ def smaller(tree):
             yield (op, args[:i] + args[i + 1 :], tree[2], tree[3])
     for i, a in enumerate(args):
         for part in smaller(a) if i not in DIVISORS.get(op, ()) else ():
-            yield (op, args[:i] + (part,) + args[i + 1 :], tree[2], tree[3])
+            if a[0] not in CONDITIONS or part[0] in CONDITIONS:
+                yield (op, args[:i] + (part,) + args[i + 1 :], tree[2], tree[3])
 
 
 def shrink(tool, group, tree, kind):
@@ -522,7 +545,7 @@ def shrink(tool, group, tree, kind):
 def report(tool, group, tree, complaint):
     kind = complaint[0]
     text = render(shrink(tool, group, tree, kind))
-    (bad, printed, bounds) = check(tool, group, [text])[0]
+    bad, printed, bounds = check(tool, group, [text])[0]
     print(f"{kind}: ind size '{text}' " + " ".join(f"'{w}'" if " " in w else w for w in group.options()))
     print(f"    prints {printed} {bounds}; {(bad or complaint)[1]}", flush=True)
 

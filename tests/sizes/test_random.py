@@ -14,6 +14,8 @@ def test_group(number):
     group, texts, expected = GROUPS[number]
     tool = make("build/ind") if number == 0 else "build/ind"
     results = check(tool, group, texts, expected)
-    bad = [f"{text}\n    {complaint[0]}: {complaint[1]}" for text, (complaint, _, _) in zip(texts, results) if complaint]
+    bad = [
+        f"{text}\n    {complaint[0]}: {complaint[1]}" for text, (complaint, _, _) in zip(texts, results) if complaint
+    ]
     options = " ".join(f"'{w}'" if " " in w else w for w in group.options())
     assert not bad, f"{len(bad)} of {len(texts)} with {options}:\n" + "\n".join(bad[:10])
