@@ -12,6 +12,10 @@ MODEL   ?= $(FETCHED)
 TESTS   ?= tests
 PYTEST_FLAGS ?=
 SENTENCES ?=
+# Of size-test and fuzz-expr.
+COUNT   ?= 200000
+SEED    ?= 1
+SECONDS ?= 600
 
 STRICT   := -std=c11 -Wall -Wextra -Wpedantic -Werror
 LIBS     := -lm -lpthread -ldl
@@ -21,7 +25,7 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test gpu-test bench clean help
+.PHONY: all demo test gpu-test size-test fuzz-expr bench clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -33,6 +37,8 @@ help:
 	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
 	@echo 'make gpu-test   the same cases on the GPU'
+	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
+	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
 	@echo 'make bench      timings, with the programs they are compared to'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
 
@@ -85,6 +91,19 @@ test: | $(PYTHON)
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) || true
 	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) tests/gpu tests/numerics tests/minilm tests/fuzz
+
+size-test: $(BUILD)/ind | $(PYTHON)
+	@$(PYTHON) tests/sizes/random_expressions.py --count $(COUNT) --seed $(SEED)
+
+# What it finds that crashes lies in $(BUILD)/fuzz/crash-*; new inputs that reach further are kept in $(BUILD)/fuzz/corpus.
+fuzz-expr: $(BUILD)/fuzz/fuzz_expr
+	@mkdir -p $(BUILD)/fuzz/corpus
+	@$< -max_total_time=$(SECONDS) -max_len=4096 -dict=tests/fuzz/expr.dict -artifact_prefix=$(BUILD)/fuzz/ \
+	    $(BUILD)/fuzz/corpus tests/fuzz/expr_corpus
+
+$(BUILD)/fuzz/fuzz_expr: tests/fuzz/fuzz_expr.c $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	clang $(STRICT) $(SANITIZE) -fsanitize=fuzzer -DFUZZ_EXPR_LIBFUZZER -I. $< -o $@ $(LIBS)
 
 bench: all | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py

@@ -3,6 +3,7 @@
  *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--random SEED] [--device host|cuda|auto] [--output DIR]
  *     ind emit  FILE.ind --stage graph|loops|schedule|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not given are random, the same for the same seed and name:
  * floats uniform in [-1, 1), bool 0 or 1, integers in [0, n), where n is 8 or, if smaller, the smallest dimension above
@@ -12,6 +13,7 @@
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
+#include "ind_size.h"
 #include "npy.h"
 
 #include <errno.h>
@@ -75,7 +77,7 @@ static int find_word(const char *const *words, int count, const char *word) {
 static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--random SEED] [--device "
                 "host|cuda|auto] [--output DIR] [--stage graph|loops|schedule|plan|cuda|ptx|cubin] [--arch sm_90a] "
-                "[--repeat N] [--json]");
+                "[--repeat N] [--json]; or ind size EXPR... (ind size --help)");
 }
 
 static int number_option(const char *option, const char *value, uint64_t most, uint64_t *out) {
@@ -588,6 +590,7 @@ int main(int argc, char **argv) {
     options o = {0};
     ind_context *ctx;
     ind_graph *g;
+    if (argc > 1 && !strcmp(argv[1], "size")) return size_command(argc - 2, argv + 2);
     if (read_options(argc, argv, &o)) return 1;
     if (ind_context_create(NULL, &ctx)) return fail("no memory");
     session s = {.ctx = ctx, .o = &o};

@@ -80,3 +80,32 @@ def test_damaged_texts(tmp_path, device):
     program = make(pathlib.Path("build/tests/fuzz/fuzz_text"))
     texts = write_graphs(tmp_path, SEED, 300, 14)
     assert "of them graphs" in run([program, SECONDS, SEED, texts], tmp_path)
+
+
+# What no file of the corpus should hold: texts beyond the limits of the parser, and products that grow.
+LONG_TEXTS = {
+    "deep": "(" * 200000 + "b" + ")" * 200000,
+    "open": "Min(" * 100000,
+    "minus": "-" * 300000 + "b",
+    "not": "not " * 100000 + "b",
+    "sum": " + ".join(f"b{i}" for i in range(20000)),
+    "product": "*".join(f"(b{i} + c{i})" for i in range(300)),
+    "power": "*".join(["(b + c + m + 1)"] * 60),
+    "arguments": "Max(" + ", ".join(f"c{i}" for i in range(5000)) + ")",
+    "divisions": "a" + " // 3" * 50000,
+    "conditions": " and ".join(f"b{i} < c{i}" for i in range(3000)),
+    "facts": "\n".join([f"b{i} == b{i + 1}" for i in range(300)] + ["b0 - b300"]),
+    "digits": "9" * 100000,
+    "name": "b" * 100000,
+}
+
+
+def test_expressions(tmp_path, device):
+    if device != "host":
+        pytest.skip("runs with make test")
+    program = make(pathlib.Path("build/tests/fuzz/fuzz_expr"))
+    files = sorted(pathlib.Path(__file__).with_name("expr_corpus").iterdir())
+    for name, text in LONG_TEXTS.items():
+        (tmp_path / name).write_text(text)
+        files.append(tmp_path / name)
+    assert f"{len(files)} inputs" in run([program, *files], tmp_path)
