@@ -148,15 +148,6 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
-/* The points a kernel runs over, as the emitters see them: the body's variables, neighbours merged into one where no
-   access can tell the difference, the variable that lies contiguous in memory moved last. */
-typedef struct ind__domain {
-    int rank, rrank;                /* P variables, then R variables */
-    ind_expr var[2 * IND_MAX_RANK]; /* index symbols */
-    ind_expr extent[2 * IND_MAX_RANK];
-    ind_expr *index; /* body->index in these variables, same numbering */
-} ind__domain;
-
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -173,7 +164,8 @@ typedef struct ind__writer {
     ind__variant *variant;
     ind__arena *arena;  /* the plan's */
     ind__arena scratch; /* freed with the writer */
-    ind__domain domain;
+    ind__loops domain; /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that lies
+                          contiguous in memory comes last; indices are numbered as in the body */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     const char **value;                /* per instruction, NULL: v<number> */
     const char **memory;               /* per LOAD and STORE, NULL: buffer[index] */
@@ -1337,89 +1329,21 @@ static uint32_t cg__num_index(const ind__inst *inst) {
 
 /* The domain as it stands in the body. */
 static void cg__domain_init(ind__writer *w) {
-    const ind_body *b = w->body;
-    ind__domain *d = &w->domain;
-    d->rank = b->rank;
-    d->rrank = b->rrank;
-    for (int i = 0; i < b->rank + b->rrank; i++) {
-        const ind_symbol *s = ind_expr_symbol(b->var[i]);
-        d->var[i] = b->var[i];
-        d->extent[i] = s ? s->extent : (ind_expr){0};
-        if (!ind__ok(d->extent[i])) cg__fail(w);
-    }
-    d->index = (ind_expr *)ind__arena_copy(&w->scratch, b->index, b->num_index * sizeof *b->index);
-    if (!d->index) cg__fail(w);
-}
-
-static void cg__remove_var(ind__writer *w, int at) {
-    ind__domain *d = &w->domain;
-    int n = cg__num_vars(w);
-    for (int i = at; i + 1 < n; i++) {
-        d->var[i] = d->var[i + 1];
-        d->extent[i] = d->extent[i + 1];
-    }
-    if (at < d->rank)
-        d->rank--;
-    else
-        d->rrank--;
-}
-
-/* Variables that can only be 0 go. */
-static void cg__drop_unit_vars(ind__writer *w) {
-    for (int v = cg__num_vars(w) - 1; v >= 0; v--) {
-        if (!ind_known_eq(w->domain.extent[v], ind_int(w->context, 1))) continue;
-        ind_expr zero = ind_int(w->context, 0);
-        for (uint32_t k = 0; k < w->body->num_index; k++)
-            w->domain.index[k] = ind__substitute(w->domain.index[k], &w->domain.var[v], &zero, 1);
-        cg__remove_var(w, v);
-    }
-}
-
-/* e over the merged variable m = outer * extent + inner; invalid if it tells the two apart. */
-static ind_expr cg__merged(const ind__writer *w, ind_expr e, int outer, ind_expr m) {
-    const ind__domain *d = &w->domain;
-    ind_expr a, b, rest, rest2;
-    if (!ind__expr_depends(e, d->var[outer]) && !ind__expr_depends(e, d->var[outer + 1])) return e;
-    if (!ind__affine(e, d->var[outer], &a, &rest) || !ind__affine(rest, d->var[outer + 1], &b, &rest2))
-        return (ind_expr){0};
-    if (ind__expr_depends(a, d->var[outer + 1]) || !ind_expr_same(a, ind_expr_mul(b, d->extent[outer + 1])))
-        return (ind_expr){0};
-    return ind_expr_add(ind_expr_mul(b, m), rest2);
-}
-
-/* Merges variables v and v + 1 if every access depends on them only through v * extent + (v + 1). */
-static bool cg__merge_pair(ind__writer *w, int v) {
-    ind__domain *d = &w->domain;
-    uint32_t n = w->body->num_index;
-    ind_expr extent = ind_expr_mul(d->extent[v], d->extent[v + 1]);
-    ind_expr m = ind__index_symbol(w->context, v < d->rank ? 'i' : 'r', v, extent);
-    ind_expr *index = (ind_expr *)ind__arena_copy(&w->scratch, d->index, n * sizeof *index);
-    if (!index || !ind__ok(m)) {
+    ind_expr *index = (ind_expr *)ind__arena_alloc(&w->scratch, (w->body->num_index + 1) * sizeof *index);
+    if (!index)
         cg__fail(w);
-        return false;
-    }
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++) {
-            index[k] = cg__merged(w, d->index[k], v, m);
-            if (!ind__ok(index[k])) return false;
-        }
-    }
-    d->index = index;
-    cg__remove_var(w, v);
-    d->var[v] = m;
-    d->extent[v] = extent;
-    return true;
+    else
+        ind__loops_init(&w->domain, w->body, index);
 }
 
 static void cg__merge_vars(ind__writer *w) {
-    for (int v = w->domain.rank + w->domain.rrank - 2; v >= 0 && !w->failed; v--)
-        if (v + 1 != w->domain.rank) cg__merge_pair(w, v);
+    for (int v = cg__num_vars(w) - 2; v >= 0; v--)
+        if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
 }
 
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
 static void cg__move_last(ind__writer *w, int v) {
-    ind__domain *d = &w->domain;
+    ind__loops *d = &w->domain;
     ind_expr var = d->var[v], extent = d->extent[v];
     for (int i = v; i + 1 < d->rank; i++) {
         d->var[i] = d->var[i + 1];
@@ -1454,12 +1378,18 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD || cg__inst(w, i)->op == IND_LOOP_STORE;
 }
 
-/* Does access i move by exactly one element when variable v moves by one? */
+/* Does access i move by exactly one element whenever variable v moves by one? */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
-    ind_expr stride, rest;
     int64_t one;
-    return cg__is_access(w, i) && ind__affine(cg__index_of(w, i), w->domain.var[v], &stride, &rest) &&
-           ind_expr_is_int(stride, &one) && one == 1;
+    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->domain.var[v]), &one) &&
+           one == 1;
+}
+
+#define IND__CG_RUN 8 /* neighbours in memory that make an access along a variable worthwhile */
+
+/* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
+static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
+    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->domain.var[v], IND__CG_RUN));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
@@ -1467,7 +1397,7 @@ static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__contiguous(w, i, v) == scattered)
+        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
             continue;
         if (scattered && !(w->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
@@ -1582,12 +1512,12 @@ static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. */
 static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(w, i);
-    ind_expr stride, rest, keep = *guard;
-    if (!cg__contiguous(w, i, v) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
+    ind_expr keep = *guard;
+    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
-    if (!ind__affine(cg__index_of(w, i), w->domain.var[v], &stride, &rest) || cg__indirect_varies(w, rest, v))
-        return false;
-    if (!cg__multiple_index(w, rest, n, guard)) {
+    ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
+    if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
+    if (!cg__multiple_index(w, base, n, guard)) {
         *guard = keep;
         return false;
     }
@@ -2717,8 +2647,8 @@ typedef struct cg__mm_problem {
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
 static void cg__mm_join_depth(ind__writer *w) {
-    ind__domain *d = &w->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) cg__merge_pair(w, v);
+    ind__loops *d = &w->domain;
+    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
     if (d->rrank < 2 || w->failed) return;
     ind_expr part[2 * IND_MAX_RANK], size = ind__product(w->context, d->extent + d->rank, d->rrank);
     ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
@@ -2736,7 +2666,7 @@ static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = w->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !cg__merge_pair(w, p->m - 1)) return;
+        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
@@ -3856,7 +3786,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         status = cg__choose_matmul(w, w->variant);
         if (!status) status = cg__emit_matmul(w);
     } else {
-        cg__drop_unit_vars(w);
+        if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
         if (w->failed) return ind__failed(w->context);
         if (w->kernel->kind == IND_KERNEL_REDUCTION)
             cg__choose_reduction(w);
