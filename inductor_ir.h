@@ -2936,8 +2936,10 @@ ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
     if (!ind__ok(x) || !ind__ok(y) || !ir__never_zero(y)) return ir__expr_none(x.context);
     int64_t hx = ind_hint(x), hy = ind_hint(y); /* a likely value refutes faster than the algebra proves */
     if (!hy || (hy != -1 && hx % hy)) return ir__expr_none(x.context);
+    int64_t d;
     ind_expr q = ind_expr_floordiv(x, y);
-    return ind__ok(q) && ind_expr_same(ind_expr_mul(q, y), x) ? q : ir__expr_none(x.context);
+    bool exact = ind_expr_is_int(y, &d) ? ind_known_multiple(x, d) : ind_expr_same(ind_expr_mul(q, y), x);
+    return exact ? q : ir__expr_none(x.context);
 }
 
 ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol) {
@@ -3181,33 +3183,54 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
 
 /* ---- ranges of memory */
 
-/* The first maximum that e is, or has as a term. */
-static ind_expr ir__max_in(ind_expr e) {
-    if (ind_expr_query_kind(e) == IND_EXPR_MAX) return e;
-    for (int i = 0; ind_expr_query_kind(e) == IND_EXPR_ADD && i < ind_expr_num_args(e); i++)
-        if (ind_expr_query_kind(ind_expr_arg(e, i)) == IND_EXPR_MAX) return ind_expr_arg(e, i);
+/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+static ind_expr ir__max_of_term(ind_expr term) {
+    ind_expr none = ir__expr_none(term.context), most = none;
+    if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
+    if (ind_expr_query_kind(term) != IND_EXPR_MUL) return none;
+    for (int i = 0; i < ind_expr_num_args(term); i++) {
+        ind_expr factor = ind_expr_arg(term, i);
+        int64_t lo;
+        ind_expr_bounds(factor, &lo, NULL);
+        if (ind_expr_query_kind(factor) == IND_EXPR_MAX && !ind__ok(most))
+            most = factor;
+        else if (lo < 0)
+            return none;
+    }
+    return most;
+}
+
+/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
+    bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
+    for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
+        ind_expr term = sum ? ind_expr_arg(e, i) : e;
+        *most = ir__max_of_term(term);
+        if (ind__ok(*most)) return term;
+    }
     return ir__expr_none(e.context);
 }
 
-/* a <= b with a maximum in b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
 static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     if (ind_known_le(a, b)) return true;
-    ind_expr most = ir__max_in(b);
-    for (int i = 0; ind__ok(most) && i < ind_expr_num_args(most); i++) {
-        ind_expr lower = ir__substitute_one(b, most, ind_expr_arg(most, i));
+    ind_expr most, term = ir__max_term(b, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++) {
+        ind_expr lower = ind_expr_sub(ir__substitute_one(term, most, ind_expr_arg(most, i)), term);
+        lower = ind_expr_add(b, lower);
         if (deep ? ir__le_some(a, lower, false) : ind_known_le(a, lower)) return true;
     }
     return false;
 }
 
-/* A maximum in a is below b if each of its arguments is. Hints refute most pairs at once. */
+/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
     if (ir__le_some(a, b, true)) return true;
-    ind_expr most = ir__max_in(a);
-    for (int i = 0; ind__ok(most) && i < ind_expr_num_args(most); i++)
+    ind_expr most, term = ir__max_term(a, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
         if (!ir__le_some(ir__substitute_one(a, most, ind_expr_arg(most, i)), b, true)) return false;
-    return ind__ok(most);
+    return ind__ok(term);
 }
 
 bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size) {
