@@ -90,6 +90,7 @@ typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
+    bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -167,6 +168,8 @@ typedef struct ind__writer {
     ind__loops domain; /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that lies
                           contiguous in memory comes last; indices are numbered as in the body */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
+    ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
+    const char *linear_name[IND_MAX_RANK];
     const char **value;                /* per instruction, NULL: v<number> */
     const char **memory;               /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;                    /* per instruction: depth of the scope that wrote it, 0: not written */
@@ -283,6 +286,13 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    return (T)result;\n"                                                                                        \
       "}\n")                                                                                                           \
+    X(QUOTIENT, 0,                                                                                                     \
+      "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n"  \
+      "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n"                                        \
+      "static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {\n"                                 \
+      "    const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;\n"                               \
+      "    return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);\n"                           \
+      "}\n")                                                                                                          \
     X(FLOORDIV, 0,                                                                                                     \
       "// Division that rounds down, and its remainder.\n"                                                             \
       "template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {\n"                                           \
@@ -840,12 +850,12 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
 
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Number of the size argument that is passed as this formula; equal formulas share one. */
-static uint32_t cg__size_arg(ind__writer *w, ind_expr size) {
+/* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
+static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
-        if (w->arg[i].kind != IND__ARG_SIZE) continue;
-        if (ind_expr_same(w->arg[i].size, size)) return number;
+        if (w->arg[i].kind != IND__ARG_SIZE || w->arg[i].reciprocal != reciprocal) continue;
+        if (ind_expr_same(w->arg[i].size, formula)) return number;
         number++;
     }
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
@@ -853,7 +863,7 @@ static uint32_t cg__size_arg(ind__writer *w, ind_expr size) {
         cg__fail(w);
         return 0;
     }
-    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = size};
+    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal};
     return number;
 }
 
@@ -866,7 +876,7 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     int64_t hint = ind_hint(size);
     ind_symbol s = {.kind = IND_SYMBOL_SIZE,
                     .slot = -1,
-                    .name = cg__string(w, "n%u", cg__size_arg(w, size)),
+                    .name = cg__string(w, "n%u", cg__formula_arg(w, size, false)),
                     .lo = lo,
                     .hi = hi,
                     .multiple_of = 1,
@@ -950,6 +960,11 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
                       w->kernel->name, d);
             cg__fail(w);
         }
+        return;
+    }
+    for (int d = 0; d < w->domain.rank; d++) {
+        if (!ind_expr_same(symbol, w->linear[d])) continue;
+        ind__textf(t, "%s", w->linear_name[d]);
         return;
     }
     const ind_symbol *s = ind_expr_symbol(symbol);
@@ -1665,21 +1680,89 @@ static const char *cg__divisor(ind__writer *w, ind_expr size) {
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`. */
-static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
-    const char *quotient = linear;
-    uint32_t used = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) used |= w->varies[i];
-    for (int v = from + n - 1; v >= from; v--) {
-        bool outermost = v == from;
-        const char *extent = cg__divisor(w, w->domain.extent[v]);
-        w->var[v] = cg__string(w, v < w->domain.rank ? "i%d" : "r%d", v < w->domain.rank ? v : v - w->domain.rank);
-        if (used >> v & 1) {
-            ind__textf(&w->code, "const %s %s = %s", cg__int(w), w->var[v], quotient);
-            if (!outermost) ind__textf(&w->code, " %% %s", extent);
-            ind__textf(&w->code, ";\n");
+/* The expression "position / size" for a position in `points` points. A size known at run time only is divided by with a
+   multiplication, wherever positions are below 2^31. */
+static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, ind_expr points) {
+    ind_context *c = w->context;
+    bool narrow = !w->wide || cg__fits(ind_expr_add(points, ind_int(c, IND__CG_SLACK)), IND__CG_INT32_MAX);
+    int64_t value, least;
+    if (ind_expr_is_int(size, &value))
+        return cg__string(w, narrow ? "(unsigned)%s / %lldu" : "(unsigned long long)%s / %lldull", position,
+                          (long long)value);
+    if (!narrow) return cg__string(w, "(%s)%s / %s", cg__unsigned(w), position, cg__divisor(w, size));
+    ind_expr_bounds(size, &least, NULL);
+    ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
+    ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
+    cg__use(w, IND__CG_QUOTIENT);
+    return cg__string(w, "ind_quotient(%s, m%u)", position,
+                      cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
+}
+
+/* Is the variable, or the position in the variables up to it, part of some index? */
+static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
+    for (uint32_t k = 0; k < w->body->num_index; k++)
+        if (ind__expr_depends(w->domain.index[k], symbol)) return true;
+    return false;
+}
+
+/* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
+static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
+    const ind__loops *d = &w->domain;
+    ind_expr c, stride, rest;
+    if (!ind__affine(e, d->var[last], &c, &rest) || ind_known_eq(c, ind_int(w->context, 0))) return e;
+    stride = c;
+    for (int v = last - 1; v >= 0; v--) {
+        ind_expr own;
+        stride = ind_expr_mul(stride, d->extent[v + 1]);
+        if (!ind__affine(rest, d->var[v], &own, &rest) || !ind_expr_same(own, stride)) return e;
+    }
+    for (int v = 0; v <= last; v++)
+        if (ind__expr_depends(c, d->var[v])) return e;
+    return ind_expr_add(ind_expr_mul(c, position), rest);
+}
+
+/* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
+   then often nobody needs. */
+static void cg__use_positions(ind__writer *w) {
+    for (int last = w->domain.rank - 1; last > 0; last--) {
+        ind_expr points = ind__product(w->context, w->domain.extent, last + 1);
+        w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
+        for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
+            ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
+            if (ind__ok(e)) w->domain.index[k] = e;
         }
-        if (!outermost) quotient = cg__string(w, "%s / %s", quotient, extent);
+    }
+}
+
+/* Is there a use for the position in the variables from .. v? */
+static bool cg__needs_position(const ind__writer *w, int from, int v) {
+    for (int k = from; k <= v; k++)
+        if (cg__is_used(w, w->domain.var[k]) || (k < w->domain.rank && cg__is_used(w, w->linear[k]))) return true;
+    return false;
+}
+
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
+   far as they are used. */
+static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
+    bool parallel = from < w->domain.rank;
+    if (parallel) cg__use_positions(w);
+    const char *position = linear;
+    for (int v = from + n - 1; v >= from; v--) {
+        ind_expr extent = w->domain.extent[v], points = ind__product(w->context, w->domain.extent + from, v - from + 1);
+        bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
+        w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
+        if (parallel) w->linear_name[v] = position;
+        if (v == from) break;
+        const char *rest = v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
+        if (outer || (digit && !ind_expr_is_int(extent, NULL)))
+            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest, cg__quotient(w, position, extent, points));
+        else if (digit)
+            ind__textf(&w->code, "const %s %s = (%s)%s %% %s;\n", cg__int(w), w->var[v], cg__unsigned(w), position,
+                       cg__divisor(w, extent));
+        if (digit && (outer || !ind_expr_is_int(extent, NULL)))
+            ind__textf(&w->code, "const %s %s = %s - %s * %s;\n", cg__int(w), w->var[v], position, rest,
+                       cg__expr_string(w, extent));
+        position = rest;
     }
 }
 
@@ -1735,9 +1818,11 @@ static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
     w->var[v] = cg__string(w, "(%s + j)", base);
+    if (w->linear_name[v]) w->linear_name[v] = "(p + j)";
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     w->var[v] = base;
+    if (w->linear_name[v]) w->linear_name[v] = "p";
     cg__vector_stores(w);
     cg__forget_vectors(w);
 }
@@ -1786,7 +1871,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
-    ind__textf(&w->code, "const %s p = %s;\n", cg__unsigned(w), cg__thread_position(w, w->variant->threads, n));
+    ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
     cg__split_linear(w, "p", 0, w->domain.rank);
     if (n > 1)
@@ -2578,7 +2663,7 @@ static void cg__emit_row_stores(ind__writer *w) {
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
-    const char *name = one ? "i0" : "p", *type = one ? cg__int(w) : cg__unsigned(w);
+    const char *name = one ? "i0" : "p", *type = cg__int(w);
     const char *rows = cg__expr_string(w, cg__p_numel(w)), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     int per_row = column ? v->rows : cg__row_threads(w);
     if (column) {
@@ -3731,13 +3816,15 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
-    uint32_t size = 0;
+    uint32_t size = 0, reciprocal = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
         const ind__kernel_arg *a = &w->arg[i];
         if (a->kind == IND__ARG_BUFFER) {
             const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
             ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type,
                        cg__shares_memory(w, i) ? "" : "__restrict__ ", cg__buffer(w, a->buffer));
+        } else if (a->reciprocal) {
+            ind__textf(t, "unsigned long long m%u", reciprocal++);
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else {
@@ -3805,7 +3892,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
 static bool cg__sizes_fit(ind__writer *w) {
     if (w->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !cg__expr_fits(w, w->arg[i].size, 0)) return false;
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0)) return false;
     return true;
 }
 
