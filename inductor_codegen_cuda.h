@@ -204,7 +204,6 @@ typedef struct ind__writer {
 #include <stdio.h>
 #include <string.h>
 
-#define IND__CG_MAX_GRID_X 2147483647
 #define IND__CG_INT32_MAX  2147483647
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
@@ -1680,11 +1679,15 @@ static const char *cg__divisor(ind__writer *w, ind_expr size) {
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* The expression "position / size" for a position in `points` points. A size known at run time only is divided by with a
-   multiplication, wherever positions are below 2^31. */
-static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, ind_expr points) {
+/* Are positions among so many points, and a little beyond, below 2^31? */
+static bool cg__narrow(const ind__writer *w, ind_expr points) {
+    return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
+}
+
+/* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
+   known at run time only. */
+static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
     ind_context *c = w->context;
-    bool narrow = !w->wide || cg__fits(ind_expr_add(points, ind_int(c, IND__CG_SLACK)), IND__CG_INT32_MAX);
     int64_t value, least;
     if (ind_expr_is_int(size, &value))
         return cg__string(w, narrow ? "(unsigned)%s / %lldu" : "(unsigned long long)%s / %lldull", position,
@@ -1697,6 +1700,61 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
     return cg__string(w, "ind_quotient(%s, m%u)", position,
                       cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
 }
+
+/* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
+   can hold is folded into x. */
+
+#define IND__CG_MAX_GRID_YZ 65535 /* CUDA C Programming Guide, compute capabilities */
+
+static bool cg__own_axis(ind_expr blocks) {
+    return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
+}
+
+static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
+    ind_expr *grid = w->variant->grid;
+    grid[0] = blocks[0];
+    for (int d = 1; d < 3; d++) {
+        bool own = cg__own_axis(blocks[d]);
+        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
+    }
+}
+
+/* Spells the block's place along each axis, after what has to be declared for it. */
+static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
+    static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+    for (int d = 0; d < 3; d++) at[d] = axis[d];
+    for (int d = 2; d > 0; d--) {
+        if (cg__own_axis(blocks[d])) continue;
+        ind_expr faster = d == 2 && !cg__own_axis(blocks[1]) ? ind_expr_mul(blocks[0], blocks[1]) : blocks[0];
+        at[d] = cg__string(w, "block_%c", "xyz"[d]);
+        ind__textf(&w->code, "const unsigned %s = %s;\n", at[d], cg__quotient(w, at[0], faster, true));
+        const char *rest = cg__string(w, "in_block_%c", "xyz"[d]);
+        ind__textf(&w->code, "const unsigned %s = %s - %s * %s;\n", rest, at[0], at[d], cg__divisor(w, faster));
+        at[0] = rest;
+    }
+}
+
+/* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
+static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
+    int first = 0;
+    while (first < w->domain.rank && skip >> first & 1) first++;
+    for (int v = w->domain.rank - 1; v >= first; v--) {
+        if (skip >> v & 1) continue;
+        w->var[v] = cg__string(w, "i%d", v);
+        if (v == first) {
+            ind__textf(&w->code, "const %s i%d = %s;\n", cg__int(w), v, position);
+            break;
+        }
+        const char *rest = cg__string(w, "outside_%d", v);
+        ind_expr extent = w->domain.extent[v];
+        ind__textf(&w->code, "const unsigned %s = %s;\n", rest, cg__quotient(w, position, extent, true));
+        ind__textf(&w->code, "const %s i%d = %s - %s * %s;\n", cg__int(w), v, position, rest, cg__divisor(w, extent));
+        position = rest;
+    }
+}
+
+/* ---- digits of a linear position */
 
 /* Is the variable, or the position in the variables up to it, part of some index? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
@@ -1755,7 +1813,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
         if (v == from) break;
         const char *rest = v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
         if (outer || (digit && !ind_expr_is_int(extent, NULL)))
-            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest, cg__quotient(w, position, extent, points));
+            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest, cg__quotient(w, position, extent, cg__narrow(w, points)));
         else if (digit)
             ind__textf(&w->code, "const %s %s = (%s)%s %% %s;\n", cg__int(w), w->var[v], cg__unsigned(w), position,
                        cg__divisor(w, extent));
@@ -1919,26 +1977,25 @@ static int cg__transposed_var(const ind__writer *w) {
 }
 
 /* Blocks are tiles of x (fastest) and y (next) and the other variables. */
+static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
+    ind_expr tile = ind_int(w->context, w->variant->tile_m);
+    blocks[0] = ind_expr_ceildiv(w->domain.extent[x], tile);
+    blocks[1] = ind_expr_ceildiv(w->domain.extent[y], tile);
+    blocks[2] = ind_int(w->context, 1);
+    for (int v = 0; v < w->domain.rank; v++)
+        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->domain.extent[v]);
+}
+
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
     int tile = w->variant->tile_m;
-    const char *tiles_x = cg__expr_string(w, ind_expr_ceildiv(w->domain.extent[x], ind_int(w->context, tile)));
-    const char *tiles_y = cg__expr_string(w, ind_expr_ceildiv(w->domain.extent[y], ind_int(w->context, tile)));
+    const char *at[3];
+    ind_expr blocks[3];
+    cg__tile_blocks(w, x, y, blocks);
     ind__textf(&w->code, "const int tx = threadIdx.x %% %d, ty = threadIdx.x / %d;\n", tile, tile);
-    ind__textf(&w->code, "const unsigned tiles_x = %s, tiles_y = %s;\n", tiles_x, tiles_y);
-    ind__textf(&w->code, "const %s x0 = (%s)(blockIdx.x %% tiles_x) * %d;\n", cg__int(w), cg__int(w), tile);
-    ind__textf(&w->code, "const %s y0 = (%s)(blockIdx.x / tiles_x %% tiles_y) * %d;\n", cg__int(w), cg__int(w), tile);
-    const char *quotient = "blockIdx.x / tiles_x / tiles_y";
-    int left = w->domain.rank - 2;
-    for (int v = x - 1; v >= 0; v--) {
-        if (v == y) continue;
-        const char *extent = cg__divisor(w, w->domain.extent[v]);
-        left--;
-        w->var[v] = cg__string(w, "i%d", v);
-        ind__textf(&w->code, "const %s i%d = %s", cg__int(w), v, quotient);
-        if (left) ind__textf(&w->code, " %% %s", extent);
-        ind__textf(&w->code, ";\n");
-        quotient = cg__string(w, "%s / %s", quotient, extent);
-    }
+    cg__write_axes(w, blocks, at);
+    ind__textf(&w->code, "const %s x0 = (%s)%s * %d, y0 = (%s)%s * %d;\n", cg__int(w), cg__int(w), at[0], tile,
+               cg__int(w), at[1], tile);
+    cg__write_outer_vars(w, at[2], 1u << x | 1u << y);
 }
 
 /* Opens the loop over a thread's elements of the tile. `along_y`: neighbouring threads are neighbours in y, else in x.
@@ -3043,16 +3100,16 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
-/* All tiles in grid.x; what does not fit there, if that cannot be excluded, in grid.y. */
-static void cg__mm_set_grid(const cg__mm_problem *p, ind__variant *v) {
-    ind_context *c = p->batch.context;
-    ind_expr limit = ind_int(c, IND__CG_MAX_GRID_X), one = ind_int(c, 1);
-    ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->tile_m), cg__mm_tiles(p->size_n, v->tile_n));
-    ind_expr blocks = ind_expr_mul(p->batch, tiles);
-    bool fits = ind_known_le(blocks, limit);
-    v->grid[0] = fits ? blocks : ind_expr_min(blocks, limit);
-    v->grid[1] = fits ? one : ind_expr_ceildiv(blocks, limit);
-    v->grid[2] = one;
+/* Tiles along n, then along m, then the batch. With many columns of tiles the blocks that run together should form a
+   compact patch, as that reads the fewest different rows and columns: then the tiles are walked in stripes of up to 8
+   rows, column by column. */
+static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+    ind_expr rows = cg__mm_tiles(p->size_m, v->tile_m), columns = cg__mm_tiles(p->size_n, v->tile_n);
+    *stripe = 1;
+    while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
+    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
+    blocks[1] = cg__mm_tiles(rows, *stripe);
+    blocks[2] = p->batch;
 }
 
 static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__variant *v) {
@@ -3072,7 +3129,10 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(&c, cg__mm_sum_bytes(p), w->target);
     v->shared_bytes = ind_int(w->context, cg__mm_shared(&c, cg__mm_sum_bytes(p)));
-    cg__mm_set_grid(p, v);
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__set_axes(w, blocks);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     if (mma)
         cg__why(w, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
@@ -3110,56 +3170,27 @@ static void cg__mm_spell_plain(ind__writer *w) {
     if (w->domain.rrank) w->var[w->domain.rank] = "r0";
 }
 
-/* Which tile, from its number. With many columns of tiles the blocks that run together should form a compact patch, as
-   that reads the fewest different rows and columns: then the tiles are walked in stripes of 8 rows of tiles. */
-static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p) {
-    const ind__variant *v = w->variant;
-    const char *type = cg__int(w);
-    if (ind_hint(cg__mm_tiles(p->size_n, v->tile_n)) <= 8) {
-        ind__textf(&w->code, "const %s first_m = tile / tiles_n * %d, first_n = tile %% tiles_n * %d;\n", type,
-                   v->tile_m, v->tile_n);
-        return;
-    }
-    ind__textf(&w->code, "const %s stripe = tile / (8 * tiles_n) * 8, in_stripe = tile %% (8 * tiles_n);\n", type);
-    ind__textf(&w->code, "const %s rows = tiles_m - stripe < 8 ? tiles_m - stripe : 8;\n", type);
-    ind__textf(&w->code, "const %s first_m = (stripe + in_stripe %% rows) * %d, first_n = in_stripe / rows * %d;\n",
-               type, v->tile_m, v->tile_n);
-}
-
-/* The sizes, and the block's place in the grid of batches and tiles. */
+/* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *type = cg__int(w);
+    const char *type = cg__int(w), *wide = w->wide ? "(long long)" : "", *at[3];
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
-    ind__textf(&w->code, "const %s tiles_m = (size_m + %d) / %d, tiles_n = (size_n + %d) / %d;\n", type, v->tile_m - 1,
-               v->tile_m, v->tile_n - 1, v->tile_n);
-    if (ind_known_eq(v->grid[1], ind_int(w->context, 1))) {
-        ind__textf(&w->code, "const %s block = blockIdx.x;\n", type);
+    cg__write_axes(w, blocks, at);
+    if (stripe == 1) {
+        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->tile_m, wide,
+                   at[0], v->tile_n);
     } else {
-        ind__textf(&w->code, "const long long block = blockIdx.y * %dll + blockIdx.x;\n", IND__CG_MAX_GRID_X);
-        ind__textf(&w->code, "if (block >= (long long)(%s) * tiles_m * tiles_n) return;\n",
-                   cg__expr_string(w, p->batch));
+        ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
+                   stripe, v->tile_m);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->tile_n);
+        ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
-    ind__textf(&w->code, "const %s tile = block %% (tiles_m * tiles_n);\n", type);
-    cg__mm_write_tile(w, p);
-}
-
-/* The batch variables, taken apart from the number of the batch. */
-static void cg__mm_write_batch(ind__writer *w, const cg__mm_problem *p) {
-    int first = -1;
-    for (int v = 0; v < w->domain.rank && first < 0; v++)
-        if (cg__mm_is_batch(p, v)) first = v;
-    if (first < 0) return;
-    ind__textf(&w->code, "const %s batch = block / (tiles_m * tiles_n);\n", cg__unsigned(w));
-    const char *quotient = "batch";
-    for (int v = w->domain.rank - 1; v >= first; v--) {
-        if (!cg__mm_is_batch(p, v)) continue;
-        const char *extent = cg__divisor(w, w->domain.extent[v]);
-        ind__textf(&w->code, "const %s i%d = %s", cg__int(w), v, quotient);
-        ind__textf(&w->code, v > first ? " %% %s;\n" : ";\n", extent);
-        quotient = cg__string(w, "%s / %s", quotient, extent);
-    }
+    uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
+    cg__write_outer_vars(w, at[2], skip);
 }
 
 /* ---- writing: bringing in the operands ---- */
@@ -3588,7 +3619,6 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
                w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
     cg__mm_write_place(w, p);
-    cg__mm_write_batch(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->tile_k - 1,
                w->variant->tile_k);
     if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
@@ -3619,12 +3649,10 @@ static void cg__choose_pointwise(ind__writer *w) {
         v->strategy = IND_STRATEGY_TRANSPOSE;
         v->tile_m = v->tile_n = widest <= 2 ? 64 : 32;
         v->per_thread = v->tile_m * v->tile_n / v->threads;
-        ind_expr tile = ind_int(w->context, v->tile_m), blocks = ind_int(w->context, 1);
-        for (int d = 0; d <= x; d++) {
-            ind_expr extent = w->domain.extent[d];
-            blocks = ind_expr_mul(blocks, d == x || d == y ? ind_expr_ceildiv(extent, tile) : extent);
-        }
-        cg__grid(w, blocks, 1);
+        ind_expr blocks[3];
+        cg__tile_blocks(w, x, y, blocks);
+        cg__set_axes(w, blocks);
+        v->shared_bytes = ind_int(w->context, 0);
         cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory");
         return;
     }
