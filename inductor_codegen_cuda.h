@@ -3195,8 +3195,9 @@ static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
 
 /* ---- writing: bringing in the operands ---- */
 
-static void cg__mm_begin_load(ind__writer *w) {
-    ind__textf(&w->code, "const auto load = [&](%s step) {\n", cg__int(w));
+/* `staged`: into one of several stages in shared memory; else into registers. */
+static void cg__mm_begin_load(ind__writer *w, bool staged) {
+    ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
     ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
@@ -3283,8 +3284,8 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     bool whole = ind_known_multiple(p->size_k, v->tile_k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + step %% %d * %d,\n", rows, cols, v->threads, name,
-               v->stages, rows * cols);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
+               rows * cols);
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -3336,8 +3337,8 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code,
-               "tile_%c[step %% %d * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n", name,
-               v->stages, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+               "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n", name,
+               tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
@@ -3346,24 +3347,35 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
 
 /* ---- writing: the multiplication ---- */
 
+/* The loop over the steps of k. The stages go round by counting, as a remainder would cost more than it tells: step n
+   is multiplied from `stage`, and `into` takes what comes `ahead` steps later. */
+static void cg__mm_begin_stages(ind__writer *w, int ahead) {
+    ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", ahead);
+    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+}
+
+static void cg__mm_end_stages(ind__writer *w) {
+    int last = w->variant->stages - 1;
+    ind__textf(&w->code, "stage = stage == %d ? 0 : stage + 1;\ninto = into == %d ? 0 : into + 1;\n", last, last);
+    cg__end(w);
+}
+
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 1);
-    ind__textf(&w->code, "if (step < steps) load(step);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+    cg__mm_begin_stages(w, v->stages - 1);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->stages - 2);
-    ind__textf(&w->code, "if (step + %d < steps) load(step + %d);\nind_cp_async_commit();\n", v->stages - 1,
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n", v->stages - 1,
                v->stages - 1);
-    ind__textf(&w->code,
-               "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + step %% %d * %d, tile_b + step %% %d * %d,\n",
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d,\n",
                p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
-               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", v->stages, a, v->stages, b);
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
-    cg__end(w);
+    cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_MMA_TILE);
@@ -3376,20 +3388,18 @@ static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 2);
-    ind__textf(&w->code, "if (step < steps) load(step);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+    cg__mm_begin_stages(w, v->stages - 2);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->stages - 3);
     ind__textf(&w->code,
-               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + step %% %d * %d, tile_b + step %% %d * %d, "
-               "first_row);\n",
+               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
                p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
-               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", v->stages, a, v->stages, b);
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code,
-               "if (step + %d < steps) load(step + %d);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
+               "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
                v->stages - 2, v->stages - 2);
-    cg__end(w);
+    cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_wgmma_wait<0>(acc[0]);\nind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_WGMMA);
@@ -3450,7 +3460,7 @@ static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", v->stages * v->tile_m * v->tile_k);
     cg__mm_write_all_places(w, p);
-    cg__mm_begin_load(w);
+    cg__mm_begin_load(w, true);
     if (p->a.copy)
         cg__mm_write_copy(w, p, &p->a, 'a');
     else
@@ -3512,7 +3522,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
                type, 2 * v->tile_k * (v->tile_m + 4));
     ind__textf(&w->code, "%s next_a[%d], next_b[%d], acc[%d][%d] = {};\n", type, v->tile_m * v->tile_k / v->threads,
                v->tile_n * v->tile_k / v->threads, v->per_thread, v->per_thread);
-    cg__mm_begin_load(w);
+    cg__mm_begin_load(w, false);
     cg__mm_write_next(w, p, &p->a, 'a');
     cg__mm_write_next(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
