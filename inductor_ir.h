@@ -24,7 +24,7 @@
 
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
-       implementation: >>memory >>string >>intern >>simplify >>facts >>expr-text >>program >>record >>replay
+       implementation: >>memory >>string >>intern >>simplify >>facts >>index >>expr-text >>program >>record >>replay
        >>boxes >>realise >>verify >>print >>evaluate
 */
 #ifndef INDUCTOR_IR_H
@@ -663,6 +663,17 @@ ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *s
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index);
 ind_expr ind__align_up(ind_expr e, int64_t to);
 
+/* ---- index expressions and the loops they are in ---- */
+
+/* x / y where y is proven to divide x; else invalid, without an error. */
+ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
+/* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
+   index of its own; else invalid, without an error. */
+ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
+int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time */
+/* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
+bool ind__known_le_max(ind_expr a, ind_expr b);
+
 /* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
    for the evaluator. */
 typedef struct ind__program_op {
@@ -749,6 +760,29 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
+
+/* The loops of a body as they may be written anew: loop indices var[0..rank) and reduction indices after them, with
+   their extents, and every index expression of the body in terms of them. value[] says what to put for each of the
+   body's own variables so that every index comes out as it stands here. */
+typedef struct ind__loops {
+    ind_context *context;
+    int rank, rrank;
+    ind_expr var[2 * IND_MAX_RANK], extent[2 * IND_MAX_RANK];
+    ind_expr *index; /* as many as the body has, owned by the caller; all are judged */
+    uint32_t num_index;
+    int num_from;
+    ind_expr value[2 * IND_MAX_RANK];
+} ind__loops;
+/* The loops as they stand in the body; `index` has room for body->num_index expressions. */
+void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
+bool ind__loops_drop_ones(ind__loops *l); /* variables that can only be 0 go; false on failure */
+/* Makes variables v and v + 1 (both parallel or both of the reduction) one. False, and nothing has changed, if some
+   index tells them apart: if it would then need a division that it does not have. */
+bool ind__loops_merge(ind__loops *l, int v);
+/* The size that best splits variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
+   indices. Invalid if no split resolves any. */
+ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
+bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, nothing changed: too many loops */
 
 /* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
    load: called for each LOAD / STORE to redirect it (NULL: emitted as it is); may return any value, e.g. an inlined
@@ -956,6 +990,7 @@ struct ind_context {
 #ifndef INDUCTOR_IR_IMPLEMENTATION_DONE
 #define INDUCTOR_IR_IMPLEMENTATION_DONE
 
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -3819,6 +3854,330 @@ ind_expr ind__align_up(ind_expr e, int64_t to) {
     if (!ind__ok(e) || ind_known_multiple(e, to)) return e;
     ind_expr unit = ind_int(e.context, to);
     return ir__mul2(ind_expr_ceildiv(e, unit), unit);
+}
+
+/* ------------------------------------------------------------------------------------------------- >>index */
+
+/* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
+   and whether two ranges of memory can meet. Every answer is a proof; "no" means "not proven". */
+
+static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) {
+    return ind__ok(value) ? ind__substitute(e, &symbol, &value, 1) : value;
+}
+
+static bool ir__never_zero(ind_expr e) {
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    return lo > 0 || hi < 0;
+}
+
+/* x / y where y is proven to divide x, else invalid without an error. */
+ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
+    if (!ind__ok(x) || !ind__ok(y) || !ir__never_zero(y)) return ir__expr_none(x.context);
+    int64_t hx = ind_hint(x), hy = ind_hint(y); /* a likely value refutes faster than the algebra proves */
+    if (!hy || (hy != -1 && hx % hy)) return ir__expr_none(x.context);
+    int64_t d;
+    ind_expr q = ind_expr_floordiv(x, y);
+    bool exact = ind_expr_is_int(y, &d) ? ind_known_multiple(x, d) : ind_expr_same(ind_expr_mul(q, y), x);
+    return exact ? q : ir__expr_none(x.context);
+}
+
+ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol) {
+    ind_expr k, rest;
+    if (!ir__both_ok(a, b) || !ind_expr_symbol(symbol)) return ir__expr_none(a.context);
+    if (!ind__affine(ind_expr_sub(a, b), symbol, &k, &rest)) return ir__expr_none(a.context);
+    return ind__exact_quotient(ind_expr_neg(rest), k); /* k*symbol + rest == 0 */
+}
+
+ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n) {
+    return ind__substitute(e, symbols, values, n);
+}
+
+ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
+    ind_expr k;
+    if (!ind__ok(e) || !ind_expr_symbol(index)) return ir__expr_none(e.context);
+    if (ind__affine(e, index, &k, NULL)) return k;
+    ind_expr next = ir__substitute_one(e, index, ind_expr_add(index, ind_int(e.context, 1)));
+    k = ind_expr_sub(next, e);
+    return ind__expr_depends(k, index) ? ir__expr_none(e.context) : k;
+}
+
+/* ---- runs of neighbours */
+
+#define IND__FRESH_SLOT (1 << 20) /* of the loop indices made here: never one of a body */
+
+/* e at the values n*g, n*g + 1, .. of `index` is base, base + 1, ..: then base, as an expression in g (a loop index of
+   its own); else invalid without an error. The algebra drops l from (n*g + l) // d and takes it out of
+   (n*g + l) % d where n divides d, so indices with divisions answer like others. */
+ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
+    const ind_symbol *s = ind_expr_symbol(index);
+    if (!ind__ok(e) || !s || !ind__ok(s->extent)) return ir__expr_none(e.context);
+    ind_context *c = e.context;
+    ind_expr step = ind_int(c, n), one = ind_int(c, 1), stride, base;
+    ind_expr group = ind__index_symbol(c, 'g', IND__FRESH_SLOT, ind_expr_ceildiv(s->extent, step));
+    ind_expr lane = ind__index_symbol(c, 'l', IND__FRESH_SLOT, step);
+    e = ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), lane));
+    if (!ind__affine(e, lane, &stride, &base) || !ind_expr_same(stride, one)) return ir__expr_none(c);
+    return base;
+}
+
+/* The largest power of two up to `most` that divides e for sure. */
+static int ir__alignment(ind_expr e, int most) {
+    int n = 1;
+    while (n <= most / 2 && ind_known_multiple(e, 2 * (int64_t)n)) n *= 2;
+    return n;
+}
+
+int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
+    int n = 1;
+    while (n <= most / 2) n *= 2;
+    ind_expr base = {0};
+    for (int most2 = n; n > 1; n /= 2) {
+        base = ind__run_base(e, index, n);
+        if (!ind__ok(base)) continue;
+        if (alignment) *alignment = ir__alignment(base, most2);
+        return n;
+    }
+    if (alignment) *alignment = ir__alignment(e, most);
+    return 1;
+}
+
+/* ---- loops that are one, and loops that are two */
+
+int ind__expr_divisions(ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n += ind__expr_divisions(ind_expr_arg(e, i));
+    return n;
+}
+
+static int ir__loops_divisions(const ind__loops *l) {
+    int n = 0;
+    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(l->index[k]);
+    return n;
+}
+
+void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
+    *l = (ind__loops){.context = body->context, .rank = body->rank, .rrank = body->rrank};
+    l->num_from = body->rank + body->rrank;
+    l->index = index;
+    l->num_index = body->num_index;
+    for (uint32_t k = 0; k < body->num_index; k++) index[k] = body->index[k];
+    for (int v = 0; v < l->num_from; v++) {
+        l->var[v] = l->value[v] = body->var[v];
+        l->extent[v] = ind_expr_symbol(body->var[v])->extent;
+    }
+}
+
+/* Replaces symbols in the indices and in what the original variables have become. False if an expression fails; then
+   nothing has changed. */
+static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_expr *value, int n) {
+    ind_expr of_var[2 * IND_MAX_RANK];
+    ind_expr *index = (ind_expr *)ind__alloc(l->context, (l->num_index + 1) * sizeof *index);
+    bool ok = index != NULL;
+    for (uint32_t k = 0; ok && k < l->num_index; k++) {
+        index[k] = ind__substitute(l->index[k], symbol, value, n);
+        ok = ind__ok(index[k]) || !ind__ok(l->index[k]);
+    }
+    for (int v = 0; ok && v < l->num_from; v++) {
+        of_var[v] = ind__substitute(l->value[v], symbol, value, n);
+        ok = ind__ok(of_var[v]);
+    }
+    if (ok && l->num_index) memcpy(l->index, index, l->num_index * sizeof *index);
+    if (ok) memcpy(l->value, of_var, (size_t)l->num_from * sizeof *of_var);
+    ind__free(l->context, index);
+    return ok;
+}
+
+static void ir__loops_remove(ind__loops *l, int at) {
+    int n = l->rank + l->rrank - 1;
+    for (int v = at; v < n; v++) l->var[v] = l->var[v + 1], l->extent[v] = l->extent[v + 1];
+    if (at < l->rank)
+        l->rank--;
+    else
+        l->rrank--;
+}
+
+/* A loop index for place v that no other loop has: named after the place, as long as that makes it another symbol. */
+static ind_expr ir__loops_symbol(const ind__loops *l, int v, bool parallel, ind_expr extent) {
+    for (int slot = parallel ? v : v - l->rank;; slot += IND_MAX_RANK) {
+        ind_expr s = ind__index_symbol(l->context, parallel ? 'i' : 'r', slot, extent);
+        bool taken = false;
+        for (int k = 0; k < l->rank + l->rrank; k++) taken = taken || ind_expr_same(s, l->var[k]);
+        if (!taken) return s;
+    }
+}
+
+bool ind__loops_drop_ones(ind__loops *l) {
+    ind_expr zero = ind_int(l->context, 0);
+    for (int v = l->rank + l->rrank - 1; v >= 0; v--) {
+        int64_t one;
+        if (!ind_expr_is_int(l->extent[v], &one) || one != 1) continue;
+        if (!ir__loops_replace(l, &l->var[v], &zero, 1)) return false;
+        ir__loops_remove(l, v);
+    }
+    return true;
+}
+
+/* In c * (outer * extent + inner) + rest, outer may become 0 if inner becomes the joint variable. */
+static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_expr extent) {
+    ind_expr a, b, rest;
+    if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
+    if (!ind__affine(e, outer, &a, &rest) || !ind__affine(rest, inner, &b, &rest)) return false;
+    return !ind__expr_depends(a, inner) && ind_expr_same(a, ind_expr_mul(b, extent));
+}
+
+/* outer = m // extent and inner = m % extent hold always; the loops are one where the algebra joins the two again. */
+static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
+    ind_expr joined = ind__substitute(e, pair, value, 2);
+    return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
+}
+
+bool ind__loops_merge(ind__loops *l, int v) {
+    ind_context *c = l->context;
+    ind_expr pair[2] = {l->var[v], l->var[v + 1]}, inner = l->extent[v + 1];
+    ind_expr extent = ind_expr_mul(l->extent[v], inner), m = ir__loops_symbol(l, v, v < l->rank, extent);
+    if (!ind__ok(m)) return false;
+    ind_expr plain[2] = {ind_int(c, 0), m}, divided[2] = {{0}}, *value = plain;
+    int64_t least;
+    ind_expr_bounds(inner, &least, NULL);
+    for (uint32_t k = 0; k < l->num_index; k++) {
+        ind_expr e = l->index[k];
+        if (ir__merges_affine(e, pair[0], pair[1], inner)) continue;
+        if (least < 1) return false;
+        if (value == plain) divided[0] = ind_expr_floordiv(m, inner), divided[1] = ind_expr_mod(m, inner);
+        value = divided;
+        if (!ir__merges_divided(e, pair, value)) return false;
+    }
+    if (!ir__loops_replace(l, pair, value, 2)) return false;
+    ir__loops_remove(l, v);
+    l->var[v] = m;
+    l->extent[v] = extent;
+    return true;
+}
+
+/* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
+static int ir__split_candidates(ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (!ind__expr_depends(e, var)) return n;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(ind_expr_arg(e, i), var, out, max, n);
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
+    ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
+    if (!ind__expr_is_size(d)) return n;
+    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d tells blocks of a*d apart */
+        d = ind_expr_mul(d, ind_expr_arg(x, 1));
+        x = ind_expr_arg(x, 0);
+    }
+    if (!ind__affine(x, var, &k, NULL) || !ind__expr_is_size(d)) return n;
+    d = ind__exact_quotient(d, k);
+    for (int i = 0; i < n; i++)
+        if (ind_expr_same(out[i], d)) return n;
+    if (ind__ok(d)) out[n++] = d;
+    return n;
+}
+
+bool ind__loops_split(ind__loops *l, int v, ind_expr size) {
+    int n = l->rank + l->rrank;
+    ind_expr blocks = ind__exact_quotient(l->extent[v], size);
+    if (!ind__ok(blocks) || n == 2 * IND_MAX_RANK || (v < l->rank ? l->rank : l->rrank) == IND_MAX_RANK) return false;
+    ind_expr outer = ir__loops_symbol(l, v, v < l->rank, blocks), inner = ir__loops_symbol(l, v + 1, v < l->rank, size);
+    ind_expr value = ind_expr_add(ind_expr_mul(outer, size), inner);
+    if (!ind__ok(value) || !ir__loops_replace(l, &l->var[v], &value, 1)) return false;
+    for (int k = n; k > v + 1; k--) l->var[k] = l->var[k - 1], l->extent[k] = l->extent[k - 1];
+    l->var[v] = outer, l->extent[v] = blocks;
+    l->var[v + 1] = inner, l->extent[v + 1] = size;
+    if (v < l->rank)
+        l->rank++;
+    else
+        l->rrank++;
+    return true;
+}
+
+/* How many divisions are left in the indices if variable v is split by size; INT_MAX if it cannot be. */
+static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
+    ind_context *c = l->context;
+    ind_expr blocks = ind__exact_quotient(l->extent[v], size), var = l->var[v];
+    ind_expr outer = ind__index_symbol(c, 'g', IND__FRESH_SLOT, blocks);
+    ind_expr value = ind_expr_add(ind_expr_mul(outer, size), ind__index_symbol(c, 'l', IND__FRESH_SLOT, size));
+    if (!ind__ok(value)) return INT_MAX;
+    int n = 0;
+    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(ir__substitute_one(l->index[k], var, value));
+    return n;
+}
+
+ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
+    enum { MOST = 16 };
+    ind_expr candidate[MOST], best = ir__expr_none(l->context);
+    int num = 0, before = ir__loops_divisions(l), least = before;
+    for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
+        num = ir__split_candidates(l->index[k], l->var[v], candidate, MOST, num);
+    for (int i = 0; i < num; i++) {
+        int left = ir__split_divisions(l, v, candidate[i]);
+        if (left >= least) continue;
+        least = left;
+        best = candidate[i];
+    }
+    if (saved) *saved = before - least;
+    return best;
+}
+
+/* ---- ranges of memory */
+
+/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+static ind_expr ir__max_of_term(ind_expr term) {
+    ind_expr none = ir__expr_none(term.context), most = none;
+    if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
+    if (ind_expr_query_kind(term) != IND_EXPR_MUL) return none;
+    for (int i = 0; i < ind_expr_num_args(term); i++) {
+        ind_expr factor = ind_expr_arg(term, i);
+        int64_t lo;
+        ind_expr_bounds(factor, &lo, NULL);
+        if (ind_expr_query_kind(factor) == IND_EXPR_MAX && !ind__ok(most))
+            most = factor;
+        else if (lo < 0)
+            return none;
+    }
+    return most;
+}
+
+/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
+    bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
+    for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
+        ind_expr term = sum ? ind_expr_arg(e, i) : e;
+        *most = ir__max_of_term(term);
+        if (ind__ok(*most)) return term;
+    }
+    return ir__expr_none(e.context);
+}
+
+/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
+    if (ind_known_le(a, b)) return true;
+    ind_expr most, term = ir__max_term(b, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++) {
+        ind_expr lower = ind_expr_sub(ir__substitute_one(term, most, ind_expr_arg(most, i)), term);
+        lower = ind_expr_add(b, lower);
+        if (deep ? ir__le_some(a, lower, false) : ind_known_le(a, lower)) return true;
+    }
+    return false;
+}
+
+/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
+bool ind__known_le_max(ind_expr a, ind_expr b) {
+    if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
+    if (ir__le_some(a, b, true)) return true;
+    ind_expr most, term = ir__max_term(a, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
+        if (!ir__le_some(ir__substitute_one(a, most, ind_expr_arg(most, i)), b, true)) return false;
+    return ind__ok(term);
+}
+
+bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size) {
+    if (!ir__both_ok(a, a_size) || !ir__both_ok(b, b_size) || a.context != b.context) return false;
+    ind_expr zero = ind_int(a.context, 0);
+    if (ind_known_le(a_size, zero) || ind_known_le(b_size, zero)) return true;
+    return ind__known_le_max(ind_expr_add(a, a_size), b) || ind__known_le_max(ind_expr_add(b, b_size), a);
 }
 
 /* --------------------------------------------------------------------------------------------- >>expr-text */
