@@ -1355,6 +1355,16 @@ static void cg__merge_vars(ind__writer *w) {
         if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
 }
 
+/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant costs
+   an index no more than a position. */
+static void cg__split_vars(ind__writer *w) {
+    for (int v = 0; v < cg__num_vars(w); v++) {
+        ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
+        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
+            size = ind__loops_split_size(&w->domain, v, NULL);
+    }
+}
+
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
 static void cg__move_last(ind__writer *w, int v) {
     ind__loops *d = &w->domain;
@@ -3912,6 +3922,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         if (!status) status = cg__emit_matmul(w);
     } else {
         if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
+        cg__split_vars(w);
         if (w->failed) return ind__failed(w->context);
         if (w->kernel->kind == IND_KERNEL_REDUCTION)
             cg__choose_reduction(w);
