@@ -4309,6 +4309,7 @@ static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__fo
 }
 
 static int ir__strength(const ir__spelling *row, const ir__form *f) {
+    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6; /* -a*b is (-a)*b */
     return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
 }
 
