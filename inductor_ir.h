@@ -4786,6 +4786,57 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
 
+/* The root of a monomial that is a square: an even number of each factor and a square number. */
+static bool ir__mono_root(ir__former *w, const ir__mono *m, ir__mono *root) {
+    int64_t c = m->c > 0 && m->c < INT32_MAX ? (int64_t)sqrt((double)m->c) : 0;
+    root->c = c;
+    root->n = 0;
+    root->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(m->n + 1) * sizeof *root->f);
+    if (!root->f || c * c != m->c || m->n % 2 || !m->n) return false;
+    for (int i = 0; i < m->n; i += 2) { /* equal factors are neighbours */
+        if (m->f[i] != m->f[i + 1]) return false;
+        root->f[root->n++] = m->f[i];
+    }
+    return true;
+}
+
+/* Takes the term a * b * times out of the rest, if it is there. */
+static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, const ir__mono *b, int times) {
+    for (int i = 0; i < rest->n; i++) {
+        ir__mono q, one;
+        if (!ir__mono_divide(w, &rest->t[i], a, &q) || !ir__mono_divide(w, &q, b, &one) || one.n || one.c != times)
+            continue;
+        rest->n--;
+        memmove(&rest->t[i], &rest->t[i + 1], (size_t)(rest->n - i) * sizeof *rest->t);
+        return true;
+    }
+    return false;
+}
+
+/* p = r*r + rest, where r begins with the root of one term and the terms that are multiples of twice it give the
+ * others. */
+static bool ir__split_square(ir__former *w, const ir__poly *p, const ir__mono *square, ir__split *s) {
+    ir__mono root, twice;
+    if (p->n < 3 || p->n > 64 || !ir__mono_root(w, square, &root)) return false;
+    s->q = ir__poly_new(w, p->n + 1);
+    s->rest = ir__poly_new(w, p->n);
+    if (!s->q.t || !s->rest.t) return false;
+    s->q.t[s->q.n++] = root;
+    twice = root;
+    twice.c *= 2;
+    for (int i = 0; i < p->n; i++) {
+        s->rest.t[s->rest.n++] = p->t[i];
+        if (&p->t[i] != square && ir__mono_divide(w, &p->t[i], &twice, &s->q.t[s->q.n])) s->q.n++;
+    }
+    for (int i = 0; i < s->q.n; i++)
+        for (int j = i; j < s->q.n; j++)
+            if (!ir__take_product(w, &s->rest, &s->q.t[i], &s->q.t[j], i == j ? 1 : 2)) return false;
+    s->t = s->q;
+    s->gain = ir__poly_cost(p).ops - 2 * ir__poly_cost(&s->q).ops - 1;
+    if (s->rest.n) s->gain -= ir__poly_cost(&s->rest).ops + 1;
+    return s->q.n > 1;
+}
+
 typedef struct ir__candidate {
     const ir__form *v;
     int64_t c;
@@ -4837,6 +4888,10 @@ static bool ir__best_split(ir__former *w, const ir__poly *p, ir__split *best) {
     for (int i = 0; i < n && i < IR__FACTOR_TRIES; i++) {
         ir__split s;
         if (ir__split_by(w, p, v[i].v, v[i].c, &s) && s.gain > best->gain) *best = s;
+    }
+    for (int i = 0; n && i < p->n && i < IR__FACTOR_TRIES; i++) {
+        ir__split s;
+        if (ir__split_square(w, p, &p->t[i], &s) && s.gain > best->gain) *best = s;
     }
     return best->gain > 0;
 }
@@ -6180,18 +6235,18 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
 X(neg, NEG)
 X(abs, ABS)
 X(exp, EXP)
-X(log, LOG) X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID)
-    X(not, NOT)
+X(log, LOG)
+X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
         return ind__emit2(o, IND_LOOP_##name, a, b);                                                                   \
     }
-        X(add, ADD) X(sub, SUB) X(mul, MUL) X(div, DIV) X(pow, POW) X(maximum, MAXIMUM) X(minimum, MINIMUM) X(eq, EQ)
-            X(ne, NE) X(lt, LT) X(le, LE) X(gt, GT) X(ge, GE) X(and, AND) X(or, OR)
+    X(add, ADD) X(sub, SUB) X(mul, MUL) X(div, DIV) X(pow, POW) X(maximum, MAXIMUM) X(minimum, MINIMUM) X(eq, EQ)
+        X(ne, NE) X(lt, LT) X(le, LE) X(gt, GT) X(ge, GE) X(and, AND) X(or, OR)
 #undef X
 
-                ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
+            ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
     if (!o || !condition.id || !a.id || !b.id) return ir__no_value;
     if (o->dtype(o, condition) != IND_BOOL)
         return ir__op_fail(o, IND_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);
