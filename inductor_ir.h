@@ -24,7 +24,8 @@
 
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
-       implementation: >>memory >>string >>intern >>simplify >>facts >>index >>expr-text >>program >>record >>replay
+       implementation: >>memory >>string >>intern >>simplify >>facts >>assume >>index >>expr-text >>program >>record
+   >>replay
        >>boxes >>realise >>verify >>print >>evaluate
 */
 #ifndef INDUCTOR_IR_H
@@ -562,6 +563,9 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 ind_status ind__failed(ind_context *c); /* the recorded status, IND_VERIFY if a failure came without one */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
 bool ind__verifying(ind_context *c); /* is the verifier on? */
+/* IND_OUT_OF_MEMORY if an allocation was refused since c->refusals was `before`: a proof that ran out of memory says
+   "not proven", which must not decide what a stage makes. */
+ind_status ind__refused_since(const ind_context *c, uint32_t before);
 
 /* Objects that a context owns: freed by ind_context_destroy in reverse order of creation. */
 typedef struct ind__owned {
@@ -594,6 +598,10 @@ bool ind__parse_double(const char *s, size_t n, double *out); /* locale-free */
 uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 
 /* ---- expressions ---- */
+
+/* Puts a fact set in force (NULL: none) and returns the one that was: what is built and asked from here on may use it.
+ */
+ind_facts *ind__facts_enter(ind_context *c, ind_facts *facts);
 
 /* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
    has its test in tests/unit/test_rules.c. b > 0 unless said otherwise. */
@@ -972,6 +980,7 @@ struct ind_context {
     } error;
     uint32_t quiet;    /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
     uint32_t failures; /* recorded so far */
+    uint32_t refusals; /* of them, allocations that were refused */
     void *error_lock;  /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
@@ -1131,14 +1140,15 @@ static void ir__error_unlock(ind_context *c) {
 }
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
-    if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT)) return status;
-    c->failures++;
+    if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
     char text[sizeof c->error.text];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     ir__error_lock(c);
+    c->failures++;
+    c->refusals += status == IND_OUT_OF_MEMORY;
     c->error.status = status;
     memcpy(c->error.text, text, strlen(text) + 1);
     ir__error_unlock(c);
@@ -1148,6 +1158,10 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 
 ind_status ind__failed(ind_context *c) {
     return c->error.status ? c->error.status : ind__fail(c, IND_VERIFY, "a step failed without a reason");
+}
+
+ind_status ind__refused_since(const ind_context *c, uint32_t before) {
+    return c->refusals == before ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
 void ind__log(ind_context *c, int level, const char *format, ...) {
@@ -1490,6 +1504,7 @@ _Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of wha
 #define IND__MAX_FACTORS 60
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
 #define IND__MAX_CACHE   65536 /* results remembered */
+#define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
 #define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
 
 typedef struct ir__op_cache_entry {
@@ -1512,6 +1527,9 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
     uint32_t cache_size;
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
+    ind_facts *facts;                    /* in force; NULL: none */
+    int proving;                         /* > 0: a proof is under way */
+    uint32_t num_generations;            /* the last number given to a state of a fact set; even */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -1535,7 +1553,7 @@ static bool ir__interner_create(ind_context *c) {
     in->context = in->arena.context = c;
     in->num_buckets = 1024;
     in->bucket = (uint32_t *)ind__alloc(c, in->num_buckets * sizeof *in->bucket);
-    in->cache_size = in->num_buckets;
+    in->cache_size = IND__MIN_CACHE;
     in->cache = (ir__op_cache_entry *)ind__alloc(c, in->cache_size * sizeof *in->cache);
     in->num_nodes = 1;
     return in->bucket && in->cache;
@@ -1564,7 +1582,7 @@ static bool ir__interner_rehash(struct ind__interner *in) {
     uint32_t want = in->num_buckets * 2;
     uint32_t *bucket = (uint32_t *)ind__alloc(in->context, (size_t)want * sizeof *bucket);
     if (!bucket) return false;
-    if (want <= IND__MAX_CACHE) {
+    if (want > in->cache_size && want <= IND__MAX_CACHE) {
         ir__op_cache_entry *cache = (ir__op_cache_entry *)ind__alloc(in->context, want * sizeof *cache);
         if (!cache) {
             ind__free(in->context, bucket);
@@ -1631,7 +1649,182 @@ static ind_expr ir__expr_none(ind_context *c) {
     return ir__expr_make(c, 0);
 }
 
-static void ir__node_bounds(ind_context *c, ir__expr_node *n);
+/* Interval arithmetic. An end of INT64_MIN below or INT64_MAX above is no bound; a value that exceeds 64 bits does not
+   exist, so an end may be cut to what 64 bits hold. */
+typedef struct ir__range {
+    int64_t lo, hi;
+} ir__range;
+
+static const ir__range ir__anything = {INT64_MIN, INT64_MAX};
+
+static int64_t ir__sat_add(int64_t a, int64_t b) {
+    int64_t r;
+    return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
+static int64_t ir__sat_mul(int64_t a, int64_t b) {
+    if (!a || !b) return 0;
+    int64_t r;
+    bool negative = (a < 0) != (b < 0);
+    bool infinite = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
+    return infinite || __builtin_mul_overflow(a, b, &r) ? (negative ? INT64_MIN : INT64_MAX) : r;
+}
+
+static int64_t ir__floor_div(int64_t a, int64_t b) {
+    int64_t q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static ir__range ir__range_hull(ir__range a, ir__range b) {
+    ir__range r = {a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+    return r;
+}
+
+static ir__range ir__range_add(ir__range a, ir__range b) {
+    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__sat_add(a.lo, b.lo),
+                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__sat_add(a.hi, b.hi)};
+    return r;
+}
+
+static ir__range ir__range_neg(ir__range a) {
+    ir__range r = {a.hi == INT64_MAX   ? INT64_MIN
+                   : a.hi == INT64_MIN ? INT64_MAX
+                                       : -a.hi,
+                   a.lo == INT64_MIN ? INT64_MAX : -a.lo};
+    return r;
+}
+
+/* A product is bilinear: its extremes are at the corners. */
+static ir__range ir__range_mul(ir__range a, ir__range b) {
+    int64_t v[4] = {ir__sat_mul(a.lo, b.lo), ir__sat_mul(a.lo, b.hi), ir__sat_mul(a.hi, b.lo), ir__sat_mul(a.hi, b.hi)};
+    ir__range r = {v[0], v[0]};
+    for (int i = 1; i < 4; i++) {
+        ir__range corner = {v[i], v[i]};
+        r = ir__range_hull(r, corner);
+    }
+    return r;
+}
+
+/* a to the power k >= 1. An odd power is monotone; an even one is that of |a|, which reaches 0 only if a does. */
+static ir__range ir__range_power(ir__range a, int k) {
+    if (k % 2 == 0) {
+        ir__range minus = ir__range_neg(a);
+        if (a.hi <= 0) a = minus;
+        if (a.lo < 0) a.hi = minus.hi > a.hi ? minus.hi : a.hi, a.lo = 0;
+    }
+    ir__range r = a;
+    for (int i = 1; i < k; i++) r.lo = ir__sat_mul(r.lo, a.lo), r.hi = ir__sat_mul(r.hi, a.hi);
+    return r;
+}
+
+/* The part of a divisor's range above zero, or of its negation's: empty where lo > hi. */
+static ir__range ir__range_positive(ir__range b) {
+    if (b.lo < 1) b.lo = 1;
+    return b;
+}
+
+/* a // b for 0 < b.lo <= b.hi: rises with a; rises with b where a < 0, falls where a >= 0. */
+static ir__range ir__range_div_positive(ir__range a, ir__range b) {
+    ir__range r = a;
+    if (a.lo != INT64_MIN) r.lo = ir__floor_div(a.lo, a.lo < 0 ? b.lo : b.hi);
+    if (a.hi != INT64_MAX) r.hi = ir__floor_div(a.hi, a.hi < 0 ? b.hi : b.lo);
+    return r;
+}
+
+/* a // b = (-a) // (-b), so a divisor's range is taken on either side of zero. */
+static ir__range ir__range_div(ir__range a, ir__range b) {
+    ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
+    if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_div_positive(a, above);
+    ir__range low = ir__range_div_positive(ir__range_neg(a), below);
+    return above.lo > above.hi ? low : ir__range_hull(low, ir__range_div_positive(a, above));
+}
+
+/* a % b for 0 < b.lo <= b.hi: in [0, b), and a itself where a is in [0, b); never more than a >= 0. With one b and one
+   quotient at both ends of a it is a less a constant. */
+static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
+    ir__range r = {0, b.hi == INT64_MAX ? b.hi : b.hi - 1};
+    if (a.lo >= 0 && a.hi < b.lo) return a;
+    if (b.lo == b.hi && a.lo != INT64_MIN && a.hi != INT64_MAX) {
+        int64_t q = ir__floor_div(a.lo, b.lo);
+        if (q == ir__floor_div(a.hi, b.lo)) {
+            r.lo = a.lo - q * b.lo;
+            r.hi = a.hi - q * b.lo;
+            return r;
+        }
+    }
+    if (a.lo >= 0 && a.hi < r.hi) r.hi = a.hi;
+    return r;
+}
+
+/* a % b = -((-a) % (-b)). */
+static ir__range ir__range_mod(ir__range a, ir__range b) {
+    ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
+    if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
+    ir__range low = ir__range_neg(ir__range_mod_positive(ir__range_neg(a), below));
+    return above.lo > above.hi ? low : ir__range_hull(low, ir__range_mod_positive(a, above));
+}
+
+static ir__range ir__range_extreme(bool max, ir__range a, ir__range b) {
+    ir__range r = a;
+    if (max ? b.lo > a.lo : b.lo < a.lo) r.lo = b.lo;
+    if (max ? b.hi > a.hi : b.hi < a.hi) r.hi = b.hi;
+    return r;
+}
+
+/* The range of a node of this kind from its arguments' ranges, which `of` gives; no leaf. */
+typedef ir__range (*ir__range_fn)(ind_context *c, uint32_t id, void *user);
+
+static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, ir__range_fn of, void *user) {
+    ir__range r = {1, 1};
+    for (int i = 0, power; i < n; i += power) { /* equal factors are neighbours */
+        for (power = 1; i + power < n && arg[i + power] == arg[i];) power++;
+        r = ir__range_mul(r, ir__range_power(of(c, arg[i], user), power));
+    }
+    return r;
+}
+
+static ir__range ir__range_node(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int n, ir__range_fn of,
+                                void *user) {
+    ir__range r = {0, 1};
+    switch (kind) {
+    case IND_EXPR_ADD:
+        r.hi = 0;
+        for (int i = 0; i < n; i++) r = ir__range_add(r, of(c, arg[i], user));
+        return r;
+    case IND_EXPR_MUL: return ir__range_product(c, arg, n, of, user);
+    case IND_EXPR_FLOORDIV: return ir__range_div(of(c, arg[0], user), of(c, arg[1], user));
+    case IND_EXPR_MOD: return ir__range_mod(of(c, arg[0], user), of(c, arg[1], user));
+    case IND_EXPR_MIN:
+    case IND_EXPR_MAX:
+        r = of(c, arg[0], user);
+        for (int i = 1; i < n; i++) r = ir__range_extreme(kind == IND_EXPR_MAX, r, of(c, arg[i], user));
+        return r;
+    case IND_EXPR_WHERE: return ir__range_hull(of(c, arg[1], user), of(c, arg[2], user));
+    default: return r; /* conditions */
+    }
+}
+
+static ir__range ir__stored_range(ind_context *c, uint32_t id, void *user) {
+    (void)user;
+    const ir__expr_node *n = ir__node_at(c->interner, id);
+    ir__range r = {n->lo, n->hi};
+    return r;
+}
+
+static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
+    ir__range r = ir__range_node(c, (ind_expr_kind)n->kind, ir__node_args(n), (int)n->num_args, ir__stored_range, NULL);
+    n->lo = r.lo;
+    n->hi = r.hi;
+}
+
+/* Ends rounded inwards to multiples of m; an end that is no bound stays. Empty (lo > hi) if there is no multiple. */
+static ir__range ir__range_multiples(ir__range r, int64_t m) {
+    if (m < 2) return r;
+    int64_t up = r.lo == INT64_MIN ? 0 : -ir__floor_div(-r.lo, m), down = ir__floor_div(r.hi, m);
+    if (r.lo != INT64_MIN) r.lo = ir__sat_mul(up, m);
+    if (r.hi != INT64_MAX) r.hi = ir__sat_mul(down, m);
+    return r;
+}
 
 static uint32_t ir__hash_args(ind_expr_kind kind, const uint32_t *arg, uint32_t n, int64_t value) {
     uint64_t h = ((uint64_t)value ^ kind) * 0x9e3779b97f4a7c15ull;
@@ -1744,6 +1937,12 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
         s.hi = hi == INT64_MAX ? hi : hi > 0 ? hi - 1 : 0;
     }
     if (ir__check_symbol(c, &s)) return ir__expr_none(c);
+    ir__range given = {s.lo, s.hi}, range = ir__range_multiples(given, s.multiple_of);
+    if (range.lo > range.hi) {
+        ind__fail(c, IND_INVALID_ARGUMENT, "size %s: no multiple of %lld is in the range [%lld, %lld]", s.name,
+                  (long long)s.multiple_of, (long long)s.lo, (long long)s.hi);
+        return ir__expr_none(c);
+    }
     int64_t key[7] = {s.kind, s.slot, s.lo, s.hi, s.multiple_of, s.hint, s.extent.id};
     uint32_t hash = (uint32_t)ind__hash(s.name, strlen(s.name), ind__hash(key, sizeof key, 7));
     uint32_t id = ir__find_symbol(in, &s, hash);
@@ -1765,8 +1964,8 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->arg.few[0] = in->num_symbols - 1;
     n->hash = hash;
     n->symbols = 1u << (n->arg.few[0] & 31);
-    n->lo = s.lo;
-    n->hi = s.hi;
+    n->lo = range.lo;
+    n->hi = range.hi;
     ir__link_node(in, id);
     return ir__expr_make(c, id);
 }
@@ -1826,109 +2025,6 @@ void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
     bool ok = ind__ok(e);
     if (lo) *lo = ok ? ir__node_of(e)->lo : INT64_MIN;
     if (hi) *hi = ok ? ir__node_of(e)->hi : INT64_MAX;
-}
-
-/* Interval arithmetic; INT64_MIN and INT64_MAX stand for no bound. */
-static int64_t ir__sat_add(int64_t a, int64_t b) {
-    if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
-    if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
-    int64_t r;
-    return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
-}
-
-static int64_t ir__sat_mul(int64_t a, int64_t b) {
-    if (!a || !b) return 0;
-    int64_t r;
-    bool negative = (a < 0) != (b < 0);
-    bool infinite = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
-    return infinite || __builtin_mul_overflow(a, b, &r) ? (negative ? INT64_MIN : INT64_MAX) : r;
-}
-
-static int64_t ir__floor_div(int64_t a, int64_t b) {
-    int64_t q = a / b;
-    return q - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-static int64_t ir__sat_div(int64_t a, int64_t b) {
-    if (a == INT64_MIN || a == INT64_MAX) return b > 0 ? a : a == INT64_MIN ? INT64_MAX : INT64_MIN;
-    if (b == INT64_MIN || b == INT64_MAX) return (a < 0) != (b < 0) && a ? -1 : 0;
-    return ir__floor_div(a, b);
-}
-
-static void ir__corners(int64_t (*f)(int64_t, int64_t), const ir__expr_node *a, const ir__expr_node *b,
-                        ir__expr_node *n) {
-    int64_t v[4] = {f(a->lo, b->lo), f(a->lo, b->hi), f(a->hi, b->lo), f(a->hi, b->hi)};
-    n->lo = n->hi = v[0];
-    for (int i = 1; i < 4; i++) {
-        if (v[i] < n->lo) n->lo = v[i];
-        if (v[i] > n->hi) n->hi = v[i];
-    }
-}
-
-/* floor(a / b) where b is never zero: over the positive and over the negative part of b's range. */
-static void ir__quotient_bounds(const ir__expr_node *a, const ir__expr_node *b, ir__expr_node *n) {
-    ir__expr_node part = *b, result = {.lo = INT64_MAX, .hi = INT64_MIN};
-    for (int side = 0; side < 2; side++) {
-        part.lo = side ? b->lo : b->lo > 1 ? b->lo : 1;
-        part.hi = side ? (b->hi < -1 ? b->hi : -1) : b->hi;
-        if (part.lo > part.hi) continue;
-        ir__corners(ir__sat_div, a, &part, n);
-        if (n->lo < result.lo) result.lo = n->lo;
-        if (n->hi > result.hi) result.hi = n->hi;
-    }
-    n->lo = result.lo;
-    n->hi = result.hi;
-}
-
-/* a % b lies between 0 and b and is not b; within [0, a] for 0 <= a. */
-static void ir__remainder_bounds(const ir__expr_node *a, const ir__expr_node *b, ir__expr_node *n) {
-    n->lo = b->lo >= 0 ? 0 : b->lo == INT64_MIN ? b->lo : b->lo + 1;
-    n->hi = b->hi <= 0 ? 0 : b->hi == INT64_MAX ? b->hi : b->hi - 1;
-    if (b->lo >= 0 && a->lo >= 0 && a->hi < n->hi) n->hi = a->hi;
-}
-
-static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
-    const struct ind__interner *in = c->interner;
-    const uint32_t *arg = ir__node_args(n);
-    const ir__expr_node *a = n->num_args > 0 ? ir__node_at(in, arg[0]) : NULL;
-    const ir__expr_node *b = n->num_args > 1 ? ir__node_at(in, arg[1]) : NULL;
-    switch (n->kind) {
-    case IND_EXPR_ADD:
-        n->lo = n->hi = 0;
-        for (uint32_t i = 0; i < n->num_args; i++) {
-            const ir__expr_node *t = ir__node_at(in, arg[i]);
-            n->lo = ir__sat_add(n->lo, t->lo);
-            n->hi = ir__sat_add(n->hi, t->hi);
-        }
-        break;
-    case IND_EXPR_MUL:
-        n->lo = n->hi = 1;
-        for (uint32_t i = 0; i < n->num_args; i++) {
-            ir__expr_node so_far = *n;
-            ir__corners(ir__sat_mul, &so_far, ir__node_at(in, arg[i]), n);
-        }
-        break;
-    case IND_EXPR_FLOORDIV: ir__quotient_bounds(a, b, n); break;
-    case IND_EXPR_MOD: ir__remainder_bounds(a, b, n); break;
-    case IND_EXPR_MIN:
-    case IND_EXPR_MAX:
-        n->lo = a->lo;
-        n->hi = a->hi;
-        for (uint32_t i = 1; i < n->num_args; i++) {
-            const ir__expr_node *t = ir__node_at(in, arg[i]);
-            bool max = n->kind == IND_EXPR_MAX;
-            if (max ? t->lo > n->lo : t->lo < n->lo) n->lo = t->lo;
-            if (max ? t->hi > n->hi : t->hi < n->hi) n->hi = t->hi;
-        }
-        break;
-    case IND_EXPR_WHERE: {
-        const ir__expr_node *other = ir__node_at(in, arg[2]);
-        n->lo = b->lo < other->lo ? b->lo : other->lo;
-        n->hi = b->hi > other->hi ? b->hi : other->hi;
-        break;
-    }
-    default: /* conditions */ n->lo = 0; n->hi = 1;
-    }
 }
 
 /* ---------------------------------------------------------------------------------------------- >>simplify */
@@ -2007,18 +2103,12 @@ static int ir__expr_compare(ind_expr a, ind_expr b) {
     return a.id < b.id ? -1 : 1;
 }
 
-static uint32_t ir__facts_generation(ind_context *c) {
-    (void)c;
-    return 0;
-}
-static bool ir__known_residue(ind_expr a, int64_t b, int64_t *r) {
-    (void)a, (void)b, (void)r;
-    return false;
-}
-static int ir__known_condition(ind_expr e) {
-    (void)e;
-    return -1;
-}
+/* From >>facts: what ranges and the fact set in force prove. */
+static uint32_t ir__facts_generation(ind_context *c);
+static int ir__proven_sign(ind_expr b);
+static bool ir__known_nonzero(ind_expr e);
+static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r);
+static int ir__known_condition(ind_expr condition);
 
 /* ---- sums */
 
@@ -2336,7 +2426,6 @@ static ind_expr ir__divide(ind_expr a, ind_expr b);
 static ind_expr ir__modulo(ind_expr a, ind_expr b);
 static bool ir__in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
 static bool ir__prove_ge0(ind_expr e);
-static int ir__proven_sign(ind_expr b);
 
 /* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
 
@@ -2434,8 +2523,9 @@ static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     return ir__join_modular(j, i, q, x, m, quotient);
 }
 
-/* A term p * (x // b) with p = q*b: q*x if b divides x (then b * (x // b) = x); with -q*x it is -q * (x % b), by the
-   definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x // (b/g)). */
+/* A term p * (x // b) with p = q*b: q*(x - r) if x % b is the integer r (then b * (x // b) = x - r); with -q*x it is -q
+   * (x % b), by the definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x
+   // (b/g)). */
 static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
     ir__term p = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0}, q;
@@ -2449,8 +2539,9 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     }
     ind_expr rest = ir__modulo(x, b), whole = ir__mul2(ir__term_expr(q), x);
     if (!ind__ok(rest) || !ind__ok(whole)) return false;
-    if (ind_expr_is_int(rest, &d) && !d)
-        return ir__join_apply(j, i, ind_int(b.context, 0), whole, IND__EXPR_RULE_EXACT_QUOTIENT);
+    if (ind_expr_is_int(rest, &d))
+        return ir__join_apply(j, i, ind_int(b.context, 0), ir__mul2(ir__term_expr(q), ind_expr_sub(x, rest)),
+                              IND__EXPR_RULE_EXACT_QUOTIENT);
     ind_expr minus = ind_expr_neg(whole);
     if (!ind__ok(minus) || !ir__sum_holds(j->s, minus)) return false;
     return ir__join_apply(j, i, minus, ir__mul2(ind_expr_neg(ir__term_expr(q)), rest),
@@ -2776,41 +2867,54 @@ static ind_expr ir__rule_constant(ir__division *d) {
 
 /* The facts in force know a % b. */
 static ind_expr ir__rule_residue(ir__division *d) {
-    int64_t b, r;
-    ind_expr a = ir__sum_build(&d->a);
-    if (!d->mod || !ind_expr_is_int(d->den, &b) || !ir__known_residue(a, b, &r)) return ir__no_rule(d);
-    return ind_int(d->context, r);
+    ind_expr r, a = ir__sum_build(&d->a);
+    return d->mod && ir__known_residue(a, d->den, &r) ? r : ir__no_rule(d);
 }
 
-/* a = q*b + r for two sums, by long division on one term of b: (q*b + r) // b = q + r // b as above, any sign of b.
-   Only if r has fewer terms than a. */
+static uint32_t ir__num_symbolic(const ir__sum *s) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->num; i++) n += !ir__is_const_term(s->t[i]);
+    return n;
+}
+
+/* One step of long division: takes q * den from the sum, q the quotient of its term i and den's term pivot. False, with
+   nothing done, if that does not leave fewer terms; integers do not count, as FLIP adds them. */
+static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t pivot, uint32_t i, ir__term *q) {
+    if (!ir__term_divide(rest->t[i], den->t[pivot], q) || q->c == INT64_MIN) return false;
+    ir__sum trial = {.context = rest->context};
+    bool ok = true;
+    for (uint32_t k = 0; k < rest->num; k++) ir__sum_push(&trial, rest->t[k]);
+    for (uint32_t k = 0; k < den->num && ok; k++) {
+        ir__term part;
+        ok = ir__mul_terms((ir__term){-q->c, q->m, 0}, den->t[k], &part);
+        if (ok) ir__sum_push(&trial, part);
+    }
+    ir__sum_normalise(&trial);
+    ok = ok && !trial.failed && ir__num_symbolic(&trial) < ir__num_symbolic(rest);
+    ir__sum drop = ok ? *rest : trial;
+    if (ok) *rest = trial;
+    ir__sum_free(&drop);
+    return ok;
+}
+
+/* a = q*b + r for two sums, by long division on one term of b: (q*b + r) // b = q + r // b as above, any sign of b. */
 static ind_expr ir__rule_long_division(ir__division *d) {
     if (!d->sum) return ir__no_rule(d);
     ir__sum den = {.context = d->context}, rest = den, quotient = den;
     ir__sum_add(&den, d->den, 1);
     for (uint32_t i = 0; i < d->a.num; i++) ir__sum_push(&rest, d->a.t[i]);
-    for (uint32_t pivot = 0; pivot < den.num && !quotient.num && !den.failed; pivot++)
-        for (uint32_t step = 0, i = 0; step < IND__MAX_EXPAND && i < rest.num; i++) {
-            ir__term q, part;
-            if (!ir__term_divide(rest.t[i], den.t[pivot], &q) || q.c == INT64_MIN) continue;
-            ir__sum trial = {.context = d->context};
-            bool ok = true;
-            for (uint32_t k = 0; k < rest.num; k++) ir__sum_push(&trial, rest.t[k]);
-            for (uint32_t k = 0; k < den.num && ok; k++) {
-                ok = ir__mul_terms((ir__term){-q.c, q.m, 0}, den.t[k], &part);
-                if (ok) ir__sum_push(&trial, part);
-            }
-            ir__sum_normalise(&trial);
-            ok = ok && !trial.failed && trial.num < rest.num;
-            ir__sum drop = ok ? rest : trial;
-            if (ok) {
-                rest = trial;
+    for (uint32_t pivot = 0; pivot < den.num && !quotient.num && !den.failed; pivot++) {
+        if (ir__is_const_term(den.t[pivot])) continue;
+        for (uint32_t i = 0; i < rest.num;) {
+            ir__term q;
+            if (ir__long_division_step(&rest, &den, pivot, i, &q)) {
                 ir__sum_push(&quotient, q);
-                step++;
-                i = UINT32_MAX; /* from the beginning */
+                i = 0;
+            } else {
+                i++;
             }
-            ir__sum_free(&drop);
         }
+    }
     ind_expr r = ir__no_rule(d);
     if (quotient.num && !quotient.failed && !rest.failed) {
         r = ir__divide_again(d, ir__sum_build(&rest));
@@ -2971,7 +3075,7 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
     {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
     {IND__EXPR_RULE_CONSTANT, false, ir__rule_constant},
-    {IND__EXPR_RULE_RESIDUE, false, ir__rule_residue},
+    {IND__EXPR_RULE_RESIDUE, true, ir__rule_residue},
     {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
     {IND__EXPR_RULE_FLOOR_OF_MOD, false, ir__rule_of_mod},
     {IND__EXPR_RULE_UNNEST, true, ir__rule_unnest},
@@ -3329,17 +3433,13 @@ static int ir__decide(ind_expr d, bool equality) {
     if (!equality) return ir__prove_ge0(d) ? 1 : -1;
     if (ind__ok(above) && ir__prove_ge0(above)) return 0;
     if (ir__prove_ge0(d) && ind__ok(minus) && ir__prove_ge0(minus)) return 1;
-    ir__sum s = {.context = d.context};
-    ir__sum_add(&s, d, 1);
-    int64_t g = 0, k = 0; /* g divides all but the integer k */
-    for (uint32_t i = 0; i < s.num; i++) {
-        if (ir__is_const_term(s.t[i]))
-            k = s.t[i].c;
-        else
-            g = ir__gcd64(g, ind_known_divisor(ir__term_expr(s.t[i])));
-    }
-    ir__sum_free(&s);
-    return g > 1 && k % g ? 0 : -1;
+    return ir__known_nonzero(d) ? 0 : -1;
+}
+
+/* A condition that a fact settles as it stands. */
+static ind_expr ir__settled(ind_expr condition) {
+    int known = ind__ok(condition) ? ir__known_condition(condition) : -1;
+    return known < 0 ? condition : ind_int(condition.context, known);
 }
 
 static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
@@ -3360,8 +3460,7 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     c->quiet--;
     uint32_t arg[2] = {a.id, b.id};
     if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: as it was given */
-    int assumed = ind__ok(e) ? ir__known_condition(e) : -1;
-    return assumed < 0 ? e : ind_int(c, assumed);
+    return ir__settled(e);
 }
 
 static ind_expr ir__make_eq(ind_expr a, ind_expr b) {
@@ -3423,7 +3522,7 @@ static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v,
         ind__free(c, l.v);
         return ind_int(c, decided ? absorbing : !absorbing);
     }
-    return ir__list_intern(&l, kind);
+    return ir__settled(ir__list_intern(&l, kind));
 }
 
 ind_expr ind_expr_and(ind_expr a, ind_expr b) {
@@ -3450,7 +3549,7 @@ ind_expr ind_expr_not(ind_expr a) {
     int64_t lo, hi;
     ind_expr_bounds(a, &lo, &hi);
     if (lo < 0 || hi > 1) return ind_expr_eq(a, ind_int(a.context, 0));
-    return ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0);
+    return ir__settled(ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0));
 }
 
 /* Where(c, Where(c, x, y), z) = Where(c, x, z) and Where(c, x, Where(c, y, z)) = Where(c, x, z). */
@@ -3501,159 +3600,181 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
 
 /* ------------------------------------------------------------------------------------------------- >>facts */
 
-/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
-   smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
-   of a sum may be bounded one by one. */
-static bool ir__lower_term(ir__term t, ind_expr *bound) {
-    bool product = ind_expr_query_kind(t.m) == IND_EXPR_MUL;
-    int n = product ? ind_expr_num_args(t.m) : 1;
-    for (int i = 0; i < n; i++) {
-        ind_expr f = product ? ind_expr_arg(t.m, i) : t.m, end;
-        const ind_symbol *s = ind_expr_symbol(f);
-        if (s && ind__ok(s->extent))
-            end = s->extent;
-        else if (ind_expr_query_kind(f) == IND_EXPR_MOD)
-            end = ind_expr_arg(f, 1);
-        else
-            continue;
-        ind_expr q = ir__mul_int(ir__remove_factor(t.m, f), t.c);
-        int64_t lo, hi;
-        ind_expr_bounds(q, &lo, &hi);
-        if (!ind__ok(q) || (lo < 0 && hi > 0)) continue;
-        if (lo >= 0)
-            *bound = ind_int(q.context, 0);
-        else
-            *bound = ir__mul2(q, ind_expr_sub(end, ind_int(q.context, 1)));
-        return ind__ok(*bound);
-    }
+/* Walks over expressions. An expression is a DAG: the same part may be reached on exponentially many ways, so a walk
+   writes down where it has been, once it is long enough for that to pay. */
+
+/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. */
+typedef struct ir__id_map {
+    ind_context *context;
+    uint32_t *slot; /* pairs of key (0: free) and value */
+    uint32_t num, cap;
+} ir__id_map;
+
+static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
+    uint32_t at = key * 2654435761u & (m->cap - 1);
+    while (m->slot[2 * at] && m->slot[2 * at] != key) at = (at + 1) & (m->cap - 1);
+    return at;
+}
+
+/* 0 if there is none. */
+static uint32_t ir__map_get(const ir__id_map *m, uint32_t key) {
+    return m->cap ? m->slot[2 * ir__map_at(m, key) + 1] : 0;
+}
+
+static void ir__map_free(ir__id_map *m) {
+    ind__free(m->context, m->slot);
+    m->slot = NULL;
+    m->num = m->cap = 0;
+}
+
+static bool ir__map_grow(ir__id_map *m) {
+    ir__id_map wider = *m;
+    wider.cap = m->cap ? m->cap * 2 : 64;
+    size_t bytes;
+    if (m->cap > UINT32_MAX / 4 || !ind__size_mul(wider.cap, 2 * sizeof *m->slot, &bytes)) return false;
+    wider.slot = (uint32_t *)ind__alloc(m->context, bytes);
+    if (!wider.slot) return false;
+    for (uint32_t i = 0; i < m->cap; i++)
+        if (m->slot[2 * i])
+            memcpy(&wider.slot[2 * ir__map_at(&wider, m->slot[2 * i])], &m->slot[2 * i], 2 * sizeof *m->slot);
+    ind__free(m->context, m->slot);
+    *m = wider;
+    return true;
+}
+
+static bool ir__map_put(ir__id_map *m, uint32_t key, uint32_t value) {
+    if (m->num * 2 >= m->cap && !ir__map_grow(m)) return false;
+    uint32_t at = ir__map_at(m, key);
+    m->num += !m->slot[2 * at];
+    m->slot[2 * at] = key;
+    m->slot[2 * at + 1] = value;
+    return true;
+}
+
+static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
+    *to = *from;
+    if (!from->cap) return true;
+    size_t bytes = (size_t)from->cap * 2 * sizeof *from->slot;
+    to->slot = (uint32_t *)ind__alloc(from->context, bytes);
+    if (to->slot)
+        memcpy(to->slot, from->slot, bytes);
+    else
+        to->num = to->cap = 0;
+    return to->slot != NULL;
+}
+
+#define IND__WALK_FREE 64 /* steps of a walk before it writes anything down */
+
+typedef struct ir__walk {
+    ir__id_map seen;
+    uint32_t steps;
+} ir__walk;
+
+/* Is this node to be looked at? No if it was before; without memory a walk goes on, only slower. */
+static bool ir__walk_enter(ir__walk *w, ind_expr e) {
+    w->seen.context = e.context;
+    if (w->steps < IND__WALK_FREE) return w->steps++, true;
+    if (ir__map_get(&w->seen, e.id)) return false;
+    ir__map_put(&w->seen, e.id, 1);
+    return true;
+}
+
+static bool ir__walk_depends(ir__walk *w, ind_expr e, ind_expr symbol) {
+    if (e.id == symbol.id) return true;
+    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__walk_enter(w, e)) return false;
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (ir__walk_depends(w, ind_expr_arg(e, i), symbol)) return true;
     return false;
 }
 
-/* Every size symbol s with lower bound l != 0 as l + s', s' >= 0: then a polynomial with no negative coefficient is
-   never negative. */
-static ind_expr ir__shift_sizes(ind_expr e) {
-    ind_expr from[16], to[16];
-    int n = ind__expr_symbols(e, from, 16), kept = 0;
-    if (n > 16) return e;
-    for (int i = 0; i < n; i++) {
-        const ind_symbol *s = ind_expr_symbol(from[i]);
-        if (s->kind != IND_SYMBOL_SIZE || !s->lo || s->lo == INT64_MIN) continue;
-        ind_symbol moved = *s;
-        moved.lo = moved.hint = 0;
-        if (s->hi == INT64_MAX || __builtin_sub_overflow(s->hi, s->lo, &moved.hi)) moved.hi = INT64_MAX;
-        moved.multiple_of = 1;
-        moved.slot = -1;
-        from[kept] = from[i];
-        to[kept++] = ind_expr_add(ind_symbol_expr(e.context, &moved), ind_int(e.context, s->lo));
-    }
-    return kept ? ind__substitute(e, from, to, kept) : e;
+bool ind__expr_depends(ind_expr e, ind_expr symbol) {
+    if (!ind__ok(e) || !ind__ok(symbol)) return false;
+    ir__walk w = {0};
+    bool depends = ir__walk_depends(&w, e, symbol);
+    ir__map_free(&w.seen);
+    return depends;
 }
 
-static bool ir__prove_ge0(ind_expr e) {
-    for (int round = 0; round < 8 && ind__ok(e); round++) {
-        int64_t lo;
-        ind_expr_bounds(e, &lo, NULL);
-        if (lo >= 0) return true;
-        ir__sum all = {.context = e.context}, bounded = {.context = e.context};
-        ir__sum_add(&all, e, 1);
-        bool changed = false;
-        for (uint32_t i = 0; i < all.num && !all.failed; i++) {
-            ind_expr low;
-            bool lowered = ir__lower_term(all.t[i], &low);
-            changed = changed || lowered;
-            ir__sum_add(&bounded, lowered ? low : ir__term_expr(all.t[i]), 1);
-        }
-        bool failed = all.failed || bounded.failed;
-        ir__sum_free(&all);
-        ind_expr next = ir__sum_finish(&bounded);
-        if (failed || !ind__ok(next)) return false;
-        if (!changed) {
-            ind_expr_bounds(ir__shift_sizes(e), &lo, NULL);
-            return lo >= 0;
-        }
-        e = next;
-    }
+static bool ir__walk_has_kind(ir__walk *w, ind_expr e, ind_symbol_kind kind) {
+    const ind_symbol *s = ind_expr_symbol(e);
+    if (s) return s->kind == kind;
+    if (!ir__node_of(e)->symbols || !ir__walk_enter(w, e)) return false;
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (ir__walk_has_kind(w, ind_expr_arg(e, i), kind)) return true;
     return false;
 }
 
-static int ir__proven_sign(ind_expr b) {
-    int64_t lo, hi;
-    ind_expr_bounds(b, &lo, &hi);
-    if (lo > 0) return 1;
-    if (hi < 0) return -1;
-    return 0;
+bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
+    if (!ind__ok(e)) return false;
+    ir__walk w = {0};
+    bool has = ir__walk_has_kind(&w, e, kind);
+    ir__map_free(&w.seen);
+    return has;
 }
 
-static bool ir__in_range(ind_expr e, ind_expr below) {
-    int64_t lo, hi, least;
-    ind_expr_bounds(e, &lo, &hi);
-    ind_expr_bounds(below, &least, NULL);
-    if (lo >= 0 && hi < least) return true;
-    if (hi < 0) return false;
-    return (lo >= 0 || ir__prove_ge0(e)) && ind_known_lt(e, below);
+bool ind__expr_is_size(ind_expr e) {
+    return ind__ok(e) && !ind__expr_has_kind(e, IND_SYMBOL_INDEX) && !ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
 }
 
-bool ind_known_true(ind_expr condition) {
-    int64_t lo, hi;
-    ind_expr_bounds(condition, &lo, &hi);
-    return ind__ok(condition) && (lo > 0 || hi < 0);
-}
-
-bool ind_known_eq(ind_expr a, ind_expr b) {
-    return ind_expr_same(a, b);
-}
-
-bool ind_known_le(ind_expr a, ind_expr b) {
-    if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
-    return a.id == b.id || ir__prove_ge0(ind_expr_sub(b, a));
-}
-
-bool ind_known_lt(ind_expr a, ind_expr b) {
-    if (!ind__ok(a) || !ind__ok(b) || a.context != b.context || a.id == b.id) return false;
-    return ir__prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(a.context, 1)));
-}
-
-int64_t ind_known_divisor(ind_expr e) {
-    if (!ind__ok(e)) return 1;
-    const ir__expr_node *n = ir__node_of(e);
-    int64_t g = 0;
-    switch (n->kind) {
-    case IND_EXPR_INT: return n->lo < 0 ? (n->lo == INT64_MIN ? 1 : -n->lo) : n->lo;
-    case IND_EXPR_SYM: return ind_expr_symbol(e)->multiple_of;
-    case IND_EXPR_MUL:
-        g = 1;
-        for (int i = 0; i < (int)n->num_args; i++) {
-            int64_t d = ind_known_divisor(ind_expr_arg(e, i)), wider;
-            if (!__builtin_mul_overflow(g, d, &wider)) g = wider;
-        }
-        return g;
-    case IND_EXPR_ADD:
-    case IND_EXPR_MOD: /* x % m = x - m * (x // m) */
-    case IND_EXPR_MIN:
-    case IND_EXPR_MAX:
-        for (int i = 0; i < (int)n->num_args; i++) g = ir__gcd64(g, ind_known_divisor(ind_expr_arg(e, i)));
-        return g;
-    case IND_EXPR_WHERE: return ir__gcd64(ind_known_divisor(ind_expr_arg(e, 1)), ind_known_divisor(ind_expr_arg(e, 2)));
-    default: return 1;
+static int ir__walk_symbols(ir__walk *w, ind_expr e, ind_expr *out, int max, int n) {
+    if (!ir__node_of(e)->symbols) return n;
+    if (!ind_expr_symbol(e)) {
+        if (!ir__walk_enter(w, e)) return n;
+        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__walk_symbols(w, ind_expr_arg(e, i), out, max, n);
+        return n;
     }
+    int known = n < max ? n : max;
+    if (known >= IND__WALK_FREE && ir__map_get(&w->seen, e.id)) return n;
+    for (int i = 0; i < known && i < IND__WALK_FREE; i++)
+        if (out[i].id == e.id) return n;
+    w->seen.context = e.context;
+    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many to be searched */
+    if (n < max) out[n] = e;
+    return n + 1;
 }
 
-bool ind_known_multiple(ind_expr e, int64_t of) {
-    int64_t g = ind_known_divisor(e);
-    return ind__ok(e) && of && g % of == 0;
+int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
+    if (!ind__ok(e)) return 0;
+    ir__walk w = {0};
+    int n = ir__walk_symbols(&w, e, out, max, 0);
+    ir__map_free(&w.seen);
+    return n;
+}
+
+/* ---- values ---- */
+
+/* Intermediate results have 128 bits where the compiler does, so that a value that fits in 64 is found. */
+#ifdef __SIZEOF_INT128__
+__extension__ typedef __int128 ir__wide;
+#else
+typedef int64_t ir__wide;
+#endif
+
+static bool ir__narrow_value(ir__wide v, int64_t *out) {
+    *out = (int64_t)v;
+    return v >= INT64_MIN && v <= INT64_MAX;
+}
+
+static ir__wide ir__wide_floor_div(ir__wide a, ir__wide b) {
+    int64_t x, y;
+    if (ir__narrow_value(a, &x) && ir__narrow_value(b, &y) && y != -1) return ir__floor_div(x, y);
+    ir__wide q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
 /* One node's value from its arguments' values: the single definition of what the kinds mean. */
-static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b, int64_t third, int64_t *out) {
+static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
+                                 ir__wide *out) {
     bool overflow = false;
+    ir__wide negated;
     switch (kind) {
     case IND_EXPR_ADD: overflow = __builtin_add_overflow(a, b, out); break;
     case IND_EXPR_MUL: overflow = __builtin_mul_overflow(a, b, out); break;
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
         if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
-        overflow = a == INT64_MIN && b == -1;
-        if (!overflow) *out = kind == IND_EXPR_MOD ? a - ir__floor_div(a, b) * b : ir__floor_div(a, b);
+        overflow = b == -1 && __builtin_sub_overflow(0, a, &negated);
+        if (!overflow) *out = kind == IND_EXPR_MOD ? a - ir__wide_floor_div(a, b) * b : ir__wide_floor_div(a, b);
         break;
     case IND_EXPR_MIN: *out = a < b ? a : b; break;
     case IND_EXPR_MAX: *out = a > b ? a : b; break;
@@ -3670,83 +3791,108 @@ static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64
     return overflow ? ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits") : IND_OK;
 }
 
+static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64_t b, int64_t third, int64_t *out) {
+    ir__wide v = 0;
+    ind_status status = ir__apply_wide(c, kind, a, b, third, &v);
+    if (status) return status;
+    return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits");
+}
+
 /* Kinds with any number of arguments: folded from the left, two at a time. */
 static bool ir__is_chain(ind_expr_kind kind) {
     return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX ||
            kind == IND_EXPR_AND || kind == IND_EXPR_OR;
 }
 
+typedef struct ir__evaluation {
+    ind_context *context;
+    ind_symbol_value_fn value;
+    void *user;
+    uint32_t steps;
+    ir__id_map memo; /* id to 1 + position in done; used from IND__WALK_FREE steps on */
+    ir__wide *done;
+    uint32_t num_done, cap_done;
+} ir__evaluation;
+
+static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out);
+
+/* A product that holds 0 is 0, however large the other factors are. */
+static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    ind_status status = ir__eval(v, ind_expr_arg(e, 0), out), overflow = IND_OK;
+    for (int i = 1; i < ind_expr_num_args(e) && !status; i++) {
+        ir__wide next;
+        status = ir__eval(v, ind_expr_arg(e, i), &next);
+        if (status) break;
+        if (kind == IND_EXPR_MUL && (!next || !*out)) {
+            *out = 0;
+            overflow = IND_OK;
+        } else if (!overflow) {
+            overflow = ir__apply_wide(v->context, kind, *out, next, 0, out);
+        }
+    }
+    return status ? status : overflow;
+}
+
+/* The branch of a Where that is not taken is not computed. */
+static ind_status ir__eval_node(ir__evaluation *v, ind_expr e, ir__wide *out) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    ir__wide a[2] = {0};
+    ind_status status = ir__eval(v, ind_expr_arg(e, 0), &a[0]);
+    if (status) return status;
+    if (kind == IND_EXPR_WHERE) return ir__eval(v, ind_expr_arg(e, a[0] ? 1 : 2), out);
+    if (ind_expr_num_args(e) > 1) status = ir__eval(v, ind_expr_arg(e, 1), &a[1]);
+    return status ? status : ir__apply_wide(v->context, kind, a[0], a[1], 0, out);
+}
+
+static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
+    int64_t small;
+    const ind_symbol *s = ind_expr_symbol(e);
+    if (ind_expr_is_int(e, &small)) return *out = small, IND_OK;
+    if (s) {
+        if (!v->value || !v->value(s, v->user, &small))
+            return ind__fail(v->context, IND_NOT_FOUND, "no value is given for %s", s->name);
+        return *out = small, IND_OK;
+    }
+    bool written = v->steps++ >= IND__WALK_FREE;
+    uint32_t known = written ? ir__map_get(&v->memo, e.id) : 0;
+    if (known) return *out = v->done[known - 1], IND_OK;
+    ind_status status = ir__is_chain(ind_expr_query_kind(e)) ? ir__eval_chain(v, e, out) : ir__eval_node(v, e, out);
+    if (status || !written) return status;
+    ir__wide *slot = IND__PUSH(v->context, ir__wide, v->done, v->num_done, v->cap_done);
+    if (!slot) return IND_OUT_OF_MEMORY;
+    *slot = *out;
+    return ir__map_put(&v->memo, e.id, v->num_done) ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
 ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out) {
     if (!ind__ok(e) || !out) return IND_INVALID_ARGUMENT;
-    ind_expr_kind kind = ind_expr_query_kind(e);
-    if (ind_expr_is_int(e, out)) return IND_OK;
-    if (kind == IND_EXPR_SYM) {
-        const ind_symbol *s = ind_expr_symbol(e);
-        if (value && value(s, user, out)) return IND_OK;
-        return ind__fail(e.context, IND_NOT_FOUND, "no value is given for %s", s->name);
-    }
-    int64_t v[3] = {0};
-    bool chain = ir__is_chain(kind);
-    for (int i = 0; i < ind_expr_num_args(e); i++) {
-        int64_t *slot = &v[chain ? i > 0 : i];
-        ind_status status = ind_expr_eval(ind_expr_arg(e, i), value, user, slot);
-        if (!status && chain && i > 0) status = ir__apply(e.context, kind, v[0], v[1], 0, &v[0]);
-        if (status) return status;
-    }
-    *out = v[0];
-    return chain ? IND_OK : ir__apply(e.context, kind, v[0], v[1], v[2], out);
+    ir__evaluation v = {.context = e.context, .value = value, .user = user, .memo = {.context = e.context}};
+    ir__wide wide = 0;
+    ind_status status = ir__eval(&v, e, &wide);
+    ir__map_free(&v.memo);
+    ind__free(e.context, v.done);
+    if (status) return status;
+    return ir__narrow_value(wide, out) ? IND_OK : ind__fail(e.context, IND_OVERFLOW, "a size exceeds 64 bits");
 }
 
 static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     (void)user;
-    *out = s->hint;
+    int64_t least = s->lo != INT64_MIN ? s->lo : s->hi < 0 ? s->hi : 0;
+    *out = ind__ok(s->extent) ? 0 : s->kind == IND_SYMBOL_SIZE ? s->hint : least;
     return true;
 }
 
 int64_t ind_hint(ind_expr e) {
     int64_t v = 0;
-    return ind__ok(e) && !ind_expr_eval(e, ir__hint_of, NULL, &v) ? v : 0;
+    if (!ind__ok(e)) return 0;
+    e.context->quiet++;
+    ind_status status = ind_expr_eval(e, ir__hint_of, NULL, &v);
+    e.context->quiet--;
+    return status ? 0 : v;
 }
 
-bool ind__expr_depends(ind_expr e, ind_expr symbol) {
-    if (!ind__ok(e) || !ind__ok(symbol)) return false;
-    if (e.id == symbol.id) return true;
-    const ir__expr_node *n = ir__node_of(e);
-    if (!(n->symbols & ir__node_of(symbol)->symbols)) return false;
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ind__expr_depends(ind_expr_arg(e, i), symbol)) return true;
-    return false;
-}
-
-bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
-    if (!ind__ok(e)) return false;
-    const ind_symbol *s = ind_expr_symbol(e);
-    if (s) return s->kind == kind;
-    if (!ir__node_of(e)->symbols) return false;
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ind__expr_has_kind(ind_expr_arg(e, i), kind)) return true;
-    return false;
-}
-
-bool ind__expr_is_size(ind_expr e) {
-    return ind__ok(e) && !ind__expr_has_kind(e, IND_SYMBOL_INDEX) && !ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
-}
-
-static int ir__collect_symbols(ind_expr e, ind_expr *out, int max, int n) {
-    if (!ind__ok(e) || !ir__node_of(e)->symbols) return n;
-    if (ind_expr_symbol(e)) {
-        for (int i = 0; i < n && i < max; i++)
-            if (out[i].id == e.id) return n;
-        if (n < max) out[n] = e;
-        return n + 1;
-    }
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__collect_symbols(ind_expr_arg(e, i), out, max, n);
-    return n;
-}
-
-int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
-    return ir__collect_symbols(e, out, max, 0);
-}
+/* ---- building anew ---- */
 
 /* Builds a node of e's kind over new arguments through the simplifying constructors. */
 static ind_expr ir__rebuild(ind_expr e, const ind_expr *arg, int n) {
@@ -3771,27 +3917,95 @@ static ind_expr ir__rebuild(ind_expr e, const ind_expr *arg, int n) {
     }
 }
 
-ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
-    if (!ind__ok(e)) return e;
-    uint64_t mask = 0;
-    for (int i = 0; i < n; i++) {
-        if (e.id == from[i].id) return to[i];
-        if (ind__ok(from[i])) mask |= ir__node_of(from[i])->symbols;
-    }
-    int args = ind_expr_num_args(e);
-    if (!args || !(ir__node_of(e)->symbols & mask)) return e;
+/* One pass over an expression from the leaves up, each node once: leaf(e) replaces symbols. */
+typedef struct ir__pass {
+    ir__id_map *memo;
+    uint64_t mask;  /* nodes without any of these symbols (Bloom) stay as they are */
+    uint32_t steps; /* the memo is used from IND__WALK_FREE on */
+    bool keep;      /* a node that cannot be built over its new arguments stays as it is; else the pass fails */
+    ind_expr (*leaf)(ind_expr symbol, void *user);
+    void *user;
+} ir__pass;
+
+static ind_expr ir__pass_run(ir__pass *p, ind_expr e);
+
+static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
     ind_expr small[16], *arg = args <= 16 ? small : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
     if (!arg) return ir__expr_none(e.context);
-    bool changed = false, ok = true;
-    for (int i = 0; i < args; i++) {
-        ind_expr a = ind_expr_arg(e, i);
-        arg[i] = ind__substitute(a, from, to, n);
-        changed = changed || arg[i].id != a.id;
-        ok = ok && ind__ok(arg[i]);
+    bool ok = true;
+    for (int i = 0; i < args && ok; i++) {
+        arg[i] = ir__pass_run(p, ind_expr_arg(e, i));
+        ok = ind__ok(arg[i]);
     }
-    ind_expr r = !ok ? ir__expr_none(e.context) : changed ? ir__rebuild(e, arg, args) : e;
+    ind_expr r = ok ? ir__rebuild(e, arg, args) : ir__expr_none(e.context);
     if (arg != small) ind__free(e.context, arg);
     return r;
+}
+
+static ind_expr ir__pass_run(ir__pass *p, ind_expr e) {
+    int args = ind_expr_num_args(e);
+    if (ind_expr_symbol(e)) return p->leaf(e, p->user);
+    if (!args || !(ir__node_of(e)->symbols & p->mask)) return e;
+    bool written = p->steps++ >= IND__WALK_FREE;
+    uint32_t known = written ? ir__map_get(p->memo, e.id) : 0;
+    if (known) return ir__expr_make(e.context, known);
+    ind_expr r = ir__pass_node(p, e, args);
+    if (!ind__ok(r) && p->keep) r = e;
+    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* without memory: slower */
+    return r;
+}
+
+typedef struct ir__substitution {
+    const ind_expr *from, *to;
+    int num;
+} ir__substitution;
+
+static ind_expr ir__substitution_leaf(ind_expr symbol, void *user) {
+    const ir__substitution *s = (const ir__substitution *)user;
+    for (int i = 0; i < s->num; i++)
+        if (symbol.id == s->from[i].id) return s->to[i];
+    return symbol;
+}
+
+ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n) {
+    if (!ind__ok(e)) return e;
+    ir__substitution s = {from, to, n};
+    ir__id_map memo = {.context = e.context};
+    ir__pass p = {.memo = &memo, .leaf = ir__substitution_leaf, .user = &s};
+    for (int i = 0; i < n; i++)
+        if (ind__ok(from[i])) p.mask |= ir__node_of(from[i])->symbols;
+    ind_expr r = ir__pass_run(&p, e);
+    ir__map_free(&memo);
+    return r;
+}
+
+ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n) {
+    if (!ind__ok(e)) return e;
+    for (int i = 0; i < n; i++) {
+        if (!ir__both_ok(e, symbols[i]) || !ir__both_ok(e, values[i])) return ir__expr_none(e.context);
+        if (ind_expr_symbol(symbols[i])) continue;
+        ind__fail(e.context, IND_INVALID_ARGUMENT, "only symbols can be replaced");
+        return ir__expr_none(e.context);
+    }
+    return ind__substitute(e, symbols, values, n);
+}
+
+/* Terms of a sum; any other expression is a sum of one. */
+static int ir__num_terms(ind_expr e) {
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
+}
+
+static ind_expr ir__term_at(ind_expr e, int i) {
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_arg(e, i) : e;
+}
+
+/* Factors of a product; any other expression is a product of one. */
+static int ir__num_factors(ind_expr m) {
+    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
+}
+
+static ind_expr ir__factor_at(ind_expr m, int i) {
+    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
 }
 
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
@@ -3818,10 +4032,25 @@ bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *r
     return true;
 }
 
-int ind__expr_ops(ind_expr e) {
-    int n = ind_expr_num_args(e), ops = n > 1 ? n - 1 : n;
-    for (int i = 0; i < n; i++) ops += ind__expr_ops(ind_expr_arg(e, i));
+static int64_t ir__count_ops(ir__walk *w, ind_expr e) {
+    int n = ind_expr_num_args(e);
+    if (!n) return 0;
+    bool written = w->steps++ >= IND__WALK_FREE;
+    uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
+    if (known) return known - 1;
+    int64_t ops = n > 1 ? n - 1 : n;
+    for (int i = 0; i < n && ops < INT32_MAX; i++) ops += ir__count_ops(w, ind_expr_arg(e, i));
+    if (ops > INT32_MAX) ops = INT32_MAX;
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)ops + 1);
     return ops;
+}
+
+int ind__expr_ops(ind_expr e) {
+    if (!ind__ok(e)) return 0;
+    ir__walk w = {.seen = {.context = e.context}};
+    int64_t ops = ir__count_ops(&w, e);
+    ir__map_free(&w.seen);
+    return (int)ops;
 }
 
 ind_expr ind__product(ind_context *c, const ind_expr *v, int n) {
@@ -3856,6 +4085,1541 @@ ind_expr ind__align_up(ind_expr e, int64_t to) {
     return ir__mul2(ind_expr_ceildiv(e, unit), unit);
 }
 
+/* ---- proofs ---- */
+
+/* What a fact set knows, besides the ranges of its symbols. Everything here is in terms of symbols that are not
+   replaced. Ids are of expressions of the context. */
+typedef struct ir__ids {
+    uint32_t *id;
+    uint32_t num, cap;
+} ir__ids;
+
+typedef struct ir__knowledge {
+    ir__ids from, to;    /* replaced symbols and their values: no symbol of `from` is in any value */
+    ir__id_map replaced; /* symbol to 1 + its position in `from` */
+    uint64_t mask;       /* Bloom: the replaced symbols */
+    ir__ids relation;    /* each is >= 0 */
+    ir__ids nonzero;     /* each is != 0, in the form of ir__primitive */
+    ir__ids residue;     /* triples (e, m, r): e % m == r */
+    ir__ids condition;   /* each is true; what was not understood otherwise */
+    ir__id_map truth;    /* condition to 1 (true) or 2 (false) */
+} ir__knowledge;
+
+struct ind_facts {
+    ind__owned owned; /* first */
+    ind_context *context;
+    ir__knowledge known;
+    uint32_t generation;             /* changes whenever `known` does; no two sets share one */
+    ir__ids declared, guard, symbol; /* as given; the symbols that occur in them */
+    ir__id_map memo;                 /* one pass of simplification under this generation */
+    uint32_t memo_generation;
+    bool simplifying; /* expressions that are built now have no replaced symbols */
+    ir__ids agenda;   /* while assuming: conditions yet to be learnt */
+    int narrowings;   /* while assuming: how often relations may still narrow a range */
+};
+
+static ind_facts *ir__facts_in_force(ind_context *c) {
+    return c->interner->facts;
+}
+
+ind_facts *ind__facts_enter(ind_context *c, ind_facts *f) {
+    ind_facts *before = c->interner->facts;
+    c->interner->facts = f;
+    return before;
+}
+
+/* 0 without a fact set in force, else a number that no other state of any set has: keys what is remembered. What is
+   built in the course of a proof is proven with bounds alone, or proofs would go on for ever: it has the odd number. */
+static uint32_t ir__facts_generation(ind_context *c) {
+    return (c->interner->facts ? c->interner->facts->generation : 0) + (c->interner->proving > 0);
+}
+
+static ind_expr ir__id_at(const ind_facts *f, const ir__ids *list, uint32_t i) {
+    return ir__expr_make(f->context, list->id[i]);
+}
+
+static ind_expr ir__settle(ind_facts *f, ind_expr e);
+
+/* e in terms of symbols that are not replaced. */
+static ind_expr ir__in_force(ind_expr e) {
+    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+    if (!f || f->simplifying || e.context->interner->proving || !(ir__node_of(e)->symbols & f->known.mask)) return e;
+    return ir__settle(f, e);
+}
+
+static ind_expr ir__extent_in_force(ind_expr extent) {
+    ind_facts *f = ir__facts_in_force(extent.context);
+    return f && ir__node_of(extent)->symbols & f->known.mask ? ir__settle(f, extent) : extent;
+}
+
+/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
+   smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
+   of a sum may be bounded one by one. */
+static bool ir__lower_term(ir__term t, ind_expr *bound) {
+    for (int i = 0; i < ir__num_factors(t.m); i++) {
+        ind_expr f = ir__factor_at(t.m, i), end;
+        const ind_symbol *s = ind_expr_symbol(f);
+        int64_t least;
+        if (s && ind__ok(s->extent)) {
+            end = ir__extent_in_force(s->extent);
+        } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
+            end = ind_expr_arg(f, 1);
+            ind_expr_bounds(end, &least, NULL);
+            if (least < 1) continue; /* of a divisor below 0 the modulo is below 0 */
+        } else {
+            continue;
+        }
+        ind_expr q = ir__mul_int(ir__remove_factor(t.m, f), t.c);
+        int64_t lo, hi;
+        ind_expr_bounds(q, &lo, &hi);
+        if (!ind__ok(q) || (lo < 0 && hi > 0)) continue;
+        *bound = lo >= 0 ? ind_int(q.context, 0) : ir__mul2(q, ind_expr_sub(end, ind_int(q.context, 1)));
+        return ind__ok(*bound);
+    }
+    return false;
+}
+
+/* e with every term replaced by its ir__lower_term; e itself if there is none. */
+static ind_expr ir__lower_terms(ind_expr e) {
+    ir__sum bounded = {.context = e.context};
+    bool changed = false;
+    for (int i = 0; i < ir__num_terms(e) && !bounded.failed; i++) {
+        ind_expr t = ir__term_at(e, i), low;
+        if (ind_expr_is_int(t, NULL) || !ir__lower_term(ir__term_of(t), &low))
+            low = t;
+        else
+            changed = true;
+        ir__sum_add(&bounded, low, 1);
+    }
+    if (changed) return ir__sum_finish(&bounded);
+    ir__sum_free(&bounded);
+    return e;
+}
+
+static bool ir__has_product(ind_expr e) {
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ind_expr t = ir__term_at(e, i);
+        if (ir__num_factors(t) > 2 || (ir__num_factors(t) == 2 && !ind_expr_is_int(ind_expr_arg(t, 0), NULL)))
+            return true;
+    }
+    return false;
+}
+
+/* Every size symbol s with lower bound l != 0 as l + s', s' >= 0: then a polynomial with no negative coefficient is
+   never negative. */
+static ind_expr ir__shift_sizes(ind_expr e) {
+    ind_expr from[16], to[16];
+    int n = ind__expr_symbols(e, from, 16), kept = 0;
+    if (n > 16) return e;
+    for (int i = 0; i < n; i++) {
+        const ind_symbol *s = ind_expr_symbol(from[i]);
+        int64_t lo, hi;
+        ind_expr_bounds(from[i], &lo, &hi);
+        if (ind__ok(s->extent) || !lo || lo == INT64_MIN) continue;
+        ind_symbol moved = *s;
+        moved.lo = moved.hint = 0;
+        if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
+        moved.multiple_of = 1;
+        moved.slot = -1;
+        from[kept] = from[i];
+        to[kept++] = ind_expr_add(ind_symbol_expr(e.context, &moved), ind_int(e.context, lo));
+    }
+    return kept ? ind__substitute(e, from, to, kept) : e;
+}
+
+#define IND__PROOF_TRIES 32
+#define IND__PROOF_DEPTH 3
+#define IND__PROOF_TERMS 32 /* longer sums are only bounded */
+
+typedef struct ir__proof {
+    ind_facts *facts; /* may be NULL */
+    int tries;
+} ir__proof;
+
+static bool ir__prove(ir__proof *p, ind_expr e, int depth);
+
+/* e + q * (value - f) for e with the term q * f: the factor f of one term is bounded by value. */
+static ind_expr ir__exchange(ind_expr e, ind_expr q, ind_expr f, ind_expr value) {
+    return ind_expr_add(e, ir__mul2(q, ind_expr_sub(value, f)));
+}
+
+/* q * Min(a, b, ..) is q * a or q * b or ..: e >= 0 if it is with each of them in its place. With q <= 0 one of them is
+   enough, as Min(a, b) <= a; so with Max and q >= 0. */
+static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
+    int64_t lo, hi;
+    ind_expr_bounds(q, &lo, &hi);
+    bool any = ind_expr_query_kind(f) == IND_EXPR_MIN ? hi <= 0 : lo >= 0;
+    for (int i = 0; i < ind_expr_num_args(f); i++)
+        if (ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, i)), depth) == any) return any;
+    return !any;
+}
+
+/* For b > 0: x - b + 1 <= b * (x // b) <= x. The term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
+   x; with any q, b*e is bounded so: e >= 0 if b*e > -b. */
+static bool ir__prove_quotient(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
+    ind_context *c = e.context;
+    ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1), one = ind_int(c, 1);
+    int64_t lo, hi, least;
+    ind_expr_bounds(q, &lo, &hi);
+    ind_expr_bounds(b, &least, NULL);
+    if (least < 1 || (lo < 0 && hi > 0)) return false;
+    ind_expr bound = lo >= 0 ? ind_expr_add(ind_expr_sub(x, b), one) : x, rest = ind_expr_sub(e, ir__mul2(q, f));
+    ir__term j;
+    if (ir__num_terms(q) == 1 && ir__num_terms(b) == 1 && ir__term_divide(ir__term_of(q), ir__term_of(b), &j))
+        return ir__prove(p, ind_expr_add(rest, ir__mul2(ir__term_expr(j), bound)), depth);
+    ind_expr scaled = ind_expr_add(ir__mul2(b, rest), ir__mul2(q, bound));
+    return ir__prove(p, ind_expr_add(scaled, ind_expr_sub(b, one)), depth);
+}
+
+/* x % m <= x for x >= 0 and m > 0. */
+static bool ir__prove_modulo(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
+    int64_t hi, lo, least;
+    ind_expr_bounds(q, NULL, &hi);
+    ind_expr_bounds(ind_expr_arg(f, 0), &lo, NULL);
+    ind_expr_bounds(ind_expr_arg(f, 1), &least, NULL);
+    return hi <= 0 && lo >= 0 && least > 0 && ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, 0)), depth);
+}
+
+static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ind_expr t = ir__term_at(e, i);
+        for (int k = 0; k < ir__num_factors(t); k++) {
+            ind_expr f = ir__factor_at(t, k);
+            ind_expr_kind kind = ind_expr_query_kind(f);
+            bool lattice = kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
+            if (!lattice && kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) continue;
+            ind_expr q = ir__remove_factor(t, f);
+            if (!ind__ok(q)) continue;
+            if (lattice                     ? ir__prove_lattice(p, e, q, f, depth)
+                : kind == IND_EXPR_FLOORDIV ? ir__prove_quotient(p, e, q, f, depth)
+                                            : ir__prove_modulo(p, e, q, f, depth))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* With the term c*k*m of e and d*m of the relation r >= 0, c and d of one sign and k >= 0, the terms cancel in
+   |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
+static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, ir__term u, int depth) {
+    ind_context *c = e.context;
+    ir__term unit = {1, u.m, 0}, k;
+    if ((t.c < 0) != (u.c < 0) || ind_expr_query_kind(u.m) == IND_EXPR_INT) return false;
+    if (!ir__term_divide((ir__term){1, t.m, 0}, unit, &k)) return false;
+    int64_t least, g = ir__gcd64(t.c, u.c);
+    ind_expr_bounds(k.m, &least, NULL);
+    if (least < 0 || t.c == INT64_MIN || u.c == INT64_MIN || g < 1) return false;
+    int64_t d = (u.c < 0 ? -u.c : u.c) / g, by = (t.c < 0 ? -t.c : t.c) / g;
+    ind_expr w = ind_expr_sub(ir__mul2(ind_int(c, d), e), ir__mul2(ir__mul2(ind_int(c, by), k.m), r));
+    return ir__prove(p, ind_expr_add(w, ind_int(c, d - 1)), depth);
+}
+
+/* Negative terms first: it is they that keep e from being bounded. */
+static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int depth) {
+    const ir__ids *list = &p->facts->known.relation;
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ir__term t = ir__term_of(ir__term_at(e, i));
+        if (!ind__ok(t.m) || (t.c < 0) != negative || ind_expr_is_int(t.m, NULL)) continue;
+        uint64_t mask = ir__node_of(t.m)->symbols;
+        for (uint32_t j = 0; j < list->num && p->tries > 0; j++) {
+            ind_expr r = ir__id_at(p->facts, list, j);
+            if (!(ir__node_of(r)->symbols & mask)) continue;
+            for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++)
+                if (ir__prove_by_term(p, e, t, r, ir__term_of(ir__term_at(r, k)), depth)) return true;
+        }
+    }
+    return false;
+}
+
+/* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
+static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
+    int64_t lo, hi;
+    if (!ind__ok(e)) return false;
+    ind_expr_bounds(e, &lo, &hi);
+    if (lo >= 0) return true;
+    if (hi < 0 || p->tries <= 0) return false;
+    p->tries--;
+    ind_expr low = e;
+    for (int round = 0; round < 8; round++) {
+        ind_expr next = ir__lower_terms(low);
+        if (!ind__ok(next) || next.id == low.id) break;
+        low = next;
+        ind_expr_bounds(low, &lo, NULL);
+        if (lo >= 0) return true;
+    }
+    if (ir__num_terms(low) <= IND__PROOF_TERMS && ir__has_product(low)) {
+        ind_expr_bounds(ir__shift_sizes(low), &lo, NULL);
+        if (lo >= 0) return true;
+    }
+    if (!depth || ir__num_terms(e) > IND__PROOF_TERMS) return false;
+    if (ir__prove_factors(p, e, depth - 1)) return true;
+    if (!p->facts || !p->facts->known.relation.num) return false;
+    if (low.id != e.id && ir__prove_by_relations(p, low, true, depth - 1)) return true;
+    return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
+}
+
+/* A proof is a question: where it fails, for an overflow on the way too, no error is left behind. */
+static bool ir__prove_ge0(ind_expr e) {
+    if (!ind__ok(e)) return false;
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    if (lo >= 0 || hi < 0) return lo >= 0;
+    ind_context *c = e.context;
+    bool nested = c->interner->proving > 0;
+    c->quiet++;
+    if (!nested) e = ir__in_force(e);
+    c->interner->proving++;
+    ir__proof p = {nested ? NULL : ir__facts_in_force(c), IND__PROOF_TRIES};
+    bool proven = ir__prove(&p, e, nested ? 0 : IND__PROOF_DEPTH);
+    c->interner->proving--;
+    c->quiet--;
+    return proven;
+}
+
+static bool ir__known_below(ind_expr a, ind_expr b, int64_t by) {
+    if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
+    if (a.id == b.id) return by <= 0;
+    a.context->quiet++;
+    bool below = ir__prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(a.context, by)));
+    a.context->quiet--;
+    return below;
+}
+
+static bool ir__in_range(ind_expr e, ind_expr below) {
+    int64_t lo, hi, least;
+    ind_expr_bounds(e, &lo, &hi);
+    ind_expr_bounds(below, &least, NULL);
+    if (lo >= 0 && hi < least) return true;
+    if (hi < 0) return false;
+    return (lo >= 0 || ir__prove_ge0(e)) && ir__known_below(e, below, 1);
+}
+
+bool ind_known_true(ind_expr condition) {
+    if (!ind__ok(condition)) return false;
+    int64_t lo, hi;
+    ind_expr_bounds(condition, &lo, &hi);
+    if (lo > 0 || hi < 0 || !ir__facts_in_force(condition.context)) return lo > 0 || hi < 0;
+    return ind_known(ir__facts_in_force(condition.context), condition);
+}
+
+bool ind_known_eq(ind_expr a, ind_expr b) {
+    if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
+    if (a.id == b.id || !ir__facts_in_force(a.context)) return a.id == b.id;
+    return ir__known_below(a, b, 0) && ir__known_below(b, a, 0);
+}
+
+bool ind_known_le(ind_expr a, ind_expr b) {
+    return ir__known_below(a, b, 0);
+}
+
+bool ind_known_lt(ind_expr a, ind_expr b) {
+    return ir__known_below(a, b, 1);
+}
+
+/* ---- divisors and residues ---- */
+
+/* The largest integer that divides e, as far as its structure and the residues in force show. */
+typedef struct ir__divisor {
+    ir__walk walk; /* id to 1 + position in done */
+    int64_t *done;
+    uint32_t num_done, cap_done;
+    uint32_t limit; /* parts looked at; more are taken to have no divisor */
+    ind_facts *facts;
+} ir__divisor;
+
+static int64_t ir__known_factor(ir__divisor *w, ind_expr e);
+
+/* lcm where it fits. */
+static int64_t ir__lcm64(int64_t a, int64_t b) {
+    int64_t g = ir__gcd64(a, b), r;
+    return !g || __builtin_mul_overflow(a / g, b, &r) ? a : r;
+}
+
+static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
+    const ir__expr_node *n = ir__node_of(e);
+    int64_t g = 0, wider;
+    switch (n->kind) {
+    case IND_EXPR_MUL:
+        g = 1;
+        for (int i = 0; i < ind_expr_num_args(e); i++)
+            if (!__builtin_mul_overflow(g, ir__known_factor(w, ind_expr_arg(e, i)), &wider)) g = wider;
+        return g;
+    case IND_EXPR_ADD:
+    case IND_EXPR_MOD: /* x % m = x - m * (x // m) */
+    case IND_EXPR_MIN:
+    case IND_EXPR_MAX:
+        for (int i = 0; i < ind_expr_num_args(e) && g != 1; i++)
+            g = ir__gcd64(g, ir__known_factor(w, ind_expr_arg(e, i)));
+        return g;
+    case IND_EXPR_WHERE:
+        return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
+    default: return 1;
+    }
+}
+
+static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
+    int64_t v;
+    if (ind_expr_is_int(e, &v)) return v == INT64_MIN ? 1 : v < 0 ? -v : v;
+    if (ind_expr_symbol(e)) {
+        v = ind_expr_symbol(e)->multiple_of;
+    } else {
+        bool written = w->walk.steps++ >= IND__WALK_FREE;
+        if (w->walk.steps > w->limit) return 1;
+        w->walk.seen.context = e.context;
+        uint32_t known = written ? ir__map_get(&w->walk.seen, e.id) : 0;
+        if (known) return w->done[known - 1];
+        v = ir__factor_of_kind(w, e);
+        int64_t *slot = written ? IND__PUSH(e.context, int64_t, w->done, w->num_done, w->cap_done) : NULL;
+        if (slot && ir__map_put(&w->walk.seen, e.id, w->num_done)) *slot = v;
+    }
+    const ir__ids *list = w->facts ? &w->facts->known.residue : NULL;
+    for (uint32_t i = 0; list && i < list->num; i += 3) { /* e % m == 0 */
+        int64_t m, r;
+        if (list->id[i] == e.id && ind_expr_is_int(ir__id_at(w->facts, list, i + 1), &m) &&
+            ind_expr_is_int(ir__id_at(w->facts, list, i + 2), &r) && !r)
+            v = ir__lcm64(v, m);
+    }
+    return v;
+}
+
+/* The divisor of an expression in terms of symbols that are not replaced, as constructors ask for it. */
+static int64_t ir__plain_divisor(ind_expr e) {
+    ir__divisor w = {.limit = IND__WALK_FREE, .facts = ir__facts_in_force(e.context)};
+    return ir__known_factor(&w, e);
+}
+
+int64_t ind_known_divisor(ind_expr e) {
+    if (!ind__ok(e)) return 1;
+    e.context->quiet++;
+    e = ir__in_force(e);
+    ir__divisor w = {.limit = UINT32_MAX, .facts = ir__facts_in_force(e.context)};
+    int64_t g = ir__known_factor(&w, e);
+    ir__map_free(&w.walk.seen);
+    ind__free(e.context, w.done);
+    e.context->quiet--;
+    return g;
+}
+
+bool ind_known_multiple(ind_expr e, int64_t of) {
+    return ind__ok(e) && of && ind_known_divisor(e) % of == 0;
+}
+
+/* Residue of a term c * m modulo d: 0 where d divides it, c * r where m % d == r is a fact. */
+static bool ir__term_residue(ind_facts *f, ir__term t, int64_t d, int64_t *r) {
+    int64_t factor = ir__plain_divisor(t.m), c = t.c % d, modulus, value;
+    *r = 0;
+    if (__builtin_mul_overflow(c, factor % d, &value)) return false;
+    if (value % d == 0) return true;
+    const ir__ids *list = f ? &f->known.residue : NULL;
+    for (uint32_t i = 0; list && i < list->num; i += 3) {
+        if (list->id[i] != t.m.id || !ind_expr_is_int(ir__id_at(f, list, i + 1), &modulus)) continue;
+        if (!ind_expr_is_int(ir__id_at(f, list, i + 2), &value) || __builtin_mul_overflow(c, modulus, &modulus))
+            continue;
+        if (modulus % d || __builtin_mul_overflow(c, value, &value)) continue;
+        *r = value - ir__floor_div(value, d) * d;
+        return true;
+    }
+    return false;
+}
+
+/* Residues of the terms add up. */
+static bool ir__sum_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
+    *r = 0;
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ir__term t = ir__term_of(ir__term_at(e, i));
+        int64_t part;
+        if (ind_expr_is_int(t.m, NULL))
+            part = t.c - ir__floor_div(t.c, d) * d;
+        else if (!ir__term_residue(f, t, d, &part))
+            return false;
+        *r = part >= d - *r ? part - (d - *r) : *r + part;
+    }
+    return true;
+}
+
+static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
+    if (ir__sum_residue(f, e, d, r)) return true;
+    const ir__ids *list = f ? &f->known.residue : NULL;
+    for (uint32_t i = 0, tries = 0; list && i < list->num && tries < 8;
+         i += 3) { /* e = x + rest with x % m == r a fact */
+        ind_expr x = ir__id_at(f, list, i);
+        int64_t m, value, rest;
+        if (ind_expr_query_kind(x) != IND_EXPR_ADD || !(ir__node_of(x)->symbols & ir__node_of(e)->symbols)) continue;
+        if (!ind_expr_is_int(ir__id_at(f, list, i + 1), &m) || m % d) continue;
+        if (!ind_expr_is_int(ir__id_at(f, list, i + 2), &value)) continue;
+        tries++;
+        ind_expr less = ind_expr_sub(e, x);
+        if (!ind__ok(less) || !ir__sum_residue(f, less, d, &rest)) continue;
+        value -= ir__floor_div(value, d) * d;
+        *r = value >= d - rest ? value - (d - rest) : rest + value;
+        return true;
+    }
+    return false;
+}
+
+/* Is e % m known, from the multiples of symbols and the facts in force? r is that value. */
+static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
+    if (!ind__ok(e) || !ind__ok(m) || e.context->interner->proving) return false;
+    ind_context *c = e.context;
+    ind_facts *f = ir__facts_in_force(c);
+    for (uint32_t i = 0; f && i < f->known.residue.num; i += 3)
+        if (f->known.residue.id[i] == e.id && f->known.residue.id[i + 1] == m.id)
+            return *r = ir__id_at(f, &f->known.residue, i + 2), true;
+    int64_t d, value;
+    if (!ind_expr_is_int(m, &d) || d < 1) return false;
+    c->interner->proving++; /* the differences built on the way may hold quotients, which would ask again */
+    c->quiet++;
+    bool known = ir__int_residue(f, e, d, &value);
+    c->quiet--;
+    c->interner->proving--;
+    if (known) *r = ind_int(c, value);
+    return known && ind__ok(*r);
+}
+
+/* ---- signs and conditions ---- */
+
+/* e without its common integer factor and with a positive first coefficient: one of e and -e, 2*e, .. */
+static ind_expr ir__primitive(ind_expr e) {
+    int64_t g = 0;
+    for (int i = 0; i < ir__num_terms(e); i++) g = ir__gcd64(g, ir__term_of(ir__term_at(e, i)).c);
+    if (g < 1) return e;
+    if (ir__term_of(ir__term_at(e, ir__num_terms(e) - 1)).c < 0) g = -g;
+    if (g == 1) return e;
+    ir__sum s = {.context = e.context};
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ir__term t = ir__term_of(ir__term_at(e, i));
+        if (t.c == INT64_MIN && g == -1) s.failed = true;
+        if (!s.failed) t.c /= g;
+        ir__sum_push(&s, t);
+    }
+    ind_expr r = ir__sum_finish(&s);
+    return ind__ok(r) ? r : e;
+}
+
+/* c0 + multiples of g with g not dividing c0 is never 0. */
+static bool ir__odd_sum(ind_expr e) {
+    int64_t g = 0, c0 = 0;
+    for (int i = 0; i < ir__num_terms(e) && g != 1; i++) {
+        ind_expr t = ir__term_at(e, i);
+        if (!ind_expr_is_int(t, &c0)) g = ir__gcd64(g, ind_known_divisor(t));
+    }
+    return g > 1 && c0 % g;
+}
+
+static bool ir__listed_nonzero(ind_facts *f, ind_expr e) {
+    if (!f->known.nonzero.num) return false;
+    ind_expr p = ir__primitive(e);
+    for (uint32_t i = 0; i < f->known.nonzero.num; i++)
+        if (f->known.nonzero.id[i] == p.id) return true;
+    return false;
+}
+
+/* Proven: e != 0 everywhere. */
+static bool ir__known_nonzero(ind_expr e) {
+    if (!ind__ok(e)) return false;
+    int64_t lo, hi;
+    e.context->quiet++;
+    e = ir__in_force(e);
+    ind_expr_bounds(e, &lo, &hi);
+    bool never = lo > 0 || hi < 0 || ir__odd_sum(e);
+    if (!never && ind_expr_query_kind(e) == IND_EXPR_MUL) {
+        never = true;
+        for (int i = 0; i < ind_expr_num_args(e) && never; i++) never = ir__known_nonzero(ind_expr_arg(e, i));
+    }
+    ind_facts *f = ir__facts_in_force(e.context);
+    never = never || (f && ir__listed_nonzero(f, e));
+    e.context->quiet--;
+    return never;
+}
+
+/* The sign of a divisor: 1 (> 0 everywhere), -1 (< 0), 2 (never zero, sign unknown), 0 (may be zero). */
+static int ir__proven_sign(ind_expr b) {
+    int64_t lo, hi;
+    ind_expr_bounds(b, &lo, &hi);
+    if (lo > 0 || hi < 0) return lo > 0 ? 1 : -1;
+    ind_expr one = ind_int(b.context, 1), zero = ind_int(b.context, 0);
+    if (hi > 0 && ir__known_below(one, b, 0)) return 1;
+    if (lo < 0 && ir__known_below(b, zero, 1)) return -1;
+    if (!ir__known_nonzero(b)) return 0;
+    if (ir__known_below(zero, b, 0)) return 1;
+    return ir__known_below(b, zero, 0) ? -1 : 2;
+}
+
+/* 1 or 0 where the facts in force say that the condition is true or false as it stands, else -1. */
+static int ir__known_condition(ind_expr condition) {
+    ind_facts *f = ir__facts_in_force(condition.context);
+    uint32_t truth = f ? ir__map_get(&f->known.truth, condition.id) : 0;
+    return truth ? truth == 1 : -1;
+}
+
+/* ------------------------------------------------------------------------------------------------ >>assume */
+
+/* Fact sets. Assuming works on a copy of what is known, through an agenda of conditions: each is simplified under what
+   is known so far and then learnt, which may put further conditions on the agenda (parts, consequences, and facts about
+   a symbol that was just replaced, which are taken out and learnt anew). At the end the copy takes the original's
+   place, or is thrown away. */
+
+static bool ir__ids_push(ind_context *c, ir__ids *list, uint32_t id) {
+    uint32_t *slot = IND__PUSH(c, uint32_t, list->id, list->num, list->cap);
+    if (slot) *slot = id;
+    return slot != NULL;
+}
+
+static bool ir__ids_copy(ind_context *c, ir__ids *to, const ir__ids *from) {
+    ir__ids none = {0};
+    *to = none;
+    if (!from->num) return true;
+    if (!ind__grow(c, (void **)&to->id, &to->num, &to->cap, sizeof *to->id, from->num)) return false;
+    memcpy(to->id, from->id, from->num * sizeof *from->id);
+    return true;
+}
+
+static bool ir__ids_has(const ir__ids *list, uint32_t id) {
+    for (uint32_t i = 0; i < list->num; i++)
+        if (list->id[i] == id) return true;
+    return false;
+}
+
+static void ir__knowledge_free(ind_context *c, ir__knowledge *k) {
+    ir__ids *const list[] = {&k->from, &k->to, &k->relation, &k->nonzero, &k->residue, &k->condition};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) ind__free(c, list[i]->id);
+    ir__map_free(&k->replaced);
+    ir__map_free(&k->truth);
+}
+
+/* Whether it succeeds or not, to can be freed. */
+static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__knowledge *from) {
+    ir__knowledge fresh = {.mask = from->mask, .replaced = {.context = c}, .truth = {.context = c}};
+    *to = fresh;
+    return ir__ids_copy(c, &to->from, &from->from) && ir__ids_copy(c, &to->to, &from->to) &&
+           ir__ids_copy(c, &to->relation, &from->relation) && ir__ids_copy(c, &to->nonzero, &from->nonzero) &&
+           ir__ids_copy(c, &to->residue, &from->residue) && ir__ids_copy(c, &to->condition, &from->condition) &&
+           ir__map_copy(&to->replaced, &from->replaced) && ir__map_copy(&to->truth, &from->truth);
+}
+
+/* What is remembered under the old number is not found again. */
+static void ir__facts_changed(ind_facts *f) {
+    uint32_t *last = &f->context->interner->num_generations;
+    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* 0 is no set */
+}
+
+static void ir__facts_clear(ind_facts *f) {
+    ind_context *c = f->context;
+    ir__knowledge_free(c, &f->known);
+    ind__free(c, f->declared.id);
+    ind__free(c, f->guard.id);
+    ind__free(c, f->symbol.id);
+    ind__free(c, f->agenda.id);
+    ir__map_free(&f->memo);
+}
+
+static void ir__facts_init(ind_facts *f, ind_context *c) {
+    memset(f, 0, sizeof *f);
+    f->context = f->memo.context = f->known.replaced.context = f->known.truth.context = c;
+    ir__facts_changed(f);
+}
+
+static void ir__facts_free(ind__owned *o) {
+    ind_facts *f = (ind_facts *)o;
+    if (f->context->interner->facts == f) f->context->interner->facts = NULL;
+    ir__facts_clear(f);
+    ind__free(f->context, f);
+}
+
+ind_status ind_facts_create(ind_context *context, ind_facts **facts) {
+    if (facts) *facts = NULL;
+    if (!context || !facts) return IND_INVALID_ARGUMENT;
+    ind_facts *f = (ind_facts *)ind__alloc(context, sizeof *f);
+    if (!f) return IND_OUT_OF_MEMORY;
+    ir__facts_init(f, context);
+    ind__own(context, &f->owned, ir__facts_free);
+    *facts = f;
+    return IND_OK;
+}
+
+void ind_facts_destroy(ind_facts *f) {
+    if (!f) return;
+    ind__disown(f->context, &f->owned);
+    ir__facts_free(&f->owned);
+}
+
+/* ---- simplification under a set ---- */
+
+#define IND__MAX_PASSES 8
+#define IND__MEMO_LIMIT (1u << 18) /* entries kept between calls */
+
+static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
+    const ind_facts *f = (const ind_facts *)user;
+    uint32_t at = f ? ir__map_get(&f->known.replaced, symbol.id) : 0;
+    return at ? ir__id_at(f, &f->known.to, at - 1) : symbol;
+}
+
+/* Passes until nothing changes. A node that cannot be built over its simpler arguments (an overflow in between) stays
+   as it is: that is as true. */
+static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
+    ir__pass p = {
+        .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
+    e.context->quiet++;
+    for (int i = 0; i < IND__MAX_PASSES; i++) {
+        ind_expr next = ir__pass_run(&p, e);
+        if (next.id == e.id) break;
+        e = next;
+    }
+    e.context->quiet--;
+    return e;
+}
+
+/* e simplified under f, which is in force. */
+static ind_expr ir__settle(ind_facts *f, ind_expr e) {
+    if (f->memo_generation != f->generation || f->memo.num > IND__MEMO_LIMIT) {
+        if (f->memo.num) ir__map_free(&f->memo);
+        f->memo_generation = f->generation;
+    }
+    bool outer = f->simplifying;
+    f->simplifying = true;
+    e = ir__passes(f, &f->memo, e);
+    f->simplifying = outer;
+    return e;
+}
+
+ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
+    if (!ind__ok(e)) return e;
+    ind_context *c = e.context;
+    if (facts && facts->context != c) {
+        ind__fail(c, IND_INVALID_ARGUMENT, "the fact set and the expression are of two different contexts");
+        return ir__expr_none(c);
+    }
+    uint32_t failures = c->failures;
+    ind_facts *before = ind__facts_enter(c, facts);
+    if (facts) {
+        e = ir__settle(facts, e);
+    } else {
+        ir__id_map memo = {.context = c};
+        e = ir__passes(NULL, &memo, e);
+        ir__map_free(&memo);
+    }
+    ind__facts_enter(c, before);
+    if (failures == c->failures) return e;
+    if (facts) ir__facts_changed(facts); /* what was remembered may be simpler with memory */
+    ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
+    return ir__expr_none(c);
+}
+
+bool ind_known(ind_facts *facts, ind_expr condition) {
+    ind_expr e = ind_simplify(facts, condition);
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    return ind__ok(e) && (lo > 0 || hi < 0);
+}
+
+/* ---- bounds under a set ---- */
+
+typedef struct ir__bounding {
+    ind_facts *facts;
+    ir__id_map memo; /* id to 1 + position in done */
+    ir__range *done;
+    uint32_t num_done, cap_done;
+} ir__bounding;
+
+static ir__range ir__bound(ind_context *c, uint32_t id, void *user);
+
+/* A loop index is below its extent, which facts may have narrowed since it was made. */
+static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
+    ir__range r = ir__stored_range(e.context, e.id, NULL);
+    const ind_symbol *s = ind_expr_symbol(e);
+    if (!ind__ok(s->extent)) return r;
+    ir__range extent = ir__bound(e.context, ir__settle(b->facts, s->extent).id, b);
+    if (extent.hi != INT64_MAX && extent.hi - 1 < r.hi && extent.hi > r.lo) r.hi = extent.hi - 1;
+    return r;
+}
+
+static ir__range ir__bound(ind_context *c, uint32_t id, void *user) {
+    ir__bounding *b = (ir__bounding *)user;
+    ind_expr e = ir__expr_make(c, id);
+    ir__range stored = ir__stored_range(c, id, NULL);
+    const ir__expr_node *n = ir__node_of(e);
+    if (n->kind == IND_EXPR_INT || !n->symbols) return stored;
+    if (n->kind == IND_EXPR_SYM) return ir__bound_symbol(b, e);
+    uint32_t known = ir__map_get(&b->memo, id);
+    if (known) return b->done[known - 1];
+    ir__range r = ir__range_node(c, (ind_expr_kind)n->kind, ir__node_args(n), (int)n->num_args, ir__bound, b);
+    if (stored.lo > r.lo) r.lo = stored.lo;
+    if (stored.hi < r.hi) r.hi = stored.hi;
+    ir__range *slot = IND__PUSH(c, ir__range, b->done, b->num_done, b->cap_done);
+    if (slot && ir__map_put(&b->memo, id, b->num_done)) *slot = r;
+    return r;
+}
+
+/* For a relation x >= 0 that shares a monomial with e, k > 0 cancels it: e = (e - k*x) + k*x >= e - k*x, and
+   e = (e + k*x) - k*x <= e + k*x. */
+static void ir__bound_by_relation(ir__bounding *b, ind_expr e, ind_expr x, ir__range *r) {
+    for (int i = 0; i < ir__num_terms(e) && i < IND__PROOF_TERMS; i++) {
+        ir__term t = ir__term_of(ir__term_at(e, i));
+        for (int k = 0; k < ir__num_terms(x) && k < IND__PROOF_TERMS; k++) {
+            ir__term u = ir__term_of(ir__term_at(x, k));
+            if (t.m.id != u.m.id || ind_expr_is_int(t.m, NULL) || t.c % u.c || t.c == INT64_MIN) continue;
+            ind_expr rest = ind_expr_sub(e, ir__mul2(ind_int(e.context, t.c / u.c), x));
+            if (!ind__ok(rest)) continue;
+            ir__range by = ir__bound(e.context, rest.id, b);
+            if (t.c / u.c > 0 && by.lo > r->lo) r->lo = by.lo;
+            if (t.c / u.c < 0 && by.hi < r->hi) r->hi = by.hi;
+        }
+    }
+}
+
+static ir__range ir__bounds_under(ind_facts *f, ind_expr e) {
+    ir__bounding b = {.facts = f, .memo = {.context = e.context}};
+    ir__range r = ir__bound(e.context, e.id, &b);
+    for (uint32_t i = 0, tries = 0; i < f->known.relation.num && tries < IND__PROOF_TRIES; i++) {
+        ind_expr x = ir__id_at(f, &f->known.relation, i);
+        if (!(ir__node_of(x)->symbols & ir__node_of(e)->symbols)) continue;
+        ir__bound_by_relation(&b, e, x, &r);
+        tries++;
+    }
+    ir__map_free(&b.memo);
+    ind__free(e.context, b.done);
+    ir__range exact = ir__range_multiples(r, ind_known_divisor(e));
+    if (exact.lo <= exact.hi) r = exact;
+    if ((r.lo == 0) != (r.hi == 0) && ir__known_nonzero(e)) r.lo ? r.hi-- : r.lo++;
+    return r;
+}
+
+void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
+    e = ind_simplify(facts, e);
+    ir__range r = ir__anything;
+    if (ind__ok(e)) {
+        ind_facts *before = ind__facts_enter(e.context, facts);
+        e.context->quiet++;
+        r = facts ? ir__bounds_under(facts, e) : ir__stored_range(e.context, e.id, NULL);
+        e.context->quiet--;
+        ind__facts_enter(e.context, before);
+    }
+    if (lo) *lo = r.lo;
+    if (hi) *hi = r.hi;
+}
+
+/* ---- learning ---- */
+
+/* A consequence that cannot be built (it exceeds 64 bits) is not drawn. */
+static ind_status ir__todo(ind_facts *f, ind_expr condition) {
+    if (!ind__ok(condition)) return IND_OK;
+    return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
+/* Puts a >= 0 on the agenda. */
+static ind_status ir__todo_ge0(ind_facts *f, ind_expr a) {
+    return ind__ok(a) ? ir__todo(f, ind_expr_le(ind_int(f->context, 0), a)) : ir__todo(f, a);
+}
+
+static ind_status ir__contradiction(ind_facts *f) {
+    return ind__fail(f->context, IND_INVALID_ARGUMENT, "contradicts what is known");
+}
+
+static ind_status ir__remember_truth(ind_facts *f, ind_expr condition) {
+    ind_context *c = f->context;
+    bool negated = ind_expr_query_kind(condition) == IND_EXPR_NOT;
+    ind_expr opposite = negated ? ind_expr_arg(condition, 0) : ind_expr_not(condition);
+    bool ok = ir__map_put(&f->known.truth, condition.id, 1) && ir__ids_push(c, &f->known.condition, condition.id);
+    if (ok && ind__ok(opposite) && !ind_expr_is_int(opposite, NULL)) ok = ir__map_put(&f->known.truth, opposite.id, 2);
+    ir__facts_changed(f);
+    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
+static bool ir__touches(const ind_facts *f, uint32_t id, ind_expr symbol) {
+    return ind__expr_depends(ir__expr_make(f->context, id), symbol);
+}
+
+/* Takes the facts with this symbol out of a list; what they say goes to the agenda. */
+static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
+                                   ind_expr (*say)(ind_facts *, const uint32_t *), uint32_t width) {
+    uint32_t kept = 0;
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < list->num; i += width) {
+        bool touched = false;
+        for (uint32_t k = 0; k < width; k++) touched = touched || ir__touches(f, list->id[i + k], symbol);
+        if (touched && !status)
+            status = ir__todo(f, say(f, &list->id[i]));
+        else
+            for (uint32_t k = 0; k < width; k++) list->id[kept++] = list->id[i + k];
+    }
+    list->num = kept;
+    return status;
+}
+
+/* The nodes as they are: no constructor may settle them while facts are being moved. */
+static ind_expr ir__say(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
+    uint32_t arg[2] = {a, b};
+    return ir__intern(f->context, kind, arg, 2, 0);
+}
+
+static ind_expr ir__say_relation(ind_facts *f, const uint32_t *id) {
+    return ir__say(f, IND_EXPR_LE, ind_int(f->context, 0).id, id[0]);
+}
+
+static ind_expr ir__say_nonzero(ind_facts *f, const uint32_t *id) {
+    return ir__say(f, IND_EXPR_NE, ind_int(f->context, 0).id, id[0]);
+}
+
+static ind_expr ir__say_residue(ind_facts *f, const uint32_t *id) {
+    return ir__say(f, IND_EXPR_EQ, ir__say(f, IND_EXPR_MOD, id[0], id[1]).id, id[2]);
+}
+
+static ind_expr ir__say_condition(ind_facts *f, const uint32_t *id) {
+    return ir__expr_make(f->context, id[0]);
+}
+
+/* The truth map anew from the conditions that are left. */
+static ind_status ir__rebuild_truth(ind_facts *f) {
+    ir__ids list = f->known.condition, none = {0};
+    ind_status status = IND_OK;
+    f->known.condition = none;
+    ir__map_free(&f->known.truth);
+    for (uint32_t i = 0; i < list.num && !status; i++)
+        status = ir__remember_truth(f, ir__expr_make(f->context, list.id[i]));
+    ind__free(f->context, list.id);
+    return status;
+}
+
+/* From here on the symbol is `value`, which does not hold it. */
+static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
+    ir__knowledge *k = &f->known;
+    ind_context *c = f->context;
+    if (!ir__ids_push(c, &k->from, symbol.id) || !ir__ids_push(c, &k->to, value.id) ||
+        !ir__map_put(&k->replaced, symbol.id, k->from.num))
+        return IND_OUT_OF_MEMORY;
+    k->mask |= ir__node_of(symbol)->symbols;
+    uint32_t conditions = k->condition.num;
+    ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__say_relation, 1);
+    if (!status) status = ir__relearn_list(f, &k->nonzero, symbol, ir__say_nonzero, 1);
+    if (!status) status = ir__relearn_list(f, &k->residue, symbol, ir__say_residue, 3);
+    if (!status) status = ir__relearn_list(f, &k->condition, symbol, ir__say_condition, 1);
+    if (!status && k->condition.num != conditions) status = ir__rebuild_truth(f);
+    ir__facts_changed(f);
+    for (uint32_t i = 0; i + 1 < k->to.num && !status; i++) {
+        if (!ir__touches(f, k->to.id[i], symbol)) continue;
+        ind_expr to = ir__settle(f, ir__id_at(f, &k->to, i));
+        if (!ind__ok(to)) return IND_OUT_OF_MEMORY;
+        k->to.id[i] = to.id;
+        ir__facts_changed(f);
+    }
+    return status;
+}
+
+static bool ir__narrowable(ind_expr e) {
+    const ind_symbol *s = ind_expr_symbol(e);
+    return s && !ind__ok(s->extent);
+}
+
+static int64_t ir__clamp(int64_t v, ir__range r) {
+    return v < r.lo ? r.lo : v > r.hi ? r.hi : v;
+}
+
+/* The symbol is in `to` and a multiple of m: a symbol of the same name with the narrower range takes its place. */
+static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_t m) {
+    ind_symbol s = *ind_expr_symbol(symbol);
+    ir__range r = ir__stored_range(f->context, symbol.id, NULL);
+    if (to.lo > r.lo) r.lo = to.lo;
+    if (to.hi < r.hi) r.hi = to.hi;
+    if (m > 1 && s.multiple_of % m) {
+        int64_t both = ir__lcm64(s.multiple_of, m);
+        s.multiple_of = both % m ? m : both; /* an lcm beyond 64 bits: the newer one */
+    }
+    r = ir__range_multiples(r, s.multiple_of);
+    if (r.lo > r.hi) return ir__contradiction(f);
+    if (r.lo == r.hi) return ir__replace(f, symbol, ind_int(f->context, r.lo));
+    s.lo = r.lo;
+    s.hi = r.hi;
+    s.hint = ir__clamp(s.hint, r);
+    s.hint -= s.hint % s.multiple_of;
+    s.hint = s.hint < r.lo && r.lo != INT64_MIN ? r.lo : s.hint;
+    ind_expr narrower = ind_symbol_expr(f->context, &s);
+    if (!ind__ok(narrower)) return ind__failed(f->context);
+    return narrower.id == symbol.id ? IND_OK : ir__replace(f, symbol, narrower);
+}
+
+/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. A narrowed symbol takes the relation out
+   and puts it on the agenda, so it comes back here until nothing narrows (or f->narrowings is used up: three relations
+   that contradict each other may creep for ever). */
+static ind_status ir__propagate(ind_facts *f, ind_expr r) {
+    ind_context *c = f->context;
+    int64_t hi;
+    if (ir__num_terms(r) > IND__PROOF_TERMS) return IND_OK;
+    for (int i = 0; i < ir__num_terms(r) && f->narrowings > 0; i++) {
+        ind_expr t = ir__term_at(r, i), rest = ind_expr_sub(r, t);
+        ir__term u = ir__term_of(t);
+        if (!ind__ok(rest) || !ir__narrowable(u.m) || u.c == INT64_MIN) continue;
+        ind_expr_bounds(rest, NULL, &hi);
+        if (hi == INT64_MAX || hi == INT64_MIN) continue;
+        ir__range to = ir__anything, now = ir__stored_range(c, u.m.id, NULL);
+        if (u.c > 0)
+            to.lo = -ir__floor_div(hi, u.c); /* s >= ceil(-hi / c) */
+        else
+            to.hi = ir__floor_div(hi, -u.c);
+        if (to.lo <= now.lo && to.hi >= now.hi) continue;
+        f->narrowings--;
+        return ir__narrow(f, u.m, to, 1); /* r is on the agenda again */
+    }
+    return IND_OK;
+}
+
+static ind_status ir__add_relation(ind_facts *f, ind_expr r) {
+    if (ir__ids_has(&f->known.relation, r.id)) return IND_OK;
+    if (!ir__ids_push(f->context, &f->known.relation, r.id)) return IND_OUT_OF_MEMORY;
+    ir__facts_changed(f);
+    return ir__propagate(f, r);
+}
+
+/* r >= 0 divided by the common factor g of all terms but the integer one, which is rounded down: g*x + c >= 0 is
+   x >= -c/g, for integers x + floor(c/g) >= 0. */
+static ind_expr ir__tighten(ind_expr r) {
+    int64_t g = 0;
+    for (int i = 0; i < ir__num_terms(r); i++)
+        if (!ind_expr_is_int(ir__term_at(r, i), NULL)) g = ir__gcd64(g, ir__term_of(ir__term_at(r, i)).c);
+    if (g < 2) return r;
+    ir__sum s = {.context = r.context};
+    for (int i = 0; i < ir__num_terms(r); i++) {
+        ir__term t = ir__term_of(ir__term_at(r, i));
+        t.c = ir__floor_div(t.c, g);
+        ir__sum_push(&s, t);
+    }
+    return ir__sum_finish(&s);
+}
+
+/* r = sign * m + c >= 0 with a single m that is a quotient, Min or Max: what that says of its arguments.
+   x // b >= q is x >= q*b, and x // b <= q is x <= q*b + b - 1, for b > 0. */
+static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int64_t bound) {
+    ind_context *c = f->context;
+    ind_expr_kind kind = ind_expr_query_kind(m);
+    ind_status status = IND_OK;
+    ind_expr q = ind_int(c, bound);
+    if (kind == (positive ? IND_EXPR_MIN : IND_EXPR_MAX)) {
+        for (int i = 0; i < ind_expr_num_args(m) && !status; i++) {
+            ind_expr a = ind_expr_arg(m, i);
+            status = ir__todo_ge0(f, positive ? ind_expr_sub(a, q) : ind_expr_sub(q, a));
+        }
+        return status;
+    }
+    if (kind != IND_EXPR_FLOORDIV || ir__proven_sign(ind_expr_arg(m, 1)) != 1) return IND_OK;
+    ind_expr x = ind_expr_arg(m, 0), b = ind_expr_arg(m, 1), qb = ir__mul2(q, b);
+    ind_expr top = ind_expr_sub(ind_expr_add(qb, b), ind_int(c, 1));
+    ind_expr d = positive ? ind_expr_sub(x, qb) : ind_expr_sub(top, x);
+    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* an overflow: the relation alone is kept */
+}
+
+/* r >= 0, tightened and neither known nor excluded. */
+static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
+    int64_t c0 = 0;
+    int terms = ir__num_terms(r), at = 0;
+    for (int i = 0; i < terms && terms == 2; i++)
+        if (!ind_expr_is_int(ir__term_at(r, i), &c0)) at = i;
+    ir__term t = ir__term_of(ir__term_at(r, at));
+    bool single = terms == 1 || (terms == 2 && ind_expr_is_int(ir__term_at(r, !at), NULL));
+    if (!single || (t.c != 1 && t.c != -1) || c0 == INT64_MIN) return ir__add_relation(f, r);
+    ir__range to = {t.c > 0 ? -c0 : INT64_MIN, t.c > 0 ? INT64_MAX : c0};
+    if (ir__narrowable(t.m)) return ir__narrow(f, t.m, to, 1);
+    ind_status status = ir__learn_single(f, t.m, t.c > 0, t.c > 0 ? -c0 : c0);
+    return status ? status : ir__add_relation(f, r);
+}
+
+/* d >= 0. */
+static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
+    ind_context *c = f->context;
+    ind_expr r = ir__tighten(d);
+    if (!ind__ok(r)) return IND_OK;
+    if (ir__prove_ge0(r)) return IND_OK;
+    ind_expr negated = ind_expr_neg(r);
+    if (ir__prove_ge0(ind_expr_sub(negated, ind_int(c, 1)))) return ir__contradiction(f);
+    if (ir__prove_ge0(negated)) return ir__todo(f, ir__say(f, IND_EXPR_EQ, r.id, ind_int(c, 0).id));
+    if (ir__listed_nonzero(f, r)) return ir__todo_ge0(f, ind_expr_sub(r, ind_int(c, 1)));
+    return ir__store_ge0(f, r);
+}
+
+/* d != 0. Where one sign is excluded it is a relation; at an end of a symbol's range it narrows; a product is never
+   zero if and only if no factor is. */
+static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
+    ind_context *c = f->context;
+    if (ir__known_nonzero(d)) return IND_OK;
+    int64_t v;
+    if (ind_expr_is_int(d, &v)) return ir__contradiction(f);
+    ind_expr one = ind_int(c, 1), zero = ind_int(c, 0), p = ir__primitive(d);
+    ind_status status = IND_OK;
+    for (int i = 0; ind_expr_query_kind(p) == IND_EXPR_MUL && i < ind_expr_num_args(p) && !status; i++)
+        status = ir__todo(f, ir__say(f, IND_EXPR_NE, zero.id, ind_expr_arg(p, i).id));
+    if (status) return status;
+    if (ir__prove_ge0(d)) return ir__todo_ge0(f, ind_expr_sub(d, one));
+    if (ir__prove_ge0(ind_expr_neg(d))) return ir__todo_ge0(f, ind_expr_sub(ind_expr_neg(d), one));
+    if (!ir__ids_has(&f->known.nonzero, p.id) && !ir__ids_push(c, &f->known.nonzero, p.id)) return IND_OUT_OF_MEMORY;
+    ir__facts_changed(f);
+    return IND_OK;
+}
+
+/* Does e % m == r contradict a residue of e for another modulus? They agree modulo what divides both moduli. */
+static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64_t r) {
+    const ir__ids *list = &f->known.residue;
+    for (uint32_t i = 0; i < list->num; i += 3) {
+        int64_t other, value;
+        if (list->id[i] == e.id && ind_expr_is_int(ir__id_at(f, list, i + 1), &other) &&
+            ind_expr_is_int(ir__id_at(f, list, i + 2), &value) && (value - r) % ir__gcd64(m, other))
+            return true;
+    }
+    return false;
+}
+
+/* e % m == r, m an integer > 0: of a symbol alone r == 0 is a multiple_of, and any r rounds the range. */
+static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t r) {
+    ind_context *c = f->context;
+    int64_t c0 = 0;
+    for (int i = 0; i < ir__num_terms(e); i++)
+        if (ind_expr_is_int(ir__term_at(e, i), &c0)) break;
+    if (c0) e = ind_expr_sub(e, ind_int(c, c0)); /* x + c0 */
+    c0 -= ir__floor_div(c0, m) * m;
+    if (!ind__ok(e)) return IND_OK;
+    if (c0) r = r >= c0 ? r - c0 : r + (m - c0);
+    if (ir__narrowable(e) && !r) return ir__narrow(f, e, ir__anything, m);
+    if (ir__residue_clashes(f, e, m, r)) return ir__contradiction(f);
+    ind_expr modulus = ind_int(c, m), rest = ind_int(c, r);
+    if (!ind__ok(rest) || !ir__ids_push(c, &f->known.residue, e.id) ||
+        !ir__ids_push(c, &f->known.residue, modulus.id) || !ir__ids_push(c, &f->known.residue, rest.id))
+        return IND_OUT_OF_MEMORY;
+    ir__facts_changed(f);
+    if (!ir__narrowable(e)) return IND_OK;
+    ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
+    int64_t gap;
+    if (range.lo != INT64_MIN) { /* up to the next value that is r modulo m */
+        gap = range.lo - ir__floor_div(range.lo, m) * m;
+        to.lo = ir__sat_add(range.lo, r >= gap ? r - gap : r + (m - gap));
+    }
+    if (range.hi != INT64_MAX) {
+        gap = range.hi - ir__floor_div(range.hi, m) * m;
+        to.hi = ir__sat_add(range.hi, -(gap >= r ? gap - r : gap + (m - r)));
+    }
+    return to.lo > range.lo || to.hi < range.hi ? ir__narrow(f, e, to, 1) : IND_OK;
+}
+
+/* A way to solve d == 0 for a symbol. */
+typedef struct ir__solution {
+    ind_expr symbol, value;
+    ind_expr rest; /* not valid: exact; else rest % divisor == 0 has to hold */
+    int64_t divisor;
+    int score; /* the lower the better */
+} ir__solution;
+
+/* d = k * symbol + rest: symbol = -rest / k. A plain symbol on a side of the equation is best, then unbacked ones; a
+   size is not made to hang on data if the data can hang on the size; exact solutions come before rounded ones. */
+static bool ir__solve_for(ind_expr d, ind_expr a, ind_expr b, ind_expr s, ir__solution *out) {
+    ind_context *c = d.context;
+    ind_expr k, rest;
+    int64_t factor;
+    if (!ir__narrowable(s) || !ind__affine(d, s, &k, &rest) || !ind_expr_is_int(k, &factor)) return false;
+    if (!factor || factor == INT64_MIN) return false;
+    if (factor > 0) rest = ind_expr_neg(rest);
+    if (factor < 0) factor = -factor;
+    ir__solution r = {.symbol = s, .divisor = factor};
+    r.value = factor == 1 ? rest : ind_expr_floordiv(rest, ind_int(c, factor));
+    if (!ind__ok(rest) || !ind__ok(r.value) || ind__expr_depends(r.value, s)) return false;
+    ind_symbol_kind kind = ind_expr_symbol(s)->kind;
+    r.score = a.id == s.id ? 0 : b.id == s.id ? 1 : kind == IND_SYMBOL_UNBACKED ? 2 : 3;
+    if (factor > 1 && !ind_known_multiple(rest, factor)) {
+        r.rest = rest;
+        r.score += 8;
+    }
+    if (kind == IND_SYMBOL_SIZE && ind__expr_has_kind(r.value, IND_SYMBOL_UNBACKED)) r.score += 16;
+    if (!ind__expr_is_size(r.value)) r.score += 32;
+    *out = r;
+    return true;
+}
+
+static bool ir__solve(ind_expr d, ind_expr a, ind_expr b, ir__solution *best) {
+    ind_expr symbol[IND__PROOF_TERMS];
+    int n = ind__expr_symbols(d, symbol, IND__PROOF_TERMS);
+    bool found = false;
+    for (int i = 0; i < n && i < IND__PROOF_TERMS; i++) {
+        ir__solution s;
+        if (!ir__solve_for(d, a, b, symbol[i], &s) || (found && s.score >= best->score)) continue;
+        *best = s;
+        found = true;
+    }
+    return found && best->score < 32; /* a size does not hang on a loop index */
+}
+
+/* The symbol's own range and multiple now hold of its value. */
+static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
+    ind_context *c = f->context;
+    ir__range r = ir__stored_range(c, symbol.id, NULL);
+    int64_t m = ind_expr_symbol(symbol)->multiple_of;
+    ind_status status = IND_OK;
+    if (r.lo != INT64_MIN) status = ir__todo(f, ir__say(f, IND_EXPR_LE, ind_int(c, r.lo).id, value.id));
+    if (!status && r.hi != INT64_MAX) status = ir__todo(f, ir__say(f, IND_EXPR_LE, value.id, ind_int(c, r.hi).id));
+    if (!status && m > 1) status = ir__todo(f, ind_expr_eq(ind_expr_mod(value, ind_int(c, m)), ind_int(c, 0)));
+    return status;
+}
+
+/* d == 0 without the factors of all its terms that are never zero. */
+static ind_expr ir__without_common(ind_expr d) {
+    if (ind_expr_query_kind(d) != IND_EXPR_ADD) return d;
+    ir__term g = ir__term_of(ind_expr_arg(d, 0));
+    for (int i = 1; i < ir__num_terms(d) && ind__ok(g.m); i++) g = ir__term_gcd(ir__term_of(ir__term_at(d, i)), g);
+    if (!ind__ok(g.m) || ir__term_is_one(g) || !ir__known_nonzero(g.m)) return d;
+    ir__sum s = {.context = d.context};
+    for (int i = 0; i < ir__num_terms(d); i++) {
+        ir__term q;
+        if (!ir__term_divide(ir__term_of(ir__term_at(d, i)), g, &q)) s.failed = true;
+        ir__sum_push(&s, q);
+    }
+    ind_expr r = ir__sum_finish(&s);
+    return ind__ok(r) ? r : d;
+}
+
+static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
+    ind_context *c = f->context;
+    ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
+    if (!ind__ok(d)) return ir__remember_truth(f, condition);
+    for (int side = 0; side < 2; side++) {
+        ind_expr x = side ? b : a, value = side ? a : b;
+        int64_t m, r;
+        if (ind_expr_query_kind(x) == IND_EXPR_MOD && ind_expr_is_int(ind_expr_arg(x, 1), &m) && m > 0 &&
+            ind_expr_is_int(value, &r))
+            return r >= 0 && r < m ? ir__learn_residue(f, ind_expr_arg(x, 0), m, r) : ir__contradiction(f);
+    }
+    d = ir__without_common(d);
+    if (ir__known_nonzero(d)) return ir__contradiction(f);
+    ir__solution s = {0};
+    if (ir__solve(d, a, b, &s)) {
+        ind_status status = ir__replace(f, s.symbol, s.value);
+        if (!status && ind__ok(s.rest)) {
+            ind_expr modulo = ind_expr_mod(s.rest, ind_int(c, s.divisor));
+            status = ir__todo(f, ind__ok(modulo) ? ind_expr_eq(modulo, ind_int(c, 0)) : modulo);
+        }
+        return status ? status : ir__impose(f, s.symbol, s.value);
+    }
+    for (int side = 0; side < 2; side++) { /* a symbolic modulus */
+        ind_expr x = side ? b : a, value = side ? a : b;
+        if (ind_expr_query_kind(x) != IND_EXPR_MOD) continue;
+        if (!ir__ids_push(c, &f->known.residue, ind_expr_arg(x, 0).id) ||
+            !ir__ids_push(c, &f->known.residue, ind_expr_arg(x, 1).id) || !ir__ids_push(c, &f->known.residue, value.id))
+            return IND_OUT_OF_MEMORY;
+        ir__facts_changed(f);
+        break;
+    }
+    ind_status status = ir__remember_truth(f, condition);
+    ind_expr side[2] = {d, ind_expr_neg(d)};
+    for (int i = 0; i < 2 && !status; i++) {
+        ind_expr r = ind__ok(side[i]) ? ir__tighten(side[i]) : side[i];
+        if (ind__ok(r)) status = ir__store_ge0(f, r);
+    }
+    return status;
+}
+
+static ind_status ir__todo_args(ind_facts *f, ind_expr e, bool negated) {
+    ind_status status = IND_OK;
+    for (int i = 0; i < ind_expr_num_args(e) && !status; i++) {
+        ind_expr a = ind_expr_arg(e, i);
+        status = ir__todo(f, negated ? ind_expr_not(a) : a);
+    }
+    return status;
+}
+
+/* Learns a condition that is neither known nor excluded. */
+static ind_status ir__learn(ind_facts *f, ind_expr condition) {
+    ind_context *c = f->context;
+    ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1);
+    ind_expr d = b;
+    switch (ind_expr_query_kind(condition)) {
+    case IND_EXPR_AND: return ir__todo_args(f, condition, false);
+    case IND_EXPR_NOT:
+        return ind_expr_query_kind(a) == IND_EXPR_OR ? ir__todo_args(f, a, true) : ir__remember_truth(f, condition);
+    case IND_EXPR_OR: return ir__remember_truth(f, condition);
+    case IND_EXPR_EQ: return ir__learn_eq(f, condition);
+    case IND_EXPR_NE:
+        d = ind_expr_sub(a, b);
+        return ind__ok(d) ? ir__learn_ne0(f, d) : ir__remember_truth(f, condition);
+    case IND_EXPR_LE:
+        d = ind_expr_sub(b, a);
+        return ind__ok(d) ? ir__learn_ge0(f, d) : ir__remember_truth(f, condition);
+    case IND_EXPR_LT:
+        d = ind_expr_sub(ind_expr_sub(b, a), ind_int(c, 1));
+        return ind__ok(d) ? ir__learn_ge0(f, d) : ir__remember_truth(f, condition);
+    default: return ir__learn_ne0(f, condition); /* any number as a condition: it is not 0 */
+    }
+}
+
+/* The only argument of an `or` that is not excluded; *excluded says how many are. */
+static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded) {
+    ind_expr last = ir__expr_none(f->context);
+    *excluded = 0;
+    for (int i = 0; i < ind_expr_num_args(condition); i++) {
+        ind_expr a = ir__settle(f, ind_expr_arg(condition, i));
+        int64_t v;
+        if (ind_expr_is_int(a, &v) && !v)
+            ++*excluded;
+        else
+            last = a;
+    }
+    return last;
+}
+
+/* An `or` of which all arguments but one got excluded says that one: conditions are looked at again once all else is
+   learnt. */
+static ind_status ir__review_conditions(ind_facts *f) {
+    ir__ids *list = &f->known.condition;
+    for (uint32_t i = 0; i < list->num; i++) {
+        ind_expr condition = ir__id_at(f, list, i);
+        int excluded, n = ind_expr_num_args(condition);
+        if (ind_expr_query_kind(condition) != IND_EXPR_OR) continue;
+        ind_expr last = ir__last_choice(f, condition, &excluded);
+        if (excluded == n) return ir__contradiction(f);
+        if (excluded < n - 1) continue;
+        ind_status status = ir__todo(f, last);
+        list->id[i--] = list->id[list->num - 1];
+        list->num--;
+        if (!status) status = ir__rebuild_truth(f);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+#define IND__MAX_LEARNT 100000 /* steps of one assumption: a stop, not a tuning */
+
+/* Works off the agenda. f is in force. */
+static ind_status ir__learn_all(ind_facts *f) {
+    ind_status status = IND_OK;
+    for (uint32_t at = 0; !status; at++) {
+        if (at == f->agenda.num) status = ir__review_conditions(f);
+        if (status || at >= f->agenda.num) break;
+        if (at > IND__MAX_LEARNT) return IND_LIMIT;
+        ind_expr condition = ir__settle(f, ir__id_at(f, &f->agenda, at));
+        int64_t truth;
+        if (!ind_expr_is_int(condition, &truth))
+            status = ir__learn(f, condition);
+        else if (!truth)
+            status = ir__contradiction(f);
+    }
+    return status;
+}
+
+/* What is known with `condition` too, in *out (to be freed in any case). */
+static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowledge *out) {
+    ind_context *c = f->context;
+    ind_facts work;
+    ir__facts_init(&work, c);
+    uint32_t failures = c->failures;
+    ind_status status = IND_OUT_OF_MEMORY;
+    if (ir__knowledge_copy(c, &work.known, &f->known) && ir__ids_push(c, &work.agenda, condition.id)) {
+        work.narrowings = 64;
+        ind_facts *before = ind__facts_enter(c, &work);
+        c->quiet++;
+        status = ir__learn_all(&work);
+        c->quiet--;
+        ind__facts_enter(c, before);
+    }
+    if (failures != c->failures) status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
+    *out = work.known;
+    ir__knowledge none = {0};
+    work.known = none;
+    ir__facts_clear(&work);
+    return status;
+}
+
+/* What f knows becomes what it knows with `condition` too; on failure it stays. */
+static ind_status ir__accept(ind_facts *f, ind_expr condition) {
+    ir__knowledge k = {0};
+    ind_status status = ir__conclude(f, condition, &k);
+    if (!status) {
+        ir__knowledge old = f->known;
+        f->known = k;
+        k = old;
+        ir__facts_changed(f);
+    }
+    ir__knowledge_free(f->context, &k);
+    return status;
+}
+
+/* Is `condition` excluded by this one fact (invalid: by the ranges of its symbols)? */
+static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
+    ind_facts alone;
+    ir__facts_init(&alone, c);
+    c->quiet++;
+    bool excludes = !ind__ok(fact) || !ir__accept(&alone, fact);
+    excludes = excludes && ir__accept(&alone, condition) == IND_INVALID_ARGUMENT;
+    c->quiet--;
+    ir__facts_clear(&alone);
+    return excludes;
+}
+
+#define IND__BLAME 256 /* facts that are tried as the one that a condition contradicts */
+
+static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
+    ind_context *c = f->context;
+    char text[512], fact[512];
+    ind_expr_print(condition, text, sizeof text);
+    if (ir__excludes(c, ir__expr_none(c), condition))
+        return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
+    for (int list = 0; list < 2; list++) {
+        const ir__ids *given = list ? &f->guard : &f->declared;
+        for (uint32_t i = 0; i < given->num && i < IND__BLAME; i++) {
+            ind_expr e = ir__id_at(f, given, i);
+            if (!ir__excludes(c, e, condition)) continue;
+            ind_expr_print(e, fact, sizeof fact);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the %s %s", text, list ? "guard" : "fact", fact);
+        }
+    }
+    return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
+}
+
+/* The sentence for a fact that could not be added. */
+static ind_status ir__fail_fact(const ind_facts *f, ind_expr condition, ind_status status) {
+    if (status == IND_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
+    if (status == IND_LIMIT) ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
+    return status;
+}
+
+/* Lists the condition as given, with its symbols; on failure nothing is listed. */
+static ind_status ir__list_given(ind_facts *f, ir__ids *list, ind_expr condition) {
+    ind_context *c = f->context;
+    int n = ind__expr_symbols(condition, NULL, 0); /* at least as many as there are: none was written down */
+    ind_expr *symbol = (ind_expr *)ind__alloc(c, ((size_t)n + 1) * sizeof *symbol);
+    uint32_t before = f->symbol.num;
+    bool ok = symbol != NULL;
+    n = ok ? ind__expr_symbols(condition, symbol, n) : 0;
+    for (int i = 0; i < n && ok; i++)
+        ok = ir__ids_has(&f->symbol, symbol[i].id) || ir__ids_push(c, &f->symbol, symbol[i].id);
+    ok = ok && ir__ids_push(c, list, condition.id);
+    if (!ok) f->symbol.num = before;
+    ind__free(c, symbol);
+    return ok ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
+static ind_status ir__facts_add(ind_facts *f, ind_expr condition, ir__ids *list) {
+    uint32_t symbols = f->symbol.num;
+    ind_status status = ir__list_given(f, list, condition);
+    if (status) return status;
+    status = ir__accept(f, condition);
+    if (status) {
+        f->symbol.num = symbols;
+        list->num--;
+    }
+    return status;
+}
+
+static ind_status ir__check_condition(const ind_facts *f, ind_expr condition) {
+    if (!f) return IND_INVALID_ARGUMENT;
+    if (!ind__ok(condition)) return ind__failed(f->context);
+    if (condition.context == f->context) return IND_OK;
+    return ind__fail(f->context, IND_INVALID_ARGUMENT, "the fact set and the condition are of two different contexts");
+}
+
+ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
+    ind_status status = ir__check_condition(f, condition);
+    if (status) return status;
+    status = ir__facts_add(f, condition, &f->declared);
+    return ir__fail_fact(f, condition, status);
+}
+
+/* The hints decide; where they cannot be right (the facts exclude what they say) the facts do. */
+ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
+    ind_status status = ir__check_condition(f, condition);
+    if (status) return status;
+    if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a place for its answer");
+    ind_context *c = f->context;
+    ind_expr known = ind_simplify(f, condition);
+    int64_t v;
+    if (!ind__ok(known)) return ind__failed(c);
+    if (ind_expr_is_int(known, &v)) return *holds = v != 0, IND_OK;
+    if (ind__expr_has_kind(known, IND_SYMBOL_UNBACKED) || !ind__expr_is_size(known)) {
+        char text[512];
+        ind_expr_print(condition, text, sizeof text);
+        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it hangs on %s, which has no hint", text,
+                         ind__expr_is_size(known) ? "data" : "a loop index");
+    }
+    status = ind_expr_eval(known, ir__hint_of, NULL, &v);
+    if (status) return status;
+    ind_expr guard = v ? condition : ind_expr_not(condition);
+    if (!ind__ok(guard)) return ind__failed(c);
+    status = ir__facts_add(f, guard, &f->guard);
+    if (status && status != IND_INVALID_ARGUMENT) return ir__fail_fact(f, guard, status);
+    *holds = (v != 0) == (status == IND_OK);
+    return IND_OK;
+}
+
+int ind_facts_num_guards(const ind_facts *f) {
+    return f ? (int)f->guard.num : 0;
+}
+
+int ind_facts_num_declared(const ind_facts *f) {
+    return f ? (int)f->declared.num : 0;
+}
+
+static ind_expr ir__listed(const ind_facts *f, const ir__ids *list, int i) {
+    return i >= 0 && (uint32_t)i < list->num ? ir__id_at(f, list, (uint32_t)i) : ir__expr_none(f->context);
+}
+
+ind_expr ind_facts_query_guard(const ind_facts *f, int i) {
+    return f ? ir__listed(f, &f->guard, i) : ir__expr_none(NULL);
+}
+
+ind_expr ind_facts_query_declared(const ind_facts *f, int i) {
+    return f ? ir__listed(f, &f->declared, i) : ir__expr_none(NULL);
+}
+
+/* "guard S == T does not hold: S = 3, T = 4" */
+static ind_status ir__fail_check(const ind_facts *f, const char *what, ind_expr condition, ind_symbol_value_fn value,
+                                 void *user) {
+    ind__text t = {.context = f->context};
+    ind_expr symbol[16];
+    int n = ind__expr_symbols(condition, symbol, 16);
+    ind__textf(&t, "%s ", what);
+    ind__text_expr(&t, condition);
+    ind__textf(&t, " does not hold");
+    for (int i = 0; i < n && i < 16; i++) {
+        const ind_symbol *s = ind_expr_symbol(symbol[i]);
+        int64_t v;
+        if (value && value(s, user, &v)) ind__textf(&t, "%s %s = %lld", i ? "," : ":", s->name, (long long)v);
+    }
+    ind_status status = t.failed ? IND_OUT_OF_MEMORY : ind__fail(f->context, IND_OUT_OF_RANGE, "%s", t.data);
+    ind__text_free(&t);
+    return status;
+}
+
+static ind_status ir__check_list(const ind_facts *f, bool guards, ind_symbol_value_fn value, void *user,
+                                 ind_expr *failed) {
+    const ir__ids *list = guards ? &f->guard : &f->declared;
+    for (uint32_t i = 0; i < list->num; i++) {
+        ind_expr e = ir__id_at(f, list, i);
+        int64_t v;
+        ind_status status = ind_expr_eval(e, value, user, &v);
+        if (!status && v) continue;
+        if (failed) *failed = e;
+        return status ? status : ir__fail_check(f, guards ? "guard" : "fact", e, value, user);
+    }
+    return IND_OK;
+}
+
+static ind_status ir__check_range(const ind_facts *f, ind_expr e, ind_symbol_value_fn value, void *user) {
+    const ind_symbol *s = ind_expr_symbol(e);
+    int64_t v;
+    if (!value || !value(s, user, &v)) return ind__fail(f->context, IND_NOT_FOUND, "no value is given for %s", s->name);
+    if (v < s->lo || v > s->hi)
+        return ind__fail(f->context, IND_OUT_OF_RANGE, "%s = %lld is outside its range [%lld, %lld]", s->name,
+                         (long long)v, (long long)s->lo, (long long)s->hi);
+    if (v % s->multiple_of)
+        return ind__fail(f->context, IND_OUT_OF_RANGE, "%s = %lld is not a multiple of %lld", s->name, (long long)v,
+                         (long long)s->multiple_of);
+    return IND_OK;
+}
+
+ind_status ind_facts_check(const ind_facts *f, ind_symbol_value_fn value, void *user, ind_expr *failed) {
+    if (!f) return IND_INVALID_ARGUMENT;
+    if (failed) *failed = ir__expr_none(f->context);
+    for (uint32_t i = 0; i < f->symbol.num; i++) {
+        ind_status status = ir__check_range(f, ir__id_at(f, &f->symbol, i), value, user);
+        if (!status) continue;
+        if (failed) *failed = ir__id_at(f, &f->symbol, i);
+        return status;
+    }
+    ind_status status = ir__check_list(f, false, value, user, failed);
+    return status ? status : ir__check_list(f, true, value, user, failed);
+}
+
 /* ------------------------------------------------------------------------------------------------- >>index */
 
 /* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
@@ -3887,10 +5651,6 @@ ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol) {
     if (!ir__both_ok(a, b) || !ind_expr_symbol(symbol)) return ir__expr_none(a.context);
     if (!ind__affine(ind_expr_sub(a, b), symbol, &k, &rest)) return ir__expr_none(a.context);
     return ind__exact_quotient(ind_expr_neg(rest), k); /* k*symbol + rest == 0 */
-}
-
-ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n) {
-    return ind__substitute(e, symbols, values, n);
 }
 
 ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
@@ -4384,28 +6144,24 @@ static int64_t ir__abs_bound(int64_t v) {
 /* Bounds of a form that stands for no stored expression, and whether what is computed on the way fits the type. */
 static void ir__form_bounds(const ir__former *w, ir__form *f) {
     int64_t below = 0, above = 0, size = 1;
-    ir__expr_node product = {.lo = 1, .hi = 1};
+    ir__range r = {f->op == IND_EXPR_ADD ? 0 : 1, f->op == IND_EXPR_ADD ? 0 : 1};
     for (int i = 0; i < f->num; i++) {
         const ir__form *a = f->arg[i];
-        ir__expr_node so_far = product, factor = {.lo = a->lo, .hi = a->hi};
+        const ir__range part = {a->lo, a->hi};
         int64_t lo = ir__abs_bound(a->lo), hi = ir__abs_bound(a->hi);
         f->fits = f->fits && a->fits;
         if (f->op == IND_EXPR_ADD) {
             below = ir__sat_add(below, a->lo < 0 ? a->lo : 0);
             above = ir__sat_add(above, a->hi > 0 ? a->hi : 0);
-            product.lo = i ? ir__sat_add(product.lo, a->lo) : a->lo;
-            product.hi = i ? ir__sat_add(product.hi, a->hi) : a->hi;
+            r = ir__range_add(r, part);
         } else {
-            ir__corners(ir__sat_mul, &so_far, &factor, &product);
+            r = ir__range_mul(r, part);
             size = ir__sat_mul(size, lo > hi ? lo : hi > 1 ? hi : 1);
         }
     }
-    f->lo = product.lo;
-    f->hi = product.hi;
-    if (f->op == IR__FORM_NEG) {
-        f->lo = product.hi == INT64_MAX ? INT64_MIN : product.hi == INT64_MIN ? INT64_MAX : -product.hi;
-        f->hi = product.lo == INT64_MIN ? INT64_MAX : product.lo == INT64_MAX ? INT64_MIN : -product.lo;
-    }
+    if (f->op == IR__FORM_NEG) r = ir__range_neg(r);
+    f->lo = r.lo;
+    f->hi = r.hi;
     f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
 }
 
@@ -5030,10 +6786,10 @@ static bool ir__finish_quotient(ir__former *w, ir__form *f) {
     f->num = 2;
     f->poly = NULL;
     ir__form_measure(f);
-    ir__expr_node n = {0}, a = {.lo = x->lo, .hi = x->hi}, b = {.lo = f->arg[1]->lo, .hi = f->arg[1]->hi};
-    if (f->op == IND_EXPR_FLOORDIV) ir__corners(ir__sat_div, &a, &b, &n);
-    f->lo = n.lo;
-    f->hi = n.hi;
+    const ir__range a = {x->lo, x->hi}, b = {f->arg[1]->lo, f->arg[1]->hi};
+    const ir__range r = f->op == IND_EXPR_FLOORDIV ? ir__range_div(a, b) : ir__range_mod(a, b);
+    f->lo = r.lo;
+    f->hi = r.hi;
     f->fits = x->fits && f->arg[1]->fits;
     return true;
 }
@@ -5042,10 +6798,10 @@ static bool ir__finish_quotient(ir__former *w, ir__form *f) {
 static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     int64_t below = 0, above = 0, lowest = 0;
     for (int i = 0; i < p->n; i++) {
-        ir__expr_node product = {.lo = p->t[i].c, .hi = p->t[i].c};
+        ir__range product = {p->t[i].c, p->t[i].c};
         for (int k = 0; k < p->t[i].n; k++) {
-            ir__expr_node left = product, factor = {.lo = p->t[i].f[k]->lo, .hi = p->t[i].f[k]->hi};
-            ir__corners(ir__sat_mul, &left, &factor, &product);
+            const ir__range factor = {p->t[i].f[k]->lo, p->t[i].f[k]->hi};
+            product = ir__range_mul(product, factor);
         }
         lowest = ir__sat_add(lowest, product.lo < 0 ? product.lo : 0);
         below = ir__sat_add(below, product.lo);
@@ -6236,7 +7992,11 @@ X(neg, NEG)
 X(abs, ABS)
 X(exp, EXP)
 X(log, LOG)
-X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
+X(sqrt, SQRT)
+X(rsqrt, RSQRT)
+X(reciprocal, RECIPROCAL)
+X(tanh, TANH)
+X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
