@@ -66,7 +66,12 @@ static void smallest_text(void) {
         {"-a - 5", "-5 - a"}, /* the minus of a number is no operation */
         {"-a - b", "-a - b"},
         {"-(a // 4)", "-(a // 4)"},
-        {"-CeilDiv(a, 4)", "-a // 4"},
+        {"-CeilDiv(a, 4)", "-CeilDiv(a, 4)"},
+        {"-(-a // 4) - b", "CeilDiv(a, 4) - b"},
+        {"256 - 4*(-3*a*b // 8)", "4*((3*a*b + 519) // 8)"},
+        {"a*b + 48*a*b*b", "a*b*(48*b + 1)"},
+        {"-a*b - a*c - d", "-a*(b + c) - d"},
+        {"-((n + 1) // 2) - 3", "-3 - CeilDiv(n, 2)"},
         {"CeilDiv(a, 4)", "CeilDiv(a, 4)"},
         {"(a + 3) // 4", "CeilDiv(a, 4)"},
         {"CeilDiv(a, b)", "CeilDiv(a, b)"},
