@@ -4338,7 +4338,8 @@ typedef struct ir__former {
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
-    int level; /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
+    int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
+    bool refused; /* a constructor failed while a form was tried */
     int64_t limit;
 } ir__former;
 
@@ -5274,22 +5275,6 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     }
 }
 
-/* Does the text of this form read back as e? What fails on the way is no failure of the caller's. */
-static bool ir__form_reads_back(ir__former *w, const ir__form *f, ind_expr e) {
-    ind_context *c = w->context;
-    ind_status before = c->error.status;
-    size_t length = strlen(c->error.text) + 1;
-    char *text = (char *)ind__arena_copy(&w->arena, c->error.text, length);
-    if (!text) return false;
-    ind_expr value = ir__form_value(w, f);
-    if (ind__ok(value)) return value.id == e.id;
-    ir__error_lock(c);
-    c->error.status = before;
-    memcpy(c->error.text, text, length);
-    ir__error_unlock(c);
-    return false;
-}
-
 /* The form at one level of rewriting; NULL if there is none. */
 static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
     ir__poly p;
@@ -5304,9 +5289,12 @@ static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
     return own;
 }
 
+/* The text has to read back as e; what fails on the way is no failure of the caller's. */
 static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     if (ir__style_is_c(w->style)) return f->fits;
-    return ir__form_reads_back(w, f, e);
+    ind_expr value = ir__form_value(w, f);
+    w->refused = w->refused || !ind__ok(value);
+    return value.id == e.id;
 }
 
 /* The cheapest of the levels that is allowed; what is stored always is. */
@@ -5404,6 +5392,28 @@ static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style
     if (parens) ind__textf(t, latex ? "\\right)" : ")");
 }
 
+/* The form to write; NULL with the reason set. */
+static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
+    ind_context *c = w->context;
+    ind_status before = c->error.status;
+    size_t length = strlen(c->error.text) + 1;
+    char *text = (char *)ind__arena_copy(&w->arena, c->error.text, length);
+    if (!text) return NULL;
+    if (before == IND_OUT_OF_MEMORY) c->error.status = IND_OK; /* to see one of ours */
+    const ir__form *f = ir__form_of(w, e);
+    if (c->error.status == IND_OUT_OF_MEMORY) return NULL; /* even if only a smaller form was lost: same text always */
+    if (f && f->chars > IR__MAX_TEXT) {
+        ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
+        return NULL;
+    }
+    if (!w->refused && before != IND_OUT_OF_MEMORY) return f;
+    ir__error_lock(c); /* forms that were tried and refused leave no trace */
+    c->error.status = before;
+    memcpy(c->error.text, text, length);
+    ir__error_unlock(c);
+    return f;
+}
+
 static void ir__text_styled(ind__text *t, ind_expr e, const ir__expr_style *style) {
     if (!ind__ok(e)) {
         ind__textf(t, "<invalid>");
@@ -5411,11 +5421,7 @@ static void ir__text_styled(ind__text *t, ind_expr e, const ir__expr_style *styl
     }
     ir__former w = {.context = e.context, .style = style, .arena = {.context = e.context}};
     w.limit = style->form == IND_PRINT_CUDA32 ? INT32_MAX : INT64_MAX - 1;
-    const ir__form *f = ir__form_of(&w, e);
-    if (f && f->chars > IR__MAX_TEXT) {
-        ind__fail(e.context, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
-        f = NULL;
-    }
+    const ir__form *f = ir__form_checked(&w, e);
     if (f)
         ir__write_form(t, f, style, 0);
     else
@@ -6306,7 +6312,9 @@ X(exp, EXP)
 X(log, LOG)
 X(sqrt, SQRT)
 X(rsqrt, RSQRT)
-X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
+X(reciprocal, RECIPROCAL)
+X(tanh, TANH)
+X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
