@@ -4315,15 +4315,23 @@ static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__fo
     return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
 }
 
+/* A minus goes before a product without parentheses, -a*b is (-a)*b; but not before one that begins with a sum, which
+   it would be multiplied into. */
+static bool ir__minus_product(const ir__form *f) {
+    const ir__form *p = f->op == IR__FORM_NEG ? f->arg[0] : f;
+    if (f->op != IR__FORM_NEG || p->op != IND_EXPR_MUL) return false;
+    int first = p->arg[0]->op;
+    return first != IND_EXPR_ADD && first != IND_EXPR_MUL && first != IR__FORM_NEG;
+}
+
 static int ir__strength(const ir__spelling *row, const ir__form *f) {
-    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6; /* -a*b is (-a)*b */
+    if (ir__minus_product(f)) return 6;
     return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
 }
 
-/* The strength that operand i needs. A minus goes before a product without parentheses: -a*b is (-a)*b, the same value.
- */
+/* The strength that operand i needs. */
 static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int i) {
-    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6;
+    if (ir__minus_product(f)) return 6;
     return i ? row->other : row->first;
 }
 
@@ -4644,18 +4652,55 @@ static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
 
 /* ---- from polynomials */
 
+/* How many terms a factor is stored with. */
+static int ir__stored_terms(const ir__former *w, const ir__form *f) {
+    ind_expr e = ir__expr_make(w->context, f->id);
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
+}
+
+/* Sums that were too large to be multiplied out: what stands before them would be multiplied into the first, and the
+   smaller ones into each other. So they go last, the smallest beside the largest, in parentheses: 3*x*((a + ..)*(b +
+   ..)). Returns how many factors there are now. */
+static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) {
+    const ir__form **sum = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)n + 1) * sizeof *sum);
+    int sums = 0, kept = 0;
+    for (int i = 0; sum && i < n; i++) sums += ir__stored_terms(w, f[i]) > 1;
+    if (!sum || sums < 2 || (sums == 2 && n == 2 && !others)) return sum ? n : 0;
+    sums = 0;
+    for (int i = 0; i < n; i++) {
+        if (ir__stored_terms(w, f[i]) == 1) {
+            f[kept++] = f[i];
+            continue;
+        }
+        int at = sums++;
+        for (; at > 0 && ir__stored_terms(w, f[i]) < ir__stored_terms(w, sum[at - 1]); at--) sum[at] = sum[at - 1];
+        sum[at] = f[i];
+    }
+    for (int i = 0; i < sums - 1 - i; i++) {
+        const ir__form *pair[2] = {sum[i], sum[sums - 1 - i]};
+        if (!(f[kept++] = ir__form_new(w, IND_EXPR_MUL, pair, 2))) return 0;
+    }
+    if (sums % 2) f[kept++] = sum[sums / 2];
+    return kept;
+}
+
+/* c * f[0] * f[1] * .. */
+static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *m) {
+    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m->n + 1) * sizeof *arg);
+    if (!arg) return NULL;
+    for (int i = 0; i < m->n; i++) arg[i + 1] = m->f[i];
+    int n = ir__pair_sums(w, arg + 1, m->n, c != 1);
+    if (!n) return NULL;
+    if (c == 1) return n == 1 ? arg[1] : ir__form_new(w, IND_EXPR_MUL, arg + 1, n);
+    arg[0] = ir__form_int(w, c);
+    return ir__form_new(w, IND_EXPR_MUL, arg, n + 1);
+}
+
 /* Without the sign, which goes to *minus; the least integer has none to take. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
     *minus = m.c < 0 && m.c != INT64_MIN;
     if (*minus) m.c = -m.c;
-    if (!m.n) return ir__form_int(w, m.c);
-    if (m.n == 1 && m.c == 1) return m.f[0];
-    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m.n + 1) * sizeof *arg);
-    int n = 0;
-    if (!arg) return NULL;
-    if (m.c != 1) arg[n++] = ir__form_int(w, m.c);
-    for (int i = 0; i < m.n; i++) arg[n++] = m.f[i];
-    return ir__form_new(w, IND_EXPR_MUL, arg, n);
+    return m.n ? ir__form_times(w, m.c, &m) : ir__form_int(w, m.c);
 }
 
 static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
@@ -4664,20 +4709,9 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
 
 /* A monomial alone: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
-    bool minus = false;
-    if (m.n && m.c == -1) {
-        const ir__form *f = ir__form_unsigned(w, m, &minus);
-        return f ? ir__form_negated(w, f) : NULL;
-    }
     if (!m.n) return ir__form_int(w, m.c);
-    int64_t c = m.c;
-    m.c = 1;
-    const ir__form *f = ir__form_unsigned(w, m, &minus);
-    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m.n + 1) * sizeof *arg);
-    if (!f || !arg || c == 1) return arg ? f : NULL;
-    arg[0] = ir__form_int(w, c);
-    for (int i = 0; i < m.n; i++) arg[i + 1] = m.f[i];
-    return ir__form_new(w, IND_EXPR_MUL, arg, m.n + 1);
+    const ir__form *f = ir__form_times(w, m.c == -1 ? 1 : m.c, &m);
+    return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
 
 typedef struct ir__parts { /* terms of a sum that is being put together */
@@ -6314,7 +6348,8 @@ X(sqrt, SQRT)
 X(rsqrt, RSQRT)
 X(reciprocal, RECIPROCAL)
 X(tanh, TANH)
-X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
+X(erf, ERF)
+X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
