@@ -326,9 +326,12 @@ IND_API ind_expr ind_facts_query_declared(const ind_facts *facts, int i);
    goes to *failed (may be NULL); IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
 IND_API ind_status ind_facts_check(const ind_facts *facts, ind_symbol_value_fn value, void *user, ind_expr *failed);
 
-/* Text. IND_PRINT_TEXT reads back to the same id (ind_expr_parse) and is the shortest form known: common factors are
-   taken out, ceilings are CeilDiv. C and CUDA round down for every sign; they call ind_floordiv, ind_floormod, ind_min
-   and ind_max (int or long long, defined by whoever includes the text) where no plain operator does. */
+/* Text. IND_PRINT_TEXT reads back to the same id (ind_expr_parse) and is the smallest form known, counted in
+   operations, then in characters: common factors are taken out, ceilings are CeilDiv. LATEX writes the same form. C and
+   CUDA round down for every sign; they call ind_floordiv, ind_floormod, ind_min and ind_max (int or long long, defined
+   by whoever includes the text) where no plain operator does; / and % stand between operands that are proven not to be
+   negative. A rewritten form is only taken there if no result on the way can leave the type. Literals of C and CUDA64
+   end in ll. */
 #define IND_PRINTS(X)                                                                                                  \
     X(TEXT, "text")     /* // % CeilDiv(a, b) Min(..) Max(..) Where(c, a, b) and or not */                             \
     X(C, "c")           /* int64_t */                                                                                  \
@@ -343,14 +346,17 @@ typedef enum ind_print {
 } ind_print;
 
 /* Prints into buffer (size bytes, always terminated if size > 0; NULL allowed). Returns the length of the whole text
-   without the terminator, as snprintf; "<invalid>" for the invalid expression. */
+   without the terminator, as snprintf; "<invalid>" for the invalid expression, "<too long>" for more than 1 MiB, "<no
+   memory>". Makes expressions on the way, so it is no more for two threads at once than the constructors are. */
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size);
 
-/* Reads the text form, all of it. Names are looked up by find (invalid expr: unknown). The invalid expression on
-   failure, with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0 if it is no
-   matter of the text). Errors: IND_PARSE, IND_LIMIT (too long, too deep), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor
-   that may be 0). */
+/* Reads the text form, all of it. Names are [A-Za-z_][A-Za-z0-9_]*, looked up by find (invalid expr: unknown).
+   Operators bind as in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64),
+   True, False, FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. The invalid
+   expression on failure, with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0
+   if it is no matter of the text). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep,
+   what is built exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
 typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
 IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user,
                                 int *column);
@@ -5958,6 +5964,7 @@ enum { /* what a form can be beyond the kinds of expressions */
 #define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
 #define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
 #define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
+#define IR__MINUS_CHARS     12        /* what -x // 4 counts more than it is long: -CeilDiv(x, 4) is clearer */
 #define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
 #define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
 #define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
@@ -6068,15 +6075,23 @@ static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__fo
     return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
 }
 
+/* A minus goes before a product without parentheses, -a*b is (-a)*b; but not before one that begins with a sum, which
+   it would be multiplied into. */
+static bool ir__minus_product(const ir__form *f) {
+    const ir__form *p = f->op == IR__FORM_NEG ? f->arg[0] : f;
+    if (f->op != IR__FORM_NEG || p->op != IND_EXPR_MUL) return false;
+    int first = p->arg[0]->op;
+    return first != IND_EXPR_ADD && first != IND_EXPR_MUL && first != IR__FORM_NEG;
+}
+
 static int ir__strength(const ir__spelling *row, const ir__form *f) {
-    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6; /* -a*b is (-a)*b */
+    if (ir__minus_product(f)) return 6;
     return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
 }
 
-/* The strength that operand i needs. A minus goes before a product without parentheses: -a*b is (-a)*b, the same value.
- */
+/* The strength that operand i needs. */
 static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int i) {
-    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6;
+    if (ir__minus_product(f)) return 6;
     return i ? row->other : row->first;
 }
 
@@ -6091,7 +6106,8 @@ typedef struct ir__former {
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
-    int level; /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
+    int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
+    bool refused; /* a constructor failed while a form was tried */
     int64_t limit;
 } ir__former;
 
@@ -6165,6 +6181,12 @@ static void ir__form_bounds(const ir__former *w, ir__form *f) {
     f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
 }
 
+/* Does its text begin with a minus? */
+static bool ir__begins_with_minus(const ir__form *f) {
+    if (f->op == IND_EXPR_ADD || f->op == IND_EXPR_MUL) f = f->arg[0];
+    return f->op == IR__FORM_NEG || (f->op == IND_EXPR_INT && f->value < 0);
+}
+
 static void ir__form_measure(ir__form *f) {
     const ir__spelling *row = &ir__spell_text[f->op];
     int64_t ops = f->num > 1 && f->op != IND_EXPR_WHERE && f->op != IR__FORM_CEILDIV ? f->num - 1 : f->num > 0,
@@ -6180,6 +6202,7 @@ static void ir__form_measure(ir__form *f) {
             chars += 2;
         if (a->depth >= f->depth) f->depth = (uint16_t)(a->depth + 1);
     }
+    if (f->op == IND_EXPR_FLOORDIV && f->num && ir__begins_with_minus(f->arg[0])) chars += IR__MINUS_CHARS;
     f->ops = ir__cap(ops);
     f->chars = ir__cap(chars);
 }
@@ -6278,23 +6301,44 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     return cost;
 }
 
-/* Written term by term. A sum that begins with a term that is not negative needs no unary minus; a negative number
-   costs none either. */
+/* What a sum written term by term adds up to. One that begins with a term that is not negative needs no unary minus,
+   nor does one with a negative number. */
+typedef struct ir__tally {
+    ir__cost cost;
+    int n;
+    bool positive, literal;
+} ir__tally;
+
+static void ir__tally_add(ir__tally *t, const ir__mono *m) {
+    ir__cost term = ir__mono_cost(m);
+    t->cost.ops += term.ops + (t->n > 0);
+    t->cost.chars += term.chars + (t->n ? 3 : 0);
+    t->n++;
+    t->positive = t->positive || m->c > 0;
+    t->literal = t->literal || !m->n || m->c < -1;
+}
+
+static ir__cost ir__tally_cost(ir__tally t) {
+    if (!t.n) return (ir__cost){0, 1};
+    if (!t.positive) {
+        t.cost.ops += !t.literal;
+        t.cost.chars++;
+    }
+    return t.cost;
+}
+
+static ir__tally ir__poly_tally(const ir__poly *p) {
+    ir__tally t = {0};
+    for (int i = 0; i < p->n; i++) ir__tally_add(&t, &p->t[i]);
+    return t;
+}
+
 static ir__cost ir__poly_cost(const ir__poly *p) {
-    ir__cost cost = {p->n - 1, 3 * (p->n - 1)};
-    bool minus = p->n > 0, literal = false;
-    for (int i = 0; i < p->n; i++) {
-        ir__cost term = ir__mono_cost(&p->t[i]);
-        cost.ops += term.ops;
-        cost.chars += term.chars;
-        minus = minus && p->t[i].c < 0;
-        literal = literal || !p->t[i].n || p->t[i].c < -1;
-    }
-    if (minus) {
-        cost.ops += !literal;
-        cost.chars++;
-    }
-    return p->n ? cost : (ir__cost){0, 1};
+    return ir__tally_cost(ir__poly_tally(p));
+}
+
+static bool ir__all_negative(const ir__poly *p) {
+    return p->n && !ir__poly_tally(p).positive;
 }
 
 /* ---- from stored expressions */
@@ -6364,18 +6408,55 @@ static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
 
 /* ---- from polynomials */
 
+/* How many terms a factor is stored with. */
+static int ir__stored_terms(const ir__former *w, const ir__form *f) {
+    ind_expr e = ir__expr_make(w->context, f->id);
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
+}
+
+/* Sums that were too large to be multiplied out: what stands before them would be multiplied into the first, and the
+   smaller ones into each other. So they go last, the smallest beside the largest, in parentheses: 3*x*((a + ..)*(b +
+   ..)). Returns how many factors there are now. */
+static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) {
+    const ir__form **sum = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)n + 1) * sizeof *sum);
+    int sums = 0, kept = 0;
+    for (int i = 0; sum && i < n; i++) sums += ir__stored_terms(w, f[i]) > 1;
+    if (!sum || sums < 2 || (sums == 2 && n == 2 && !others)) return sum ? n : 0;
+    sums = 0;
+    for (int i = 0; i < n; i++) {
+        if (ir__stored_terms(w, f[i]) == 1) {
+            f[kept++] = f[i];
+            continue;
+        }
+        int at = sums++;
+        for (; at > 0 && ir__stored_terms(w, f[i]) < ir__stored_terms(w, sum[at - 1]); at--) sum[at] = sum[at - 1];
+        sum[at] = f[i];
+    }
+    for (int i = 0; i < sums - 1 - i; i++) {
+        const ir__form *pair[2] = {sum[i], sum[sums - 1 - i]};
+        if (!(f[kept++] = ir__form_new(w, IND_EXPR_MUL, pair, 2))) return 0;
+    }
+    if (sums % 2) f[kept++] = sum[sums / 2];
+    return kept;
+}
+
+/* c * f[0] * f[1] * .. */
+static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *m) {
+    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m->n + 1) * sizeof *arg);
+    if (!arg) return NULL;
+    for (int i = 0; i < m->n; i++) arg[i + 1] = m->f[i];
+    int n = ir__pair_sums(w, arg + 1, m->n, c != 1);
+    if (!n) return NULL;
+    if (c == 1) return n == 1 ? arg[1] : ir__form_new(w, IND_EXPR_MUL, arg + 1, n);
+    arg[0] = ir__form_int(w, c);
+    return ir__form_new(w, IND_EXPR_MUL, arg, n + 1);
+}
+
 /* Without the sign, which goes to *minus; the least integer has none to take. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
     *minus = m.c < 0 && m.c != INT64_MIN;
     if (*minus) m.c = -m.c;
-    if (!m.n) return ir__form_int(w, m.c);
-    if (m.n == 1 && m.c == 1) return m.f[0];
-    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m.n + 1) * sizeof *arg);
-    int n = 0;
-    if (!arg) return NULL;
-    if (m.c != 1) arg[n++] = ir__form_int(w, m.c);
-    for (int i = 0; i < m.n; i++) arg[n++] = m.f[i];
-    return ir__form_new(w, IND_EXPR_MUL, arg, n);
+    return m.n ? ir__form_times(w, m.c, &m) : ir__form_int(w, m.c);
 }
 
 static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
@@ -6384,20 +6465,9 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
 
 /* A monomial alone: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
-    bool minus = false;
-    if (m.n && m.c == -1) {
-        const ir__form *f = ir__form_unsigned(w, m, &minus);
-        return f ? ir__form_negated(w, f) : NULL;
-    }
     if (!m.n) return ir__form_int(w, m.c);
-    int64_t c = m.c;
-    m.c = 1;
-    const ir__form *f = ir__form_unsigned(w, m, &minus);
-    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m.n + 1) * sizeof *arg);
-    if (!f || !arg || c == 1) return arg ? f : NULL;
-    arg[0] = ir__form_int(w, c);
-    for (int i = 0; i < m.n; i++) arg[i + 1] = m.f[i];
-    return ir__form_new(w, IND_EXPR_MUL, arg, m.n + 1);
+    const ir__form *f = ir__form_times(w, m.c == -1 ? 1 : m.c, &m);
+    return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
 
 typedef struct ir__parts { /* terms of a sum that is being put together */
@@ -6504,7 +6574,15 @@ static void ir__peel_multiples(ir__former *w, ir__split *s) {
     }
 }
 
-/* m times v*c, as a fresh monomial. */
+/* Operations of q * t + rest; the sign of a monomial t joins the sum. */
+static int64_t ir__split_ops(const ir__split *s) {
+    bool single = s->t.n == 1, minus = single && s->t.t[0].c < 0;
+    int64_t ops = ir__poly_cost(&s->q).ops + 1 + (single ? ir__mono_cost(&s->t.t[0]).ops : ir__poly_cost(&s->t).ops);
+    if (!s->rest.n) return ops + (minus && s->t.t[0].c == -1);
+    return ops + (minus ? ir__poly_cost(&s->rest) : ir__poly_tally(&s->rest).cost).ops + 1;
+}
+
+/* The product of two monomials, as a fresh one. */
 static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, ir__mono *out) {
     out->n = a->n + b->n;
     out->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *out->f);
@@ -6536,9 +6614,7 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     if (!ir__mono_times(w, &by, &content, &first)) return false;
     s->t.t[s->t.n++] = first;
     ir__peel_multiples(w, s);
-    int64_t after = ir__poly_cost(&s->q).ops + ir__poly_cost(&s->t).ops + 1;
-    if (s->rest.n) after += ir__poly_cost(&s->rest).ops + 1;
-    s->gain = ir__poly_cost(p).ops - after;
+    s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
 
@@ -6588,8 +6664,7 @@ static bool ir__split_square(ir__former *w, const ir__poly *p, const ir__mono *s
         for (int j = i; j < s->q.n; j++)
             if (!ir__take_product(w, &s->rest, &s->q.t[i], &s->q.t[j], i == j ? 1 : 2)) return false;
     s->t = s->q;
-    s->gain = ir__poly_cost(p).ops - 2 * ir__poly_cost(&s->q).ops - 1;
-    if (s->rest.n) s->gain -= ir__poly_cost(&s->rest).ops + 1;
+    s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->q.n > 1;
 }
 
@@ -6702,8 +6777,12 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
         if (!parts.f[parts.n++]) return NULL;
         p = s.rest;
     }
-    for (int i = 0; i < p.n; i++, parts.n++)
-        if (!(parts.f[parts.n] = ir__form_unsigned(w, p.t[i], &parts.minus[parts.n]))) return NULL;
+    for (int i = 0; i < 2 * p.n; i++) { /* the integer last */
+        const ir__mono *m = &p.t[i % p.n];
+        if ((m->n == 0) != (i >= p.n)) continue;
+        if (!(parts.f[parts.n] = ir__form_unsigned(w, *m, &parts.minus[parts.n]))) return NULL;
+        parts.n++;
+    }
     if (parts.n == 1) return parts.minus[0] ? ir__form_minus(w, parts.f[0]) : parts.f[0];
     return ir__form_join(w, &parts);
 }
@@ -6724,16 +6803,20 @@ static const struct ir__identity {
 };
 
 typedef struct ir__rounding {
-    ir__poly *sum;
-    int term;           /* sum->t[term] is m * f */
+    int term;           /* of the sum: m * f */
     ir__mono m;         /* the term without the quotient */
     const ir__form *f;  /* the quotient */
     ir__poly x;         /* its numerator */
     int64_t b;          /* its divisor, 0: not a number */
-    ir__poly best;      /* the sum with the cheapest rewriting so far */
-    int best_term;      /* where the term is there */
+    int at;             /* the term m times a number, -1: none */
+    int64_t around;     /* that number */
+    int gone;           /* a term that the rewriting cancels, -1: none */
+    ir__tally others;   /* all terms but these three */
+    ir__cost cost;      /* of the cheapest so far */
     ir__form *quotient; /* what stands for f there; NULL: nothing is cheaper than f */
-    ir__cost cost;
+    ir__mono best;      /* its term */
+    int64_t rest;       /* what is left of `around` */
+    int cancelled;      /* the term that is gone */
 } ir__rounding;
 
 /* sign * p + add, with the integer last. */
@@ -6772,6 +6855,7 @@ static ir__form *ir__measured_quotient(ir__former *w, const ir__form *divisor, i
     int64_t chars =
         cost.chars + divisor->chars + (int64_t)(strlen(row->open) + strlen(row->between) + strlen(row->close));
     if (row->first && x->n > 1) chars += 2;
+    if (op == IND_EXPR_FLOORDIV && ir__all_negative(x)) chars += IR__MINUS_CHARS;
     if (row->other > ir__strength(&ir__spell_text[divisor->op], divisor)) chars += 2;
     f->chars = ir__cap(chars);
     f->ops = ir__cap(cost.ops + 1 + divisor->ops);
@@ -6810,31 +6894,47 @@ static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     return below >= 0 && above <= w->limit && lowest >= -w->limit;
 }
 
-/* Tries the sum with sign * m * op(x, b) + add * m in the place of the term. */
+static void ir__tally_others(const ir__poly *p, ir__rounding *r) {
+    r->others = (ir__tally){0};
+    for (int i = 0; i < p->n; i++)
+        if (i != r->term && i != r->at && i != r->gone) ir__tally_add(&r->others, &p->t[i]);
+}
+
+/* Tries sign * m * op(x, b) + add * m in the place of the term. */
 static void ir__try_rounding(ir__former *w, ir__rounding *r, int op, int sign, const ir__poly *x, int64_t add) {
-    ir__poly p = ir__poly_new(w, r->sum->n + 1);
-    if (!p.t || (ir__style_is_c(w->style) && !ir__poly_in_type(w, x))) return;
+    if (ir__style_is_c(w->style) && !ir__poly_in_type(w, x)) return;
     ir__form *f = ir__measured_quotient(w, r->f->arg[1], op, x);
     const ir__form *factor = f;
-    ir__mono one = {sign, 1, &factor}, term;
-    if (!f || !ir__mono_times(w, &r->m, &one, &term) || __builtin_mul_overflow(add, r->m.c, &add)) return;
-    int at = ir__poly_find(w, r->sum, &r->m), place = 0;
-    for (int i = 0; i < r->sum->n; i++) {
-        ir__mono m = i == r->term ? term : r->sum->t[i];
-        if (i == at && __builtin_add_overflow(m.c, add, &m.c)) return;
-        if (i == r->term) place = p.n;
-        if (m.c) p.t[p.n++] = m;
-    }
-    if (at < 0 && add) {
-        p.t[p.n] = r->m;
-        p.t[p.n++].c = add;
-    }
-    ir__cost cost = ir__poly_cost(&p);
-    if (!ir__cheaper(cost, r->cost)) return;
-    r->best = p;
-    r->best_term = place;
+    ir__mono one = {sign, 1, &factor}, term, rest = r->m;
+    if (!f || !ir__mono_times(w, &r->m, &one, &term)) return;
+    if (__builtin_mul_overflow(add, r->m.c, &add) || __builtin_add_overflow(r->around, add, &rest.c)) return;
+    ir__tally all = r->others;
+    ir__tally_add(&all, &term);
+    if (rest.c) ir__tally_add(&all, &rest);
+    if (!ir__cheaper(ir__tally_cost(all), r->cost)) return;
+    r->cost = ir__tally_cost(all);
     r->quotient = f;
-    r->cost = cost;
+    r->best = term;
+    r->rest = rest.c;
+    r->cancelled = r->gone;
+}
+
+/* Puts the cheapest rewriting into the sum. Returns where the term is now. */
+static int ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r) {
+    ir__poly out = ir__poly_new(w, p->n + 1);
+    int place = 0;
+    for (int i = 0; out.t && i < p->n; i++) {
+        ir__mono m = i == r->term ? r->best : p->t[i];
+        if (i == r->at) m.c = r->rest;
+        if (i == r->term) place = out.n;
+        if (m.c && i != r->cancelled) out.t[out.n++] = m;
+    }
+    if (out.t && r->at < 0 && r->rest) {
+        out.t[out.n] = r->m;
+        out.t[out.n++].c = r->rest;
+    }
+    *p = out;
+    return place;
 }
 
 /* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
@@ -6850,11 +6950,10 @@ static int ir__shifts(const ir__rounding *r, int64_t integer, int64_t around, co
 }
 
 static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
-    int at = ir__poly_find(w, r->sum, &r->m);
     int64_t k[3], move;
     ir__poly x, shifted;
     if (!ir__poly_shift(w, &r->x, id->sign, id->offset, &x)) return;
-    int n = ir__shifts(r, ir__poly_integer(&x), at < 0 ? 0 : r->sum->t[at].c, id, k);
+    int n = ir__shifts(r, ir__poly_integer(&x), r->around, id, k);
     for (int i = 0; i < n; i++) {
         if (k[i] > INT32_MAX || k[i] < -INT32_MAX || __builtin_mul_overflow(k[i], r->b, &move)) continue;
         if (ir__poly_shift(w, &x, 1, move, &shifted))
@@ -6875,54 +6974,57 @@ static void ir__try_divisor_more(ir__former *w, ir__rounding *r) {
     ir__try_rounding(w, r, IND_EXPR_FLOORDIV, 1, &x, -1);
 }
 
+/* Where the sum has -m*b: the term that b - 1 - (-x - 1) % b would cancel. */
+static int ir__find_divisor(ir__former *w, const ir__poly *p, const ir__rounding *r) {
+    const ir__form *b = r->f->arg[1];
+    ir__mono divisor = {1, 1, &r->f->arg[1]}, whole;
+    if (b->op == IND_EXPR_MUL) {
+        bool number = b->arg[0]->op == IND_EXPR_INT;
+        divisor = (ir__mono){number ? b->arg[0]->value : 1, b->num - number, b->arg + number};
+    }
+    int at = ir__mono_times(w, &r->m, &divisor, &whole) ? ir__poly_find(w, p, &whole) : -1;
+    return at >= 0 && whole.c != INT64_MIN && p->t[at].c == -whole.c ? at : -1;
+}
+
 /* x % b = (x - b) % b = b - 1 - (-x - 1) % b. */
-static void ir__try_modulo(ir__former *w, ir__rounding *r) {
-    ir__poly x, flipped, without = ir__poly_new(w, r->sum->n), *sum = r->sum;
+static void ir__try_modulo(ir__former *w, const ir__poly *p, ir__rounding *r) {
+    ir__poly x, flipped;
     if (r->b && ir__poly_shift(w, &r->x, 1, -r->b, &x)) ir__try_rounding(w, r, IND_EXPR_MOD, 1, &x, 0);
-    if (!without.t || !ir__poly_shift(w, &r->x, -1, -1, &flipped)) return;
+    if (!ir__poly_shift(w, &r->x, -1, -1, &flipped)) return;
     if (r->b) {
         ir__try_rounding(w, r, IND_EXPR_MOD, -1, &flipped, r->b - 1);
         if (ir__poly_shift(w, &flipped, 1, r->b, &x)) ir__try_rounding(w, r, IND_EXPR_MOD, -1, &x, r->b - 1);
         return;
     }
-    ir__mono divisor, whole; /* the sum has to have the b */
-    bool minus = false;
-    const ir__form *b = r->f->arg[1];
-    divisor = b->op == IND_EXPR_MUL && b->arg[0]->op == IND_EXPR_INT
-                  ? (ir__mono){b->arg[0]->value, b->num - 1, b->arg + 1}
-              : b->op == IND_EXPR_MUL ? (ir__mono){1, b->num, b->arg}
-                                      : (ir__mono){1, 1, &r->f->arg[1]};
-    int at = ir__mono_times(w, &r->m, &divisor, &whole) ? ir__poly_find(w, sum, &whole) : -1;
-    minus = at >= 0 && whole.c != INT64_MIN && sum->t[at].c == -whole.c;
-    if (!minus) return;
-    for (int i = 0; i < sum->n; i++)
-        if (i != at) without.t[without.n++] = sum->t[i];
-    r->sum = &without;
-    r->term -= at < r->term;
+    r->gone = ir__find_divisor(w, p, r);
+    if (r->gone < 0) return;
+    ir__tally_others(p, r);
     ir__try_rounding(w, r, IND_EXPR_MOD, -1, &flipped, -1);
-    r->sum = sum;
 }
 
-/* Is this factor of a term a quotient that may be rewritten? Fills r if so. */
-static bool ir__find_rounding(ir__former *w, ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
+/* Is this factor of a term a quotient that a rewriting could make cheaper? Fills r if so. */
+static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
     bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL, mod = f->op == IND_EXPR_MOD;
     if (!quotient && (!mod || ir__style_is_c(w->style))) return false;
     if (f->arg[0]->op == IND_EXPR_INT || f->arg[1]->lo <= 0) return false; /* the identities need b > 0 */
     ir__mono by = {1, 1, &f}, single = {1, 1, &f->arg[0]};
     ir__poly alone = {1, (ir__mono *)ind__arena_copy(&w->arena, &single, sizeof single)};
-    *r = (ir__rounding){.sum = p, .term = term, .f = f, .best = *p, .best_term = term, .cost = ir__poly_cost(p)};
+    *r = (ir__rounding){.term = term, .f = f, .gone = -1, .cancelled = -1, .cost = ir__poly_cost(p)};
     r->b = f->arg[1]->op == IND_EXPR_INT ? f->arg[1]->value : 0;
     r->x = f->arg[0]->poly ? *f->arg[0]->poly : alone;
-    return r->x.t && r->x.n <= IR__MAX_TERMS_SPLIT && ir__mono_divide(w, &p->t[term], &by, &r->m);
+    if (!r->x.t || r->x.n > IR__MAX_TERMS_SPLIT || !ir__mono_divide(w, &p->t[term], &by, &r->m)) return false;
+    r->at = ir__poly_find(w, p, &r->m);
+    r->around = r->at < 0 ? 0 : p->t[r->at].c;
+    ir__tally_others(p, r);
+    return r->around || r->m.c < 0 || ir__poly_integer(&r->x); /* no integer, no sign: nothing to save */
 }
 
-static bool ir__rewrite_rounding(ir__former *w, ir__rounding *r) {
+static void ir__rewrite_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     bool c = ir__style_is_c(w->style), mod = r->f->op == IND_EXPR_MOD;
     size_t rows = mod ? 0 : c ? 1 : sizeof ir__identities / sizeof *ir__identities;
     for (size_t i = 0; i < rows; i++) ir__try_identity(w, r, &ir__identities[i]);
-    if (mod) ir__try_modulo(w, r);
+    if (mod) ir__try_modulo(w, p, r);
     if (c) ir__try_divisor_more(w, r);
-    return !r->quotient || ir__finish_quotient(w, r->quotient);
 }
 
 /* Rewrites the quotients of a sum one after the other, each as it saves most. */
@@ -6932,9 +7034,10 @@ static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
         for (int k = 0; k < before.n; k++) {
             ir__rounding r;
             if (!ir__find_rounding(w, p, i, before.f[k], &r)) continue;
-            if (!ir__rewrite_rounding(w, &r)) return false;
-            *p = r.best;
-            i = r.best_term;
+            ir__rewrite_rounding(w, p, &r);
+            if (!r.quotient) continue;
+            i = ir__apply_rounding(w, p, &r);
+            if (!p->t || !ir__finish_quotient(w, r.quotient)) return false;
         }
     }
     return true;
@@ -6962,22 +7065,6 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     }
 }
 
-/* Does the text of this form read back as e? What fails on the way is no failure of the caller's. */
-static bool ir__form_reads_back(ir__former *w, const ir__form *f, ind_expr e) {
-    ind_context *c = w->context;
-    ind_status before = c->error.status;
-    size_t length = strlen(c->error.text) + 1;
-    char *text = (char *)ind__arena_copy(&w->arena, c->error.text, length);
-    if (!text) return false;
-    ind_expr value = ir__form_value(w, f);
-    if (ind__ok(value)) return value.id == e.id;
-    ir__error_lock(c);
-    c->error.status = before;
-    memcpy(c->error.text, text, length);
-    ir__error_unlock(c);
-    return false;
-}
-
 /* The form at one level of rewriting; NULL if there is none. */
 static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
     ir__poly p;
@@ -6992,9 +7079,12 @@ static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
     return own;
 }
 
+/* The text has to read back as e; what fails on the way is no failure of the caller's. */
 static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     if (ir__style_is_c(w->style)) return f->fits;
-    return ir__form_reads_back(w, f, e);
+    ind_expr value = ir__form_value(w, f);
+    w->refused = w->refused || !ind__ok(value);
+    return value.id == e.id;
 }
 
 /* The cheapest of the levels that is allowed; what is stored always is. */
@@ -7092,6 +7182,28 @@ static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style
     if (parens) ind__textf(t, latex ? "\\right)" : ")");
 }
 
+/* The form to write; NULL with the reason set. */
+static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
+    ind_context *c = w->context;
+    ind_status before = c->error.status;
+    size_t length = strlen(c->error.text) + 1;
+    char *text = (char *)ind__arena_copy(&w->arena, c->error.text, length);
+    if (!text) return NULL;
+    if (before == IND_OUT_OF_MEMORY) c->error.status = IND_OK; /* to see one of ours */
+    const ir__form *f = ir__form_of(w, e);
+    if (c->error.status == IND_OUT_OF_MEMORY) return NULL; /* even if only a smaller form was lost: same text always */
+    if (f && f->chars > IR__MAX_TEXT) {
+        ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
+        return NULL;
+    }
+    if (!w->refused && before != IND_OUT_OF_MEMORY) return f;
+    ir__error_lock(c); /* forms that were tried and refused leave no trace */
+    c->error.status = before;
+    memcpy(c->error.text, text, length);
+    ir__error_unlock(c);
+    return f;
+}
+
 static void ir__text_styled(ind__text *t, ind_expr e, const ir__expr_style *style) {
     if (!ind__ok(e)) {
         ind__textf(t, "<invalid>");
@@ -7099,11 +7211,7 @@ static void ir__text_styled(ind__text *t, ind_expr e, const ir__expr_style *styl
     }
     ir__former w = {.context = e.context, .style = style, .arena = {.context = e.context}};
     w.limit = style->form == IND_PRINT_CUDA32 ? INT32_MAX : INT64_MAX - 1;
-    const ir__form *f = ir__form_of(&w, e);
-    if (f && f->chars > IR__MAX_TEXT) {
-        ind__fail(e.context, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
-        f = NULL;
-    }
+    const ir__form *f = ir__form_checked(&w, e);
     if (f)
         ir__write_form(t, f, style, 0);
     else
@@ -7984,29 +8092,49 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     return o->emit(o, &i, NULL);
 }
 
+#define IR__UNARY(X)                                                                                                   \
+    X(neg, NEG)                                                                                                        \
+    X(abs, ABS)                                                                                                        \
+    X(exp, EXP)                                                                                                        \
+    X(log, LOG)                                                                                                        \
+    X(sqrt, SQRT)                                                                                                      \
+    X(rsqrt, RSQRT)                                                                                                    \
+    X(reciprocal, RECIPROCAL)                                                                                          \
+    X(tanh, TANH)                                                                                                      \
+    X(erf, ERF)                                                                                                        \
+    X(sigmoid, SIGMOID)                                                                                                \
+    X(not, NOT)
+#define IR__BINARY(X)                                                                                                  \
+    X(add, ADD)                                                                                                        \
+    X(sub, SUB)                                                                                                        \
+    X(mul, MUL)                                                                                                        \
+    X(div, DIV)                                                                                                        \
+    X(pow, POW)                                                                                                        \
+    X(maximum, MAXIMUM)                                                                                                \
+    X(minimum, MINIMUM)                                                                                                \
+    X(eq, EQ)                                                                                                          \
+    X(ne, NE)                                                                                                          \
+    X(lt, LT)                                                                                                          \
+    X(le, LE)                                                                                                          \
+    X(gt, GT)                                                                                                          \
+    X(ge, GE)                                                                                                          \
+    X(and, AND)                                                                                                        \
+    X(or, OR)
+
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a) {                                                                 \
         return ind__emit1(o, IND_LOOP_##name, a);                                                                      \
     }
-X(neg, NEG)
-X(abs, ABS)
-X(exp, EXP)
-X(log, LOG)
-X(sqrt, SQRT)
-X(rsqrt, RSQRT)
-X(reciprocal, RECIPROCAL)
-X(tanh, TANH)
-X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
+IR__UNARY(X)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
         return ind__emit2(o, IND_LOOP_##name, a, b);                                                                   \
     }
-    X(add, ADD) X(sub, SUB) X(mul, MUL) X(div, DIV) X(pow, POW) X(maximum, MAXIMUM) X(minimum, MINIMUM) X(eq, EQ)
-        X(ne, NE) X(lt, LT) X(le, LE) X(gt, GT) X(ge, GE) X(and, AND) X(or, OR)
+IR__BINARY(X)
 #undef X
 
-            ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
+ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b) {
     if (!o || !condition.id || !a.id || !b.id) return ir__no_value;
     if (o->dtype(o, condition) != IND_BOOL)
         return ir__op_fail(o, IND_TYPE_MISMATCH, "the condition must be bool", IND_LOOP_WHERE);

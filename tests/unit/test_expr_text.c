@@ -1,5 +1,6 @@
-/* test_expr_text.c - expressions as text: the smallest form is printed and reads back to the same id, C and LaTeX say the
-   same, errors name their column, limits hold. With --emit N: a C program that checks N printed expressions by itself. */
+/* test_expr_text.c - expressions as text: the smallest form is printed and reads back to the same id, C and LaTeX say
+   the same, errors name their column, limits hold. With --emit N: a C program that checks N printed expressions by
+   itself. */
 #define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
@@ -14,8 +15,8 @@ static uint32_t rnd(uint32_t n) {
     return (uint32_t)(seed >> 33) % n;
 }
 
-/* ---- symbols by name: a to z are sizes from 1 on, n.. may be negative, N.. has no upper end, i.. are loop indices below
-   100; q is not declared */
+/* ---- symbols by name: a to z are sizes from 1 on, n.. may be negative, N.. has no upper end, i.. are loop indices
+   below 100; q is not declared */
 
 static ind_expr find(const char *name, size_t length, void *user) {
     char text[64];
@@ -66,7 +67,12 @@ static void smallest_text(void) {
         {"-a - 5", "-5 - a"}, /* the minus of a number is no operation */
         {"-a - b", "-a - b"},
         {"-(a // 4)", "-(a // 4)"},
-        {"-CeilDiv(a, 4)", "-a // 4"},
+        {"-CeilDiv(a, 4)", "-CeilDiv(a, 4)"},
+        {"-(-a // 4) - b", "CeilDiv(a, 4) - b"},
+        {"256 - 4*(-3*a*b // 8)", "4*((3*a*b + 519) // 8)"},
+        {"a*b + 48*a*b*b", "a*b*(48*b + 1)"},
+        {"-a*b - a*c - d", "-a*(b + c) - d"},
+        {"-((n + 1) // 2) - 3", "-3 - CeilDiv(n, 2)"},
         {"CeilDiv(a, 4)", "CeilDiv(a, 4)"},
         {"(a + 3) // 4", "CeilDiv(a, 4)"},
         {"CeilDiv(a, b)", "CeilDiv(a, b)"},
@@ -90,16 +96,36 @@ static void smallest_text(void) {
 
 static void other_spellings(void) {
     static const pair same[] = {
-        {"FloorDiv(a, b)", "a // b"},   {"CleanDiv(a, 4)", "a // 4"},     {"Mod(n, 4)", "n % 4"},
-        {"PythonMod(n, 4)", "n % 4"},   {"Eq(a, b)", "a == b"},           {"Ne(a, b)", "a != b"},
-        {"Gt(a, b)", "b < a"},          {"Ge(a, b)", "b <= a"},           {"Lt(a, b)", "a < b"},
-        {"Le(a, b)", "a <= b"},         {"And(a<b, c<d)", "a<b and c<d"}, {"Or(a<b, c<d)", "a<b or c<d"},
-        {"Not(a < b)", "b <= a"},       {"Identity(a)", "a"},             {"Abs(n)", "Max(n, -n)"},
-        {"a**3", "a*a*a"},              {"-a**2", "-(a*a)"},              {"2**3**2", "512"},
-        {"a**0", "1"},                  {"+a - -b", "a + b"},             {"not a == b", "a != b"},
-        {"-a // 4", "(-a) // 4"},       {"-(a) % 4", "(-a) % 4"},         {"a - b - c", "(a - b) - c"},
-        {"a // b // c", "(a // b)//c"}, {"a * b % c", "(a*b) % c"},       {"a // b * c", "(a // b)*c"},
-        {"a > b", "b < a"},             {"a >= b", "b <= a"},             {"a<b or c<d and a<c", "a<b or (c<d and a<c)"},
+        {"FloorDiv(a, b)", "a // b"},
+        {"CleanDiv(a, 4)", "a // 4"},
+        {"Mod(n, 4)", "n % 4"},
+        {"PythonMod(n, 4)", "n % 4"},
+        {"Eq(a, b)", "a == b"},
+        {"Ne(a, b)", "a != b"},
+        {"Gt(a, b)", "b < a"},
+        {"Ge(a, b)", "b <= a"},
+        {"Lt(a, b)", "a < b"},
+        {"Le(a, b)", "a <= b"},
+        {"And(a<b, c<d)", "a<b and c<d"},
+        {"Or(a<b, c<d)", "a<b or c<d"},
+        {"Not(a < b)", "b <= a"},
+        {"Identity(a)", "a"},
+        {"Abs(n)", "Max(n, -n)"},
+        {"a**3", "a*a*a"},
+        {"-a**2", "-(a*a)"},
+        {"2**3**2", "512"},
+        {"a**0", "1"},
+        {"+a - -b", "a + b"},
+        {"not a == b", "a != b"},
+        {"-a // 4", "(-a) // 4"},
+        {"-(a) % 4", "(-a) % 4"},
+        {"a - b - c", "(a - b) - c"},
+        {"a // b // c", "(a // b)//c"},
+        {"a * b % c", "(a*b) % c"},
+        {"a // b * c", "(a // b)*c"},
+        {"a > b", "b < a"},
+        {"a >= b", "b <= a"},
+        {"a<b or c<d and a<c", "a<b or (c<d and a<c)"},
     };
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         ind_expr a = parse(same[i].text), b = parse(same[i].want);
@@ -197,8 +223,8 @@ static void errors(void) {
         ind_expr e = ind_expr_parse(ctx, table[i].text, find, NULL, &column);
         CHECK(!ind__ok(e) && column == table[i].column, "'%s': column %d, not %d (%s)", table[i].text, column,
               table[i].column, ind_error(ctx));
-        CHECK(ind_error_status(ctx) == table[i].status && strstr(ind_error(ctx), table[i].says), "'%s': %s", table[i].text,
-              ind_error(ctx));
+        CHECK(ind_error_status(ctx) == table[i].status && strstr(ind_error(ctx), table[i].says), "'%s': %s",
+              table[i].text, ind_error(ctx));
     }
     int column = -1;
     CHECK(!ind__ok(ind_expr_parse(ctx, NULL, find, NULL, &column)) && column == 0, "no text");
@@ -222,7 +248,8 @@ static char *repeated(const char *first, const char *piece, int n, const char *l
 
 static void refused(char *text, ind_status status, int column, const char *what) {
     int at = -1;
-    CHECK(!ind__ok(ind_expr_parse(ctx, text, find, NULL, &at)) && ind_error_status(ctx) == status, "%s: %s", what, ind_error(ctx));
+    CHECK(!ind__ok(ind_expr_parse(ctx, text, find, NULL, &at)) && ind_error_status(ctx) == status, "%s: %s", what,
+          ind_error(ctx));
     CHECK(at == column || column < 0, "%s: column %d, not %d", what, at, column);
     free(text);
 }
@@ -272,6 +299,22 @@ static void limits(void) {
     CHECK(ind__ok(e), "shared parts: %s", ind_error(ctx));
     size_t length = ind_expr_print(e, text, sizeof text);
     CHECK(!strcmp(text, "<too long>") && length == strlen(text), "shared parts: %s", text);
+}
+
+/* Sums too large to be multiplied out stay products; what stands before them must not go into the first. */
+static void large_products(void) {
+    static const char *const around[] = {"$*$",         "3*($*$)",         "-($*$)",     "x - 3*($*$)",  "-x - ($*$)",
+                                         "-2*x*($*$)",  "x*y*($*$) + y*z", "7*($*$)//3", "($*$ + 2)*$",  "(2*$)*(3*$)",
+                                         "($*$)*($*$)", "$*$*$",           "-($*$)*x",   "5*($*$)*($*$)"};
+    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+        char text[1024], back[8192];
+        size_t used = 0;
+        for (const char *at = around[i]; *at; at++)
+            used += (size_t)snprintf(text + used, sizeof text - used, *at == '$' ? "(a+b+c+d+e+f+g+h+2*k)" : "%c", *at);
+        ind_expr e = parse(text);
+        CHECK(ind_expr_print(e, back, sizeof back) < sizeof back, "%s", text);
+        CHECK(ind_expr_same(parse(back), e), "%s is printed as %s", text, back);
+    }
 }
 
 /* ---- random expressions */
@@ -343,8 +386,8 @@ static void independent(void) {
 }
 
 static void failing_allocations(void) {
-    static const char *const text =
-        "Where(a < b and not c == d, Min(a, b, 3*a*c + 3*b*c), CeilDiv(a, b) + (a + b)*(c + d) + 2 - (i0 + 2) // 4 - n % 8)";
+    static const char *const text = "Where(a < b and not c == d, Min(a, b, 3*a*c + 3*b*c), CeilDiv(a, b) + (a + b)*(c "
+                                    "+ d) + 2 - (i0 + 2) // 4 - n % 8)";
     for (long at = 1; at < 5000; at++) {
         check_heap heap = {.fail_at = at};
         ind_context_desc d = {.allocator = {check_alloc, check_free, &heap}};
@@ -358,7 +401,8 @@ static void failing_allocations(void) {
                 for (int form = IND_PRINT_TEXT; form <= IND_PRINT_LATEX; form++)
                     ind_expr_print_as(e, (ind_print)form, out, sizeof out);
             else
-                CHECK(ind_error_status(ctx) == IND_OUT_OF_MEMORY || ind_error_status(ctx) == IND_PARSE, "%s", ind_error(ctx));
+                CHECK(ind_error_status(ctx) == IND_OUT_OF_MEMORY || ind_error_status(ctx) == IND_PARSE, "%s",
+                      ind_error(ctx));
             reached = heap.calls >= at;
             ind_context_destroy(ctx);
         }
@@ -409,7 +453,8 @@ static void emit(int count) {
            "    if (got == want) return;\n    failed++;\n"
            "    printf(\"%%s is %%lld, not %%lld\\n\", what, got, want);\n}\n");
     for (int i = 0; i < count; i++) {
-        static const int64_t range[8][2] = {{1, 40}, {1, 30}, {1, 20}, {-50, 50}, {-50, 50}, {0, 99}, {0, 99}, {0, 900}};
+        static const int64_t range[8][2] = {{1, 40},   {1, 30}, {1, 20}, {-50, 50},
+                                            {-50, 50}, {0, 99}, {0, 99}, {0, 900}};
         ind_expr e = random_expr(4);
         printf("static void f%d(void) {\n", i);
         for (int p = 0; p < 3 && ind__ok(e); p++) {
@@ -439,6 +484,7 @@ int main(int argc, char **argv) {
     latex();
     errors();
     limits();
+    large_products();
     random_round_trips(argc > 1 ? atoi(argv[1]) : 4000);
     independent();
     failing_allocations();
