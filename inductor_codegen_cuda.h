@@ -165,21 +165,21 @@ typedef struct ind__writer {
     ind__variant *variant;
     ind__arena *arena;  /* the plan's */
     ind__arena scratch; /* freed with the writer */
-    ind__loops domain; /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that lies
-                          contiguous in memory comes last; indices are numbered as in the body */
+    ind__loops domain;  /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that
+                           lies contiguous in memory comes last; indices are numbered as in the body */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;                /* per instruction, NULL: v<number> */
-    const char **memory;               /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;                    /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;                   /* per instruction */
-    uint32_t *varies;                  /* per instruction: bit d set if it depends on domain.var[d] */
-    uint8_t *stage;  /* per instruction: how many reductions must be finished before it can be computed */
-    int scope;       /* depth of cg__begin, 1 outermost */
-    int tile_y;      /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    uint8_t *vector; /* per LOAD and STORE: elements that it moves at once, 1: scalar */
-    uint8_t *kept;   /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
+    const char **value;  /* per instruction, NULL: v<number> */
+    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;     /* per instruction */
+    uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
+    uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int scope;           /* depth of cg__begin, 1 outermost */
+    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
+    uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul; /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;               /* variant 0: likely conditions may become guards */
     bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
@@ -204,7 +204,7 @@ typedef struct ind__writer {
 #include <stdio.h>
 #include <string.h>
 
-#define IND__CG_INT32_MAX  2147483647
+#define IND__CG_INT32_MAX 2147483647
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
@@ -1353,10 +1353,11 @@ static void cg__domain_init(ind__writer *w) {
 static void cg__merge_vars(ind__writer *w) {
     for (int v = cg__num_vars(w) - 2; v >= 0; v--)
         if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
+    if (w->domain.failed) cg__fail(w);
 }
 
-/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant costs
-   an index no more than a position. */
+/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
+   costs an index no more than a position. */
 static void cg__split_vars(ind__writer *w) {
     for (int v = 0; v < cg__num_vars(w); v++) {
         ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
@@ -1421,8 +1422,7 @@ static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
-            continue;
+        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered) continue;
         if (scattered && !(w->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
@@ -1707,8 +1707,7 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
     ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
     ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
     cg__use(w, IND__CG_QUOTIENT);
-    return cg__string(w, "ind_quotient(%s, m%u)", position,
-                      cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
+    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
 }
 
 /* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
@@ -1821,9 +1820,11 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
         w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
         if (parallel) w->linear_name[v] = position;
         if (v == from) break;
-        const char *rest = v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
+        const char *rest =
+            v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
         if (outer || (digit && !ind_expr_is_int(extent, NULL)))
-            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest, cg__quotient(w, position, extent, cg__narrow(w, points)));
+            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest,
+                       cg__quotient(w, position, extent, cg__narrow(w, points)));
         else if (digit)
             ind__textf(&w->code, "const %s %s = (%s)%s %% %s;\n", cg__int(w), w->var[v], cg__unsigned(w), position,
                        cg__divisor(w, extent));
@@ -3346,9 +3347,8 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
-    ind__textf(&w->code,
-               "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n", name,
-               tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+    ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
+               name, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
@@ -3941,7 +3941,8 @@ static ind_status cg__emit_kernel(ind__writer *w) {
 static bool cg__sizes_fit(ind__writer *w) {
     if (w->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0)) return false;
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0))
+            return false;
     return true;
 }
 
