@@ -2532,7 +2532,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
     bool one_r = w->domain.rrank == 1;
-    const char *r = one_r ? "r0" : "r", *type = one_r ? cg__int(w) : cg__unsigned(w);
+    const char *r = one_r ? "r0" : "r", *type = cg__int(w);
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *times = n > 1 ? cg__string(w, " * %d", n) : "";
     int scopes = 1;
     if (v->strategy == IND_STRATEGY_COLUMN) {
