@@ -166,7 +166,7 @@ typedef struct ind__writer {
     ind__arena *arena;  /* the plan's */
     ind__arena scratch; /* freed with the writer */
     ind__loops domain;  /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that
-                           lies  contiguous in memory comes last; indices are numbered as in the body */
+                           lies contiguous in memory comes last; indices are numbered as in the body */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
@@ -1353,6 +1353,7 @@ static void cg__domain_init(ind__writer *w) {
 static void cg__merge_vars(ind__writer *w) {
     for (int v = cg__num_vars(w) - 2; v >= 0; v--)
         if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
+    if (w->domain.failed) cg__fail(w);
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
@@ -2540,7 +2541,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
     bool one_r = w->domain.rrank == 1;
-    const char *r = one_r ? "r0" : "r", *type = one_r ? cg__int(w) : cg__unsigned(w);
+    const char *r = one_r ? "r0" : "r", *type = cg__int(w);
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *times = n > 1 ? cg__string(w, " * %d", n) : "";
     int scopes = 1;
     if (v->strategy == IND_STRATEGY_COLUMN) {

@@ -786,6 +786,7 @@ typedef struct ind__loops {
     uint32_t num_index;
     int num_from;
     ind_expr value[2 * IND_MAX_RANK];
+    bool failed; /* out of memory: a "no" of the functions below may be that */
 } ind__loops;
 /* The loops as they stand in the body; `index` has room for body->num_index expressions. */
 void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
@@ -5735,6 +5736,12 @@ void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
     }
 }
 
+/* An expression came out invalid: for lack of memory, or because it has no 64-bit form. */
+static bool ir__loops_refuse(ind__loops *l) {
+    l->failed = l->failed || ind_error_status(l->context) == IND_OUT_OF_MEMORY;
+    return false;
+}
+
 /* Replaces symbols in the indices and in what the original variables have become. False if an expression fails; then
    nothing has changed. */
 static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_expr *value, int n) {
@@ -5752,7 +5759,7 @@ static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_e
     if (ok && l->num_index) memcpy(l->index, index, l->num_index * sizeof *index);
     if (ok) memcpy(l->value, of_var, (size_t)l->num_from * sizeof *of_var);
     ind__free(l->context, index);
-    return ok;
+    return ok || ir__loops_refuse(l);
 }
 
 static void ir__loops_remove(ind__loops *l, int at) {
@@ -5803,7 +5810,7 @@ bool ind__loops_merge(ind__loops *l, int v) {
     ind_context *c = l->context;
     ind_expr pair[2] = {l->var[v], l->var[v + 1]}, inner = l->extent[v + 1];
     ind_expr extent = ind_expr_mul(l->extent[v], inner), m = ir__loops_symbol(l, v, v < l->rank, extent);
-    if (!ind__ok(m)) return false;
+    if (!ind__ok(m)) return ir__loops_refuse(l);
     ind_expr plain[2] = {ind_int(c, 0), m}, divided[2] = {{0}}, *value = plain;
     int64_t least;
     ind_expr_bounds(inner, &least, NULL);
@@ -5813,6 +5820,7 @@ bool ind__loops_merge(ind__loops *l, int v) {
         if (least < 1) return false;
         if (value == plain) divided[0] = ind_expr_floordiv(m, inner), divided[1] = ind_expr_mod(m, inner);
         value = divided;
+        if (!ind__ok(divided[0]) || !ind__ok(divided[1])) return ir__loops_refuse(l);
         if (!ir__merges_divided(e, pair, value)) return false;
     }
     if (!ir__loops_replace(l, pair, value, 2)) return false;

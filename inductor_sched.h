@@ -745,7 +745,7 @@ static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops
     for (int v = body->rank + body->rrank - 2; v >= 0; v--)
         if (v + 1 != body->rank && operands[v] == operands[v + 1]) ind__loops_merge(l, v);
     ind__free(f->context, mask);
-    return true;
+    return !l->failed || sched__fail(f);
 }
 
 /* The end of a recording; NULL if something in it failed. */

@@ -229,10 +229,10 @@ def totals(kernels):
 
 def print_table(tables):
     names = list(dict.fromkeys(n for t in tables.values() for n in t))
-    print(f"{'':54}" + "".join(f"{c:>18}" for c in COLUMNS))
+    print(f"{'':56}" + "".join(f"{c:>24}" for c in COLUMNS))
     for name in [*names, "all"]:
         rows = [(totals(t) if name == "all" else t.get(name, {})) for t in tables.values()]
-        print(f"{name:54}" + "".join(f"{' -> '.join(str(r.get(c, '-')) for r in rows):>18}" for c in COLUMNS))
+        print(f"{name:56}" + "".join(f"{' -> '.join(str(r.get(c, '-')) for r in rows):>24}" for c in COLUMNS))
 
 
 def main():

@@ -13,8 +13,8 @@ static uint32_t rnd(uint32_t n) {
     return (uint32_t)(seed >> 33) % n;
 }
 
-/* ---- the symbols of all tables: sizes S, T in [1, 512], E in [8, 512] by eights, Z in [0, 512]; loop indices with their
-   extents; t, an index read from memory */
+/* ---- the symbols of all tables: sizes S, T in [1, 512], E in [8, 512] by eights, Z in [0, 512]; loop indices with
+   their extents; t, an index read from memory */
 
 static ind_expr named_size(const char *name, int64_t lo, int64_t multiple) {
     ind_symbol s = {.kind = IND_SYMBOL_SIZE, .name = name, .lo = lo, .hi = 512, .multiple_of = multiple, .hint = 64};
@@ -66,13 +66,13 @@ static int make_loops(const char *extents, ind_expr index[4]) {
 static void test_solve(void) {
     static const struct {
         const char *a, *b, *symbol, *value;
-    } rows[] = {{"4*S + 8", "T*8", "S", "2*T - 2"},    {"4*S", "T", "S", "none"},
-                {"S*T", "T*T", "S", "T"},              {"S*Z", "Z*Z", "S", "none"}, /* Z may be 0 */
-                {"S // 4", "3", "S", "none"},          {"S*S", "T", "S", "none"},
-                {"7 - 3*S", "1", "S", "2"},            {"7 - 3*S", "2", "S", "none"},
-                {"S + T", "S + 4", "T", "4"},          {"S + T", "S + 4", "S", "none"},
-                {"S + S % 4", "T", "S", "none"},       {"12*S*T", "24*E*T*i0", "S", "2*E*i0"},
-                {"Min(S, T)", "4", "S", "none"},       {"2*S + S // 2 - S // 2", "6*T", "S", "3*T"}};
+    } rows[] = {{"4*S + 8", "T*8", "S", "2*T - 2"}, {"4*S", "T", "S", "none"},
+                {"S*T", "T*T", "S", "T"},           {"S*Z", "Z*Z", "S", "none"}, /* Z may be 0 */
+                {"S // 4", "3", "S", "none"},       {"S*S", "T", "S", "none"},
+                {"7 - 3*S", "1", "S", "2"},         {"7 - 3*S", "2", "S", "none"},
+                {"S + T", "S + 4", "T", "4"},       {"S + T", "S + 4", "S", "none"},
+                {"S + S % 4", "T", "S", "none"},    {"12*S*T", "24*E*T*i0", "S", "2*E*i0"},
+                {"Min(S, T)", "4", "S", "none"},    {"2*S + S // 2 - S // 2", "6*T", "S", "3*T"}};
     ind_expr index[4];
     make_loops("", index);
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -177,7 +177,7 @@ static void test_splits(void) {
         {"64", {"i0 // 8", "i0 % 8"}, "8", 2, {"i0", "i1"}},
         {"12*S", {"i0 // S + 5*(i0 % S)"}, "S", 2, {"i0 + 5*i1"}},
         {"64", {"(i0 // 4) % 2 + i0 // 8"}, "8", 2, {"i1 // 4 + i0"}},
-        {"S", {"i0 // 8"}, "none", 0, {"i0 // 8"}},                     /* 8 may not divide S */
+        {"S", {"i0 // 8"}, "none", 0, {"i0 // 8"}}, /* 8 may not divide S */
         {"E", {"i0 // 8 + i0 % 8"}, "8", 2, {"i0 + i1"}},
         {"64", {"(2*i0) // 16", "3*i0"}, "8", 1, {"i0", "24*i0 + 3*i1"}},
         {"64", {"i0*7"}, "none", 0, {"i0*7"}},
@@ -279,7 +279,8 @@ static ind_expr random_expr(int depth) {
 /* Neighbours are neighbours, the first of a run is aligned, strides are strides: at every point of 3 sizes. */
 static void check_point(ind_expr e, ind_expr stride, int run, int alignment, int64_t extent) {
     int64_t here = value(e), first = at[0];
-    if (first % run == 0) CHECK(here % alignment == 0, "%s: aligned %d, at %lld", print(e), alignment, (long long)first);
+    if (first % run == 0)
+        CHECK(here % alignment == 0, "%s: aligned %d, at %lld", print(e), alignment, (long long)first);
     if (++at[0] < extent) {
         int64_t next = value(e);
         if (ind__ok(stride)) CHECK(next - here == value(stride), "%s: stride %s", print(e), print(stride));
