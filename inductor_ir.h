@@ -4145,31 +4145,37 @@ static bool ir__has_product(ind_expr e) {
     return false;
 }
 
-/* Every size symbol s with lower bound l != 0 as l + s', s' >= 0: then a polynomial with no negative coefficient is
-   never negative. */
-static ind_expr ir__shift_sizes(ind_expr e) {
-    ind_expr from[16], to[16];
-    int n = ind__expr_symbols(e, from, 16), kept = 0;
-    if (n > 16) return e;
-    for (int i = 0; i < n; i++) {
-        const ind_symbol *s = ind_expr_symbol(from[i]);
-        int64_t lo, hi;
-        ind_expr_bounds(from[i], &lo, &hi);
-        if (ind__ok(s->extent) || !lo || lo == INT64_MIN) continue;
-        ind_symbol moved = *s;
-        moved.lo = moved.hint = 0;
-        if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
-        moved.multiple_of = 1;
-        moved.slot = -1;
-        from[kept] = from[i];
-        to[kept++] = ind_expr_add(ind_symbol_expr(e.context, &moved), ind_int(e.context, lo));
-    }
-    return kept ? ind__substitute(e, from, to, kept) : e;
+/* l + s' for a symbol s with the lower bound l != 0, s' >= 0; else the factor itself. */
+static ind_expr ir__shifted(ind_expr f) {
+    const ind_symbol *s = ind_expr_symbol(f);
+    int64_t lo, hi;
+    ind_expr_bounds(f, &lo, &hi);
+    if (!s || ind__ok(s->extent) || !lo || lo == INT64_MIN) return f;
+    ind_symbol moved = *s;
+    moved.lo = moved.hint = 0;
+    if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
+    moved.multiple_of = 1;
+    moved.slot = -1;
+    return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
+/* e with every symbol that is a factor of a term shifted to begin at 0: then a polynomial with no negative coefficient
+   is never negative. */
+static ind_expr ir__shift_sizes(ind_expr e) {
+    ir__sum s = {.context = e.context};
+    for (int i = 0; i < ir__num_terms(e) && !s.failed; i++) {
+        ind_expr t = ir__term_at(e, i), product = ir__shifted(ir__factor_at(t, 0));
+        for (int k = 1; k < ir__num_factors(t); k++) product = ir__mul2(product, ir__shifted(ir__factor_at(t, k)));
+        ir__sum_add(&s, product, 1);
+    }
+    return ir__sum_finish(&s);
+}
+
+/* Limits of the search. Constructors prove a lot, nearly always in vain: without relations one step has to do. */
 #define IND__PROOF_TRIES 32
 #define IND__PROOF_DEPTH 3
 #define IND__PROOF_TERMS 32 /* longer sums are only bounded */
+#define IND__PLAIN_TERMS 6  /* the same without relations */
 
 typedef struct ir__proof {
     ind_facts *facts; /* may be NULL */
@@ -4220,6 +4226,14 @@ static bool ir__prove_modulo(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, i
     return hi <= 0 && lo >= 0 && least > 0 && ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, 0)), depth);
 }
 
+/* Do other terms than the i-th have symbols of this set? */
+static bool ir__others_share(ind_expr e, int i, uint32_t symbols) {
+    for (int k = 0; k < ir__num_terms(e); k++)
+        if (k != i && ir__node_of(ir__term_at(e, k))->symbols & symbols) return true;
+    return false;
+}
+
+/* An exchange says more than bounds do only if something cancels, so with a symbol in common. */
 static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     for (int i = 0; i < ir__num_terms(e); i++) {
         ind_expr t = ir__term_at(e, i);
@@ -4228,6 +4242,7 @@ static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
             ind_expr_kind kind = ind_expr_query_kind(f);
             bool lattice = kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
             if (!lattice && kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) continue;
+            if (!p->facts && !ir__others_share(e, i, ir__node_of(f)->symbols)) continue;
             ind_expr q = ir__remove_factor(t, f);
             if (!ind__ok(q)) continue;
             if (lattice                     ? ir__prove_lattice(p, e, q, f, depth)
@@ -4260,12 +4275,15 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
     for (int i = 0; i < ir__num_terms(e); i++) {
         ir__term t = ir__term_of(ir__term_at(e, i));
         if (!ind__ok(t.m) || (t.c < 0) != negative || ind_expr_is_int(t.m, NULL)) continue;
-        uint64_t mask = ir__node_of(t.m)->symbols;
+        const uint32_t mask = ir__node_of(t.m)->symbols;
         for (uint32_t j = 0; j < list->num && p->tries > 0; j++) {
             ind_expr r = ir__id_at(p->facts, list, j);
             if (!(ir__node_of(r)->symbols & mask)) continue;
-            for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++)
-                if (ir__prove_by_term(p, e, t, r, ir__term_of(ir__term_at(r, k)), depth)) return true;
+            for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++) {
+                ind_expr u = ir__term_at(r, k);
+                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* no divisor of t */
+                if (ir__prove_by_term(p, e, t, r, ir__term_of(u), depth)) return true;
+            }
         }
     }
     return false;
@@ -4288,12 +4306,14 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
         if (lo >= 0) return true;
     }
     if (ir__num_terms(low) <= IND__PROOF_TERMS && ir__has_product(low)) {
-        ind_expr_bounds(ir__shift_sizes(low), &lo, NULL);
-        if (lo >= 0) return true;
+        ind_expr shifted = ir__shift_sizes(low);
+        ind_expr_bounds(shifted, &lo, NULL);
+        if (ind__ok(shifted) && lo >= 0) return true;
     }
-    if (!depth || ir__num_terms(e) > IND__PROOF_TERMS) return false;
+    bool relations = p->facts && p->facts->known.relation.num;
+    if (!depth || ir__num_terms(e) > (relations ? IND__PROOF_TERMS : IND__PLAIN_TERMS)) return false;
     if (ir__prove_factors(p, e, depth - 1)) return true;
-    if (!p->facts || !p->facts->known.relation.num) return false;
+    if (!relations) return false;
     if (low.id != e.id && ir__prove_by_relations(p, low, true, depth - 1)) return true;
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
@@ -4309,8 +4329,9 @@ static bool ir__prove_ge0(ind_expr e) {
     c->quiet++;
     if (!nested) e = ir__in_force(e);
     c->interner->proving++;
-    ir__proof p = {nested ? NULL : ir__facts_in_force(c), IND__PROOF_TRIES};
-    bool proven = ir__prove(&p, e, nested ? 0 : IND__PROOF_DEPTH);
+    ind_facts *f = nested ? NULL : ir__facts_in_force(c);
+    ir__proof p = {f, IND__PROOF_TRIES};
+    bool proven = ir__prove(&p, e, nested ? 0 : f && f->known.relation.num ? IND__PROOF_DEPTH : 1);
     c->interner->proving--;
     c->quiet--;
     return proven;
@@ -5174,7 +5195,7 @@ static bool ir__solve(ind_expr d, ind_expr a, ind_expr b, ir__solution *best) {
     int n = ind__expr_symbols(d, symbol, IND__PROOF_TERMS);
     bool found = false;
     for (int i = 0; i < n && i < IND__PROOF_TERMS; i++) {
-        ir__solution s;
+        ir__solution s = {0};
         if (!ir__solve_for(d, a, b, symbol[i], &s) || (found && s.score >= best->score)) continue;
         *best = s;
         found = true;
@@ -5223,7 +5244,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     }
     d = ir__without_common(d);
     if (ir__known_nonzero(d)) return ir__contradiction(f);
-    ir__solution s;
+    ir__solution s = {0};
     if (ir__solve(d, a, b, &s)) {
         ind_status status = ir__replace(f, s.symbol, s.value);
         if (!status && ind__ok(s.rest)) {
@@ -6314,7 +6335,11 @@ X(abs, ABS)
 X(exp, EXP)
 X(log, LOG)
 X(sqrt, SQRT)
-X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
+X(rsqrt, RSQRT)
+X(reciprocal, RECIPROCAL)
+X(tanh, TANH)
+X(erf, ERF)
+X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \
