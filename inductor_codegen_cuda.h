@@ -90,6 +90,7 @@ typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
+    bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -148,15 +149,6 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
-/* The points a kernel runs over, as the emitters see them: the body's variables, neighbours merged into one where no
-   access can tell the difference, the variable that lies contiguous in memory moved last. */
-typedef struct ind__domain {
-    int rank, rrank;                /* P variables, then R variables */
-    ind_expr var[2 * IND_MAX_RANK]; /* index symbols */
-    ind_expr extent[2 * IND_MAX_RANK];
-    ind_expr *index; /* body->index in these variables, same numbering */
-} ind__domain;
-
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -173,8 +165,11 @@ typedef struct ind__writer {
     ind__variant *variant;
     ind__arena *arena;  /* the plan's */
     ind__arena scratch; /* freed with the writer */
-    ind__domain domain;
+    ind__loops domain; /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that lies
+                          contiguous in memory comes last; indices are numbered as in the body */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
+    ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
+    const char *linear_name[IND_MAX_RANK];
     const char **value;                /* per instruction, NULL: v<number> */
     const char **memory;               /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;                    /* per instruction: depth of the scope that wrote it, 0: not written */
@@ -209,7 +204,6 @@ typedef struct ind__writer {
 #include <stdio.h>
 #include <string.h>
 
-#define IND__CG_MAX_GRID_X 2147483647
 #define IND__CG_INT32_MAX  2147483647
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
@@ -291,6 +285,13 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    return (T)result;\n"                                                                                        \
       "}\n")                                                                                                           \
+    X(QUOTIENT, 0,                                                                                                     \
+      "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n"  \
+      "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n"                                        \
+      "static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {\n"                                 \
+      "    const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;\n"                               \
+      "    return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);\n"                           \
+      "}\n")                                                                                                          \
     X(FLOORDIV, 0,                                                                                                     \
       "// Division that rounds down, and its remainder.\n"                                                             \
       "template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {\n"                                           \
@@ -848,12 +849,12 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
 
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Number of the size argument that is passed as this formula; equal formulas share one. */
-static uint32_t cg__size_arg(ind__writer *w, ind_expr size) {
+/* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
+static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
-        if (w->arg[i].kind != IND__ARG_SIZE) continue;
-        if (ind_expr_same(w->arg[i].size, size)) return number;
+        if (w->arg[i].kind != IND__ARG_SIZE || w->arg[i].reciprocal != reciprocal) continue;
+        if (ind_expr_same(w->arg[i].size, formula)) return number;
         number++;
     }
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
@@ -861,7 +862,7 @@ static uint32_t cg__size_arg(ind__writer *w, ind_expr size) {
         cg__fail(w);
         return 0;
     }
-    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = size};
+    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal};
     return number;
 }
 
@@ -874,7 +875,7 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     int64_t hint = ind_hint(size);
     ind_symbol s = {.kind = IND_SYMBOL_SIZE,
                     .slot = -1,
-                    .name = cg__string(w, "n%u", cg__size_arg(w, size)),
+                    .name = cg__string(w, "n%u", cg__formula_arg(w, size, false)),
                     .lo = lo,
                     .hi = hi,
                     .multiple_of = 1,
@@ -958,6 +959,11 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
                       w->kernel->name, d);
             cg__fail(w);
         }
+        return;
+    }
+    for (int d = 0; d < w->domain.rank; d++) {
+        if (!ind_expr_same(symbol, w->linear[d])) continue;
+        ind__textf(t, "%s", w->linear_name[d]);
         return;
     }
     const ind_symbol *s = ind_expr_symbol(symbol);
@@ -1337,89 +1343,31 @@ static uint32_t cg__num_index(const ind__inst *inst) {
 
 /* The domain as it stands in the body. */
 static void cg__domain_init(ind__writer *w) {
-    const ind_body *b = w->body;
-    ind__domain *d = &w->domain;
-    d->rank = b->rank;
-    d->rrank = b->rrank;
-    for (int i = 0; i < b->rank + b->rrank; i++) {
-        const ind_symbol *s = ind_expr_symbol(b->var[i]);
-        d->var[i] = b->var[i];
-        d->extent[i] = s ? s->extent : (ind_expr){0};
-        if (!ind__ok(d->extent[i])) cg__fail(w);
-    }
-    d->index = (ind_expr *)ind__arena_copy(&w->scratch, b->index, b->num_index * sizeof *b->index);
-    if (!d->index) cg__fail(w);
-}
-
-static void cg__remove_var(ind__writer *w, int at) {
-    ind__domain *d = &w->domain;
-    int n = cg__num_vars(w);
-    for (int i = at; i + 1 < n; i++) {
-        d->var[i] = d->var[i + 1];
-        d->extent[i] = d->extent[i + 1];
-    }
-    if (at < d->rank)
-        d->rank--;
-    else
-        d->rrank--;
-}
-
-/* Variables that can only be 0 go. */
-static void cg__drop_unit_vars(ind__writer *w) {
-    for (int v = cg__num_vars(w) - 1; v >= 0; v--) {
-        if (!ind_known_eq(w->domain.extent[v], ind_int(w->context, 1))) continue;
-        ind_expr zero = ind_int(w->context, 0);
-        for (uint32_t k = 0; k < w->body->num_index; k++)
-            w->domain.index[k] = ind__substitute(w->domain.index[k], &w->domain.var[v], &zero, 1);
-        cg__remove_var(w, v);
-    }
-}
-
-/* e over the merged variable m = outer * extent + inner; invalid if it tells the two apart. */
-static ind_expr cg__merged(const ind__writer *w, ind_expr e, int outer, ind_expr m) {
-    const ind__domain *d = &w->domain;
-    ind_expr a, b, rest, rest2;
-    if (!ind__expr_depends(e, d->var[outer]) && !ind__expr_depends(e, d->var[outer + 1])) return e;
-    if (!ind__affine(e, d->var[outer], &a, &rest) || !ind__affine(rest, d->var[outer + 1], &b, &rest2))
-        return (ind_expr){0};
-    if (ind__expr_depends(a, d->var[outer + 1]) || !ind_expr_same(a, ind_expr_mul(b, d->extent[outer + 1])))
-        return (ind_expr){0};
-    return ind_expr_add(ind_expr_mul(b, m), rest2);
-}
-
-/* Merges variables v and v + 1 if every access depends on them only through v * extent + (v + 1). */
-static bool cg__merge_pair(ind__writer *w, int v) {
-    ind__domain *d = &w->domain;
-    uint32_t n = w->body->num_index;
-    ind_expr extent = ind_expr_mul(d->extent[v], d->extent[v + 1]);
-    ind_expr m = ind__index_symbol(w->context, v < d->rank ? 'i' : 'r', v, extent);
-    ind_expr *index = (ind_expr *)ind__arena_copy(&w->scratch, d->index, n * sizeof *index);
-    if (!index || !ind__ok(m)) {
+    ind_expr *index = (ind_expr *)ind__arena_alloc(&w->scratch, (w->body->num_index + 1) * sizeof *index);
+    if (!index)
         cg__fail(w);
-        return false;
-    }
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++) {
-            index[k] = cg__merged(w, d->index[k], v, m);
-            if (!ind__ok(index[k])) return false;
-        }
-    }
-    d->index = index;
-    cg__remove_var(w, v);
-    d->var[v] = m;
-    d->extent[v] = extent;
-    return true;
+    else
+        ind__loops_init(&w->domain, w->body, index);
 }
 
 static void cg__merge_vars(ind__writer *w) {
-    for (int v = w->domain.rank + w->domain.rrank - 2; v >= 0 && !w->failed; v--)
-        if (v + 1 != w->domain.rank) cg__merge_pair(w, v);
+    for (int v = cg__num_vars(w) - 2; v >= 0; v--)
+        if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
+}
+
+/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant costs
+   an index no more than a position. */
+static void cg__split_vars(ind__writer *w) {
+    for (int v = 0; v < cg__num_vars(w); v++) {
+        ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
+        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
+            size = ind__loops_split_size(&w->domain, v, NULL);
+    }
 }
 
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
 static void cg__move_last(ind__writer *w, int v) {
-    ind__domain *d = &w->domain;
+    ind__loops *d = &w->domain;
     ind_expr var = d->var[v], extent = d->extent[v];
     for (int i = v; i + 1 < d->rank; i++) {
         d->var[i] = d->var[i + 1];
@@ -1454,12 +1402,18 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD || cg__inst(w, i)->op == IND_LOOP_STORE;
 }
 
-/* Does access i move by exactly one element when variable v moves by one? */
+/* Does access i move by exactly one element whenever variable v moves by one? */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
-    ind_expr stride, rest;
     int64_t one;
-    return cg__is_access(w, i) && ind__affine(cg__index_of(w, i), w->domain.var[v], &stride, &rest) &&
-           ind_expr_is_int(stride, &one) && one == 1;
+    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->domain.var[v]), &one) &&
+           one == 1;
+}
+
+#define IND__CG_RUN 8 /* neighbours in memory that make an access along a variable worthwhile */
+
+/* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
+static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
+    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->domain.var[v], IND__CG_RUN));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
@@ -1467,7 +1421,7 @@ static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__contiguous(w, i, v) == scattered)
+        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
             continue;
         if (scattered && !(w->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
@@ -1582,12 +1536,12 @@ static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. */
 static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(w, i);
-    ind_expr stride, rest, keep = *guard;
-    if (!cg__contiguous(w, i, v) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
+    ind_expr keep = *guard;
+    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
-    if (!ind__affine(cg__index_of(w, i), w->domain.var[v], &stride, &rest) || cg__indirect_varies(w, rest, v))
-        return false;
-    if (!cg__multiple_index(w, rest, n, guard)) {
+    ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
+    if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
+    if (!cg__multiple_index(w, base, n, guard)) {
         *guard = keep;
         return false;
     }
@@ -1735,21 +1689,148 @@ static const char *cg__divisor(ind__writer *w, ind_expr size) {
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`. */
-static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
-    const char *quotient = linear;
-    uint32_t used = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) used |= w->varies[i];
-    for (int v = from + n - 1; v >= from; v--) {
-        bool outermost = v == from;
-        const char *extent = cg__divisor(w, w->domain.extent[v]);
-        w->var[v] = cg__string(w, v < w->domain.rank ? "i%d" : "r%d", v < w->domain.rank ? v : v - w->domain.rank);
-        if (used >> v & 1) {
-            ind__textf(&w->code, "const %s %s = %s", cg__int(w), w->var[v], quotient);
-            if (!outermost) ind__textf(&w->code, " %% %s", extent);
-            ind__textf(&w->code, ";\n");
+/* Are positions among so many points, and a little beyond, below 2^31? */
+static bool cg__narrow(const ind__writer *w, ind_expr points) {
+    return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
+}
+
+/* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
+   known at run time only. */
+static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
+    ind_context *c = w->context;
+    int64_t value, least;
+    if (ind_expr_is_int(size, &value))
+        return cg__string(w, narrow ? "(unsigned)%s / %lldu" : "(unsigned long long)%s / %lldull", position,
+                          (long long)value);
+    if (!narrow) return cg__string(w, "(%s)%s / %s", cg__unsigned(w), position, cg__divisor(w, size));
+    ind_expr_bounds(size, &least, NULL);
+    ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
+    ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
+    cg__use(w, IND__CG_QUOTIENT);
+    return cg__string(w, "ind_quotient(%s, m%u)", position,
+                      cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
+}
+
+/* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
+   can hold is folded into x. */
+
+#define IND__CG_MAX_GRID_YZ 65535 /* CUDA C Programming Guide, compute capabilities */
+
+static bool cg__own_axis(ind_expr blocks) {
+    return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
+}
+
+static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
+    ind_expr *grid = w->variant->grid;
+    grid[0] = blocks[0];
+    for (int d = 1; d < 3; d++) {
+        bool own = cg__own_axis(blocks[d]);
+        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
+    }
+}
+
+/* Spells the block's place along each axis, after what has to be declared for it. */
+static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
+    static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+    for (int d = 0; d < 3; d++) at[d] = axis[d];
+    for (int d = 2; d > 0; d--) {
+        if (cg__own_axis(blocks[d])) continue;
+        ind_expr faster = d == 2 && !cg__own_axis(blocks[1]) ? ind_expr_mul(blocks[0], blocks[1]) : blocks[0];
+        at[d] = cg__string(w, "block_%c", "xyz"[d]);
+        ind__textf(&w->code, "const unsigned %s = %s;\n", at[d], cg__quotient(w, at[0], faster, true));
+        const char *rest = cg__string(w, "in_block_%c", "xyz"[d]);
+        ind__textf(&w->code, "const unsigned %s = %s - %s * %s;\n", rest, at[0], at[d], cg__divisor(w, faster));
+        at[0] = rest;
+    }
+}
+
+/* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
+static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
+    int first = 0;
+    while (first < w->domain.rank && skip >> first & 1) first++;
+    for (int v = w->domain.rank - 1; v >= first; v--) {
+        if (skip >> v & 1) continue;
+        w->var[v] = cg__string(w, "i%d", v);
+        if (v == first) {
+            ind__textf(&w->code, "const %s i%d = %s;\n", cg__int(w), v, position);
+            break;
         }
-        if (!outermost) quotient = cg__string(w, "%s / %s", quotient, extent);
+        const char *rest = cg__string(w, "outside_%d", v);
+        ind_expr extent = w->domain.extent[v];
+        ind__textf(&w->code, "const unsigned %s = %s;\n", rest, cg__quotient(w, position, extent, true));
+        ind__textf(&w->code, "const %s i%d = %s - %s * %s;\n", cg__int(w), v, position, rest, cg__divisor(w, extent));
+        position = rest;
+    }
+}
+
+/* ---- digits of a linear position */
+
+/* Is the variable, or the position in the variables up to it, part of some index? */
+static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
+    for (uint32_t k = 0; k < w->body->num_index; k++)
+        if (ind__expr_depends(w->domain.index[k], symbol)) return true;
+    return false;
+}
+
+/* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
+static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
+    const ind__loops *d = &w->domain;
+    ind_expr c, stride, rest;
+    if (!ind__affine(e, d->var[last], &c, &rest) || ind_known_eq(c, ind_int(w->context, 0))) return e;
+    stride = c;
+    for (int v = last - 1; v >= 0; v--) {
+        ind_expr own;
+        stride = ind_expr_mul(stride, d->extent[v + 1]);
+        if (!ind__affine(rest, d->var[v], &own, &rest) || !ind_expr_same(own, stride)) return e;
+    }
+    for (int v = 0; v <= last; v++)
+        if (ind__expr_depends(c, d->var[v])) return e;
+    return ind_expr_add(ind_expr_mul(c, position), rest);
+}
+
+/* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
+   then often nobody needs. */
+static void cg__use_positions(ind__writer *w) {
+    for (int last = w->domain.rank - 1; last > 0; last--) {
+        ind_expr points = ind__product(w->context, w->domain.extent, last + 1);
+        w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
+        for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
+            ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
+            if (ind__ok(e)) w->domain.index[k] = e;
+        }
+    }
+}
+
+/* Is there a use for the position in the variables from .. v? */
+static bool cg__needs_position(const ind__writer *w, int from, int v) {
+    for (int k = from; k <= v; k++)
+        if (cg__is_used(w, w->domain.var[k]) || (k < w->domain.rank && cg__is_used(w, w->linear[k]))) return true;
+    return false;
+}
+
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
+   far as they are used. */
+static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
+    bool parallel = from < w->domain.rank;
+    if (parallel) cg__use_positions(w);
+    const char *position = linear;
+    for (int v = from + n - 1; v >= from; v--) {
+        ind_expr extent = w->domain.extent[v], points = ind__product(w->context, w->domain.extent + from, v - from + 1);
+        bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
+        w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
+        if (parallel) w->linear_name[v] = position;
+        if (v == from) break;
+        const char *rest = v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
+        if (outer || (digit && !ind_expr_is_int(extent, NULL)))
+            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest, cg__quotient(w, position, extent, cg__narrow(w, points)));
+        else if (digit)
+            ind__textf(&w->code, "const %s %s = (%s)%s %% %s;\n", cg__int(w), w->var[v], cg__unsigned(w), position,
+                       cg__divisor(w, extent));
+        if (digit && (outer || !ind_expr_is_int(extent, NULL)))
+            ind__textf(&w->code, "const %s %s = %s - %s * %s;\n", cg__int(w), w->var[v], position, rest,
+                       cg__expr_string(w, extent));
+        position = rest;
     }
 }
 
@@ -1805,9 +1886,11 @@ static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
     w->var[v] = cg__string(w, "(%s + j)", base);
+    if (w->linear_name[v]) w->linear_name[v] = "(p + j)";
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     w->var[v] = base;
+    if (w->linear_name[v]) w->linear_name[v] = "p";
     cg__vector_stores(w);
     cg__forget_vectors(w);
 }
@@ -1856,7 +1939,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
-    ind__textf(&w->code, "const %s p = %s;\n", cg__unsigned(w), cg__thread_position(w, w->variant->threads, n));
+    ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
     cg__split_linear(w, "p", 0, w->domain.rank);
     if (n > 1)
@@ -1904,26 +1987,25 @@ static int cg__transposed_var(const ind__writer *w) {
 }
 
 /* Blocks are tiles of x (fastest) and y (next) and the other variables. */
+static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
+    ind_expr tile = ind_int(w->context, w->variant->tile_m);
+    blocks[0] = ind_expr_ceildiv(w->domain.extent[x], tile);
+    blocks[1] = ind_expr_ceildiv(w->domain.extent[y], tile);
+    blocks[2] = ind_int(w->context, 1);
+    for (int v = 0; v < w->domain.rank; v++)
+        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->domain.extent[v]);
+}
+
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
     int tile = w->variant->tile_m;
-    const char *tiles_x = cg__expr_string(w, ind_expr_ceildiv(w->domain.extent[x], ind_int(w->context, tile)));
-    const char *tiles_y = cg__expr_string(w, ind_expr_ceildiv(w->domain.extent[y], ind_int(w->context, tile)));
+    const char *at[3];
+    ind_expr blocks[3];
+    cg__tile_blocks(w, x, y, blocks);
     ind__textf(&w->code, "const int tx = threadIdx.x %% %d, ty = threadIdx.x / %d;\n", tile, tile);
-    ind__textf(&w->code, "const unsigned tiles_x = %s, tiles_y = %s;\n", tiles_x, tiles_y);
-    ind__textf(&w->code, "const %s x0 = (%s)(blockIdx.x %% tiles_x) * %d;\n", cg__int(w), cg__int(w), tile);
-    ind__textf(&w->code, "const %s y0 = (%s)(blockIdx.x / tiles_x %% tiles_y) * %d;\n", cg__int(w), cg__int(w), tile);
-    const char *quotient = "blockIdx.x / tiles_x / tiles_y";
-    int left = w->domain.rank - 2;
-    for (int v = x - 1; v >= 0; v--) {
-        if (v == y) continue;
-        const char *extent = cg__divisor(w, w->domain.extent[v]);
-        left--;
-        w->var[v] = cg__string(w, "i%d", v);
-        ind__textf(&w->code, "const %s i%d = %s", cg__int(w), v, quotient);
-        if (left) ind__textf(&w->code, " %% %s", extent);
-        ind__textf(&w->code, ";\n");
-        quotient = cg__string(w, "%s / %s", quotient, extent);
-    }
+    cg__write_axes(w, blocks, at);
+    ind__textf(&w->code, "const %s x0 = (%s)%s * %d, y0 = (%s)%s * %d;\n", cg__int(w), cg__int(w), at[0], tile,
+               cg__int(w), at[1], tile);
+    cg__write_outer_vars(w, at[2], 1u << x | 1u << y);
 }
 
 /* Opens the loop over a thread's elements of the tile. `along_y`: neighbouring threads are neighbours in y, else in x.
@@ -2648,7 +2730,7 @@ static void cg__emit_row_stores(ind__writer *w) {
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
-    const char *name = one ? "i0" : "p", *type = one ? cg__int(w) : cg__unsigned(w);
+    const char *name = one ? "i0" : "p", *type = cg__int(w);
     const char *rows = cg__expr_string(w, cg__p_numel(w)), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     int per_row = column ? v->rows : cg__row_threads(w);
     if (column) {
@@ -2717,8 +2799,8 @@ typedef struct cg__mm_problem {
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
 static void cg__mm_join_depth(ind__writer *w) {
-    ind__domain *d = &w->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) cg__merge_pair(w, v);
+    ind__loops *d = &w->domain;
+    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
     if (d->rrank < 2 || w->failed) return;
     ind_expr part[2 * IND_MAX_RANK], size = ind__product(w->context, d->extent + d->rank, d->rrank);
     ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
@@ -2736,7 +2818,7 @@ static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
         ind_expr outer = w->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !cg__merge_pair(w, p->m - 1)) return;
+        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
@@ -3028,16 +3110,16 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
-/* All tiles in grid.x; what does not fit there, if that cannot be excluded, in grid.y. */
-static void cg__mm_set_grid(const cg__mm_problem *p, ind__variant *v) {
-    ind_context *c = p->batch.context;
-    ind_expr limit = ind_int(c, IND__CG_MAX_GRID_X), one = ind_int(c, 1);
-    ind_expr tiles = ind_expr_mul(cg__mm_tiles(p->size_m, v->tile_m), cg__mm_tiles(p->size_n, v->tile_n));
-    ind_expr blocks = ind_expr_mul(p->batch, tiles);
-    bool fits = ind_known_le(blocks, limit);
-    v->grid[0] = fits ? blocks : ind_expr_min(blocks, limit);
-    v->grid[1] = fits ? one : ind_expr_ceildiv(blocks, limit);
-    v->grid[2] = one;
+/* Tiles along n, then along m, then the batch. With many columns of tiles the blocks that run together should form a
+   compact patch, as that reads the fewest different rows and columns: then the tiles are walked in stripes of up to 8
+   rows, column by column. */
+static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
+    ind_expr rows = cg__mm_tiles(p->size_m, v->tile_m), columns = cg__mm_tiles(p->size_n, v->tile_n);
+    *stripe = 1;
+    while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
+    blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
+    blocks[1] = cg__mm_tiles(rows, *stripe);
+    blocks[2] = p->batch;
 }
 
 static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__variant *v) {
@@ -3057,7 +3139,10 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(&c, cg__mm_sum_bytes(p), w->target);
     v->shared_bytes = ind_int(w->context, cg__mm_shared(&c, cg__mm_sum_bytes(p)));
-    cg__mm_set_grid(p, v);
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__set_axes(w, blocks);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     if (mma)
         cg__why(w, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
@@ -3095,62 +3180,34 @@ static void cg__mm_spell_plain(ind__writer *w) {
     if (w->domain.rrank) w->var[w->domain.rank] = "r0";
 }
 
-/* Which tile, from its number. With many columns of tiles the blocks that run together should form a compact patch, as
-   that reads the fewest different rows and columns: then the tiles are walked in stripes of 8 rows of tiles. */
-static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p) {
-    const ind__variant *v = w->variant;
-    const char *type = cg__int(w);
-    if (ind_hint(cg__mm_tiles(p->size_n, v->tile_n)) <= 8) {
-        ind__textf(&w->code, "const %s first_m = tile / tiles_n * %d, first_n = tile %% tiles_n * %d;\n", type,
-                   v->tile_m, v->tile_n);
-        return;
-    }
-    ind__textf(&w->code, "const %s stripe = tile / (8 * tiles_n) * 8, in_stripe = tile %% (8 * tiles_n);\n", type);
-    ind__textf(&w->code, "const %s rows = tiles_m - stripe < 8 ? tiles_m - stripe : 8;\n", type);
-    ind__textf(&w->code, "const %s first_m = (stripe + in_stripe %% rows) * %d, first_n = in_stripe / rows * %d;\n",
-               type, v->tile_m, v->tile_n);
-}
-
-/* The sizes, and the block's place in the grid of batches and tiles. */
+/* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *type = cg__int(w);
+    const char *type = cg__int(w), *wide = w->wide ? "(long long)" : "", *at[3];
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
     ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
                cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
-    ind__textf(&w->code, "const %s tiles_m = (size_m + %d) / %d, tiles_n = (size_n + %d) / %d;\n", type, v->tile_m - 1,
-               v->tile_m, v->tile_n - 1, v->tile_n);
-    if (ind_known_eq(v->grid[1], ind_int(w->context, 1))) {
-        ind__textf(&w->code, "const %s block = blockIdx.x;\n", type);
+    cg__write_axes(w, blocks, at);
+    if (stripe == 1) {
+        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->tile_m, wide,
+                   at[0], v->tile_n);
     } else {
-        ind__textf(&w->code, "const long long block = blockIdx.y * %dll + blockIdx.x;\n", IND__CG_MAX_GRID_X);
-        ind__textf(&w->code, "if (block >= (long long)(%s) * tiles_m * tiles_n) return;\n",
-                   cg__expr_string(w, p->batch));
+        ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
+                   stripe, v->tile_m);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->tile_n);
+        ind__textf(&w->code, "if (first_m >= size_m) return;\n");
     }
-    ind__textf(&w->code, "const %s tile = block %% (tiles_m * tiles_n);\n", type);
-    cg__mm_write_tile(w, p);
-}
-
-/* The batch variables, taken apart from the number of the batch. */
-static void cg__mm_write_batch(ind__writer *w, const cg__mm_problem *p) {
-    int first = -1;
-    for (int v = 0; v < w->domain.rank && first < 0; v++)
-        if (cg__mm_is_batch(p, v)) first = v;
-    if (first < 0) return;
-    ind__textf(&w->code, "const %s batch = block / (tiles_m * tiles_n);\n", cg__unsigned(w));
-    const char *quotient = "batch";
-    for (int v = w->domain.rank - 1; v >= first; v--) {
-        if (!cg__mm_is_batch(p, v)) continue;
-        const char *extent = cg__divisor(w, w->domain.extent[v]);
-        ind__textf(&w->code, "const %s i%d = %s", cg__int(w), v, quotient);
-        ind__textf(&w->code, v > first ? " %% %s;\n" : ";\n", extent);
-        quotient = cg__string(w, "%s / %s", quotient, extent);
-    }
+    uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
+    cg__write_outer_vars(w, at[2], skip);
 }
 
 /* ---- writing: bringing in the operands ---- */
 
-static void cg__mm_begin_load(ind__writer *w) {
-    ind__textf(&w->code, "const auto load = [&](%s step) {\n", cg__int(w));
+/* `staged`: into one of several stages in shared memory; else into registers. */
+static void cg__mm_begin_load(ind__writer *w, bool staged) {
+    ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
     w->code.indent++;
     w->scope++;
     ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
@@ -3237,8 +3294,8 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     bool whole = ind_known_multiple(p->size_k, v->tile_k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
-    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + step %% %d * %d,\n", rows, cols, v->threads, name,
-               v->stages, rows * cols);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
+               rows * cols);
     if (o->k_major) {
         ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
         if (whole)
@@ -3290,8 +3347,8 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
     ind__textf(&w->code,
-               "tile_%c[step %% %d * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n", name,
-               v->stages, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+               "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n", name,
+               tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
@@ -3300,24 +3357,35 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
 
 /* ---- writing: the multiplication ---- */
 
+/* The loop over the steps of k. The stages go round by counting, as a remainder would cost more than it tells: step n
+   is multiplied from `stage`, and `into` takes what comes `ahead` steps later. */
+static void cg__mm_begin_stages(ind__writer *w, int ahead) {
+    ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", ahead);
+    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+}
+
+static void cg__mm_end_stages(ind__writer *w) {
+    int last = w->variant->stages - 1;
+    ind__textf(&w->code, "stage = stage == %d ? 0 : stage + 1;\ninto = into == %d ? 0 : into + 1;\n", last, last);
+    cg__end(w);
+}
+
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 1);
-    ind__textf(&w->code, "if (step < steps) load(step);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+    cg__mm_begin_stages(w, v->stages - 1);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->stages - 2);
-    ind__textf(&w->code, "if (step + %d < steps) load(step + %d);\nind_cp_async_commit();\n", v->stages - 1,
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n", v->stages - 1,
                v->stages - 1);
-    ind__textf(&w->code,
-               "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + step %% %d * %d, tile_b + step %% %d * %d,\n",
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d,\n",
                p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
-               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", v->stages, a, v->stages, b);
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
-    cg__end(w);
+    cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_MMA_TILE);
@@ -3330,20 +3398,18 @@ static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 2);
-    ind__textf(&w->code, "if (step < steps) load(step);\nind_cp_async_commit();\n");
+    ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
+    cg__mm_begin_stages(w, v->stages - 2);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->stages - 3);
     ind__textf(&w->code,
-               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + step %% %d * %d, tile_b + step %% %d * %d, "
-               "first_row);\n",
+               "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
                p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
-               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", v->stages, a, v->stages, b);
+               p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code,
-               "if (step + %d < steps) load(step + %d);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
+               "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
                v->stages - 2, v->stages - 2);
-    cg__end(w);
+    cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_wgmma_wait<0>(acc[0]);\nind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
     cg__use(w, IND__CG_WGMMA);
@@ -3404,7 +3470,7 @@ static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", v->stages * v->tile_m * v->tile_k);
     cg__mm_write_all_places(w, p);
-    cg__mm_begin_load(w);
+    cg__mm_begin_load(w, true);
     if (p->a.copy)
         cg__mm_write_copy(w, p, &p->a, 'a');
     else
@@ -3466,7 +3532,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
                type, 2 * v->tile_k * (v->tile_m + 4));
     ind__textf(&w->code, "%s next_a[%d], next_b[%d], acc[%d][%d] = {};\n", type, v->tile_m * v->tile_k / v->threads,
                v->tile_n * v->tile_k / v->threads, v->per_thread, v->per_thread);
-    cg__mm_begin_load(w);
+    cg__mm_begin_load(w, false);
     cg__mm_write_next(w, p, &p->a, 'a');
     cg__mm_write_next(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
@@ -3573,7 +3639,6 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
                w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
     cg__mm_write_place(w, p);
-    cg__mm_write_batch(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->tile_k - 1,
                w->variant->tile_k);
     if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
@@ -3604,12 +3669,10 @@ static void cg__choose_pointwise(ind__writer *w) {
         v->strategy = IND_STRATEGY_TRANSPOSE;
         v->tile_m = v->tile_n = widest <= 2 ? 64 : 32;
         v->per_thread = v->tile_m * v->tile_n / v->threads;
-        ind_expr tile = ind_int(w->context, v->tile_m), blocks = ind_int(w->context, 1);
-        for (int d = 0; d <= x; d++) {
-            ind_expr extent = w->domain.extent[d];
-            blocks = ind_expr_mul(blocks, d == x || d == y ? ind_expr_ceildiv(extent, tile) : extent);
-        }
-        cg__grid(w, blocks, 1);
+        ind_expr blocks[3];
+        cg__tile_blocks(w, x, y, blocks);
+        cg__set_axes(w, blocks);
+        v->shared_bytes = ind_int(w->context, 0);
         cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory");
         return;
     }
@@ -3801,13 +3864,15 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
-    uint32_t size = 0;
+    uint32_t size = 0, reciprocal = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
         const ind__kernel_arg *a = &w->arg[i];
         if (a->kind == IND__ARG_BUFFER) {
             const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
             ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type,
                        cg__shares_memory(w, i) ? "" : "__restrict__ ", cg__buffer(w, a->buffer));
+        } else if (a->reciprocal) {
+            ind__textf(t, "unsigned long long m%u", reciprocal++);
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else {
@@ -3856,7 +3921,8 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         status = cg__choose_matmul(w, w->variant);
         if (!status) status = cg__emit_matmul(w);
     } else {
-        cg__drop_unit_vars(w);
+        if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
+        cg__split_vars(w);
         if (w->failed) return ind__failed(w->context);
         if (w->kernel->kind == IND_KERNEL_REDUCTION)
             cg__choose_reduction(w);
@@ -3875,7 +3941,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
 static bool cg__sizes_fit(ind__writer *w) {
     if (w->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !cg__expr_fits(w, w->arg[i].size, 0)) return false;
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0)) return false;
     return true;
 }
 

@@ -24,8 +24,8 @@
 
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
-       implementation: >>memory >>string >>intern >>simplify >>facts >>assume >>expr-text >>program >>record >>replay
-       >>boxes >>realise >>verify >>print >>evaluate
+       implementation: >>memory >>string >>intern >>simplify >>facts >>assume >>index >>expr-text >>program >>record
+       >>replay >>boxes >>realise >>verify >>print >>evaluate
 */
 #ifndef INDUCTOR_IR_H
 #define INDUCTOR_IR_H
@@ -667,6 +667,17 @@ ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *s
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index);
 ind_expr ind__align_up(ind_expr e, int64_t to);
 
+/* ---- index expressions and the loops they are in ---- */
+
+/* x / y where y is proven to divide x; else invalid, without an error. */
+ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
+/* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
+   index of its own; else invalid, without an error. */
+ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
+int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time */
+/* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
+bool ind__known_le_max(ind_expr a, ind_expr b);
+
 /* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
    for the evaluator. */
 typedef struct ind__program_op {
@@ -753,6 +764,29 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
+
+/* The loops of a body as they may be written anew: loop indices var[0..rank) and reduction indices after them, with
+   their extents, and every index expression of the body in terms of them. value[] says what to put for each of the
+   body's own variables so that every index comes out as it stands here. */
+typedef struct ind__loops {
+    ind_context *context;
+    int rank, rrank;
+    ind_expr var[2 * IND_MAX_RANK], extent[2 * IND_MAX_RANK];
+    ind_expr *index; /* as many as the body has, owned by the caller; all are judged */
+    uint32_t num_index;
+    int num_from;
+    ind_expr value[2 * IND_MAX_RANK];
+} ind__loops;
+/* The loops as they stand in the body; `index` has room for body->num_index expressions. */
+void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
+bool ind__loops_drop_ones(ind__loops *l); /* variables that can only be 0 go; false on failure */
+/* Makes variables v and v + 1 (both parallel or both of the reduction) one. False, and nothing has changed, if some
+   index tells them apart: if it would then need a division that it does not have. */
+bool ind__loops_merge(ind__loops *l, int v);
+/* The size that best splits variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
+   indices. Invalid if no split resolves any. */
+ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
+bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, nothing changed: too many loops */
 
 /* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
    load: called for each LOAD / STORE to redirect it (NULL: emitted as it is); may return any value, e.g. an inlined
@@ -960,6 +994,7 @@ struct ind_context {
 #ifndef INDUCTOR_IR_IMPLEMENTATION_DONE
 #define INDUCTOR_IR_IMPLEMENTATION_DONE
 
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -1612,9 +1647,15 @@ typedef struct ir__range {
 
 static const ir__range ir__anything = {INT64_MIN, INT64_MAX};
 
-static int64_t ir__sat_add(int64_t a, int64_t b) {
+static int64_t ir__cut_add(int64_t a, int64_t b) {
     int64_t r;
     return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
+static int64_t ir__sat_add(int64_t a, int64_t b) {
+    if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
+    if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
+    return ir__cut_add(a, b);
 }
 
 static int64_t ir__sat_mul(int64_t a, int64_t b) {
@@ -1636,8 +1677,8 @@ static ir__range ir__range_hull(ir__range a, ir__range b) {
 }
 
 static ir__range ir__range_add(ir__range a, ir__range b) {
-    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__sat_add(a.lo, b.lo),
-                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__sat_add(a.hi, b.hi)};
+    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__cut_add(a.lo, b.lo),
+                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__cut_add(a.hi, b.hi)};
     return r;
 }
 
@@ -5581,332 +5622,1955 @@ ind_status ind_facts_check(const ind_facts *f, ind_symbol_value_fn value, void *
     return status ? status : ir__check_list(f, true, value, user, failed);
 }
 
-/* --------------------------------------------------------------------------------------------- >>expr-text */
+/* ------------------------------------------------------------------------------------------------- >>index */
 
-/* Binding strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product and quotient 6, unary minus 7. */
-static int ir__precedence(ind_expr e) {
-    switch (ind_expr_query_kind(e)) {
-    case IND_EXPR_OR: return 1;
-    case IND_EXPR_AND: return 2;
-    case IND_EXPR_NOT: return 3;
-    case IND_EXPR_EQ:
-    case IND_EXPR_NE:
-    case IND_EXPR_LT:
-    case IND_EXPR_LE: return 4;
-    case IND_EXPR_ADD: return 5;
-    case IND_EXPR_MUL:
-    case IND_EXPR_FLOORDIV:
-    case IND_EXPR_MOD: return 6;
-    case IND_EXPR_INT: return ir__node_of(e)->lo < 0 ? 7 : 8;
-    default: return 8;
+/* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
+   and whether two ranges of memory can meet. Every answer is a proof; "no" means "not proven". */
+
+static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) {
+    return ind__ok(value) ? ind__substitute(e, &symbol, &value, 1) : value;
+}
+
+static bool ir__never_zero(ind_expr e) {
+    int64_t lo, hi;
+    ind_expr_bounds(e, &lo, &hi);
+    return lo > 0 || hi < 0;
+}
+
+/* x / y where y is proven to divide x, else invalid without an error. */
+ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
+    if (!ind__ok(x) || !ind__ok(y) || !ir__never_zero(y)) return ir__expr_none(x.context);
+    int64_t hx = ind_hint(x), hy = ind_hint(y); /* a likely value refutes faster than the algebra proves */
+    if (!hy || (hy != -1 && hx % hy)) return ir__expr_none(x.context);
+    int64_t d;
+    ind_expr q = ind_expr_floordiv(x, y);
+    bool exact = ind_expr_is_int(y, &d) ? ind_known_multiple(x, d) : ind_expr_same(ind_expr_mul(q, y), x);
+    return exact ? q : ir__expr_none(x.context);
+}
+
+ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol) {
+    ind_expr k, rest;
+    if (!ir__both_ok(a, b) || !ind_expr_symbol(symbol)) return ir__expr_none(a.context);
+    if (!ind__affine(ind_expr_sub(a, b), symbol, &k, &rest)) return ir__expr_none(a.context);
+    return ind__exact_quotient(ind_expr_neg(rest), k); /* k*symbol + rest == 0 */
+}
+
+ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
+    ind_expr k;
+    if (!ind__ok(e) || !ind_expr_symbol(index)) return ir__expr_none(e.context);
+    if (ind__affine(e, index, &k, NULL)) return k;
+    ind_expr next = ir__substitute_one(e, index, ind_expr_add(index, ind_int(e.context, 1)));
+    k = ind_expr_sub(next, e);
+    return ind__expr_depends(k, index) ? ir__expr_none(e.context) : k;
+}
+
+/* ---- runs of neighbours */
+
+#define IND__FRESH_SLOT (1 << 20) /* of the loop indices made here: never one of a body */
+
+/* e at the values n*g, n*g + 1, .. of `index` is base, base + 1, ..: then base, as an expression in g (a loop index of
+   its own); else invalid without an error. The algebra drops l from (n*g + l) // d and takes it out of
+   (n*g + l) % d where n divides d, so indices with divisions answer like others. */
+ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
+    const ind_symbol *s = ind_expr_symbol(index);
+    if (!ind__ok(e) || !s || !ind__ok(s->extent)) return ir__expr_none(e.context);
+    ind_context *c = e.context;
+    ind_expr step = ind_int(c, n), one = ind_int(c, 1), stride, base;
+    ind_expr group = ind__index_symbol(c, 'g', IND__FRESH_SLOT, ind_expr_ceildiv(s->extent, step));
+    ind_expr lane = ind__index_symbol(c, 'l', IND__FRESH_SLOT, step);
+    e = ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), lane));
+    if (!ind__affine(e, lane, &stride, &base) || !ind_expr_same(stride, one)) return ir__expr_none(c);
+    return base;
+}
+
+/* The largest power of two up to `most` that divides e for sure. */
+static int ir__alignment(ind_expr e, int most) {
+    int n = 1;
+    while (n <= most / 2 && ind_known_multiple(e, 2 * (int64_t)n)) n *= 2;
+    return n;
+}
+
+int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
+    int n = 1;
+    while (n <= most / 2) n *= 2;
+    ind_expr base = {0};
+    for (int most2 = n; n > 1; n /= 2) {
+        base = ind__run_base(e, index, n);
+        if (!ind__ok(base)) continue;
+        if (alignment) *alignment = ir__alignment(base, most2);
+        return n;
+    }
+    if (alignment) *alignment = ir__alignment(e, most);
+    return 1;
+}
+
+/* ---- loops that are one, and loops that are two */
+
+int ind__expr_divisions(ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n += ind__expr_divisions(ind_expr_arg(e, i));
+    return n;
+}
+
+static int ir__loops_divisions(const ind__loops *l) {
+    int n = 0;
+    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(l->index[k]);
+    return n;
+}
+
+void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
+    *l = (ind__loops){.context = body->context, .rank = body->rank, .rrank = body->rrank};
+    l->num_from = body->rank + body->rrank;
+    l->index = index;
+    l->num_index = body->num_index;
+    for (uint32_t k = 0; k < body->num_index; k++) index[k] = body->index[k];
+    for (int v = 0; v < l->num_from; v++) {
+        l->var[v] = l->value[v] = body->var[v];
+        l->extent[v] = ind_expr_symbol(body->var[v])->extent;
     }
 }
 
+/* Replaces symbols in the indices and in what the original variables have become. False if an expression fails; then
+   nothing has changed. */
+static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_expr *value, int n) {
+    ind_expr of_var[2 * IND_MAX_RANK];
+    ind_expr *index = (ind_expr *)ind__alloc(l->context, (l->num_index + 1) * sizeof *index);
+    bool ok = index != NULL;
+    for (uint32_t k = 0; ok && k < l->num_index; k++) {
+        index[k] = ind__substitute(l->index[k], symbol, value, n);
+        ok = ind__ok(index[k]) || !ind__ok(l->index[k]);
+    }
+    for (int v = 0; ok && v < l->num_from; v++) {
+        of_var[v] = ind__substitute(l->value[v], symbol, value, n);
+        ok = ind__ok(of_var[v]);
+    }
+    if (ok && l->num_index) memcpy(l->index, index, l->num_index * sizeof *index);
+    if (ok) memcpy(l->value, of_var, (size_t)l->num_from * sizeof *of_var);
+    ind__free(l->context, index);
+    return ok;
+}
+
+static void ir__loops_remove(ind__loops *l, int at) {
+    int n = l->rank + l->rrank - 1;
+    for (int v = at; v < n; v++) l->var[v] = l->var[v + 1], l->extent[v] = l->extent[v + 1];
+    if (at < l->rank)
+        l->rank--;
+    else
+        l->rrank--;
+}
+
+/* A loop index for place v that no other loop has: named after the place, as long as that makes it another symbol. */
+static ind_expr ir__loops_symbol(const ind__loops *l, int v, bool parallel, ind_expr extent) {
+    for (int slot = parallel ? v : v - l->rank;; slot += IND_MAX_RANK) {
+        ind_expr s = ind__index_symbol(l->context, parallel ? 'i' : 'r', slot, extent);
+        bool taken = false;
+        for (int k = 0; k < l->rank + l->rrank; k++) taken = taken || ind_expr_same(s, l->var[k]);
+        if (!taken) return s;
+    }
+}
+
+bool ind__loops_drop_ones(ind__loops *l) {
+    ind_expr zero = ind_int(l->context, 0);
+    for (int v = l->rank + l->rrank - 1; v >= 0; v--) {
+        int64_t one;
+        if (!ind_expr_is_int(l->extent[v], &one) || one != 1) continue;
+        if (!ir__loops_replace(l, &l->var[v], &zero, 1)) return false;
+        ir__loops_remove(l, v);
+    }
+    return true;
+}
+
+/* In c * (outer * extent + inner) + rest, outer may become 0 if inner becomes the joint variable. */
+static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_expr extent) {
+    ind_expr a, b, rest;
+    if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
+    if (!ind__affine(e, outer, &a, &rest) || !ind__affine(rest, inner, &b, &rest)) return false;
+    return !ind__expr_depends(a, inner) && ind_expr_same(a, ind_expr_mul(b, extent));
+}
+
+/* outer = m // extent and inner = m % extent hold always; the loops are one where the algebra joins the two again. */
+static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
+    ind_expr joined = ind__substitute(e, pair, value, 2);
+    return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
+}
+
+bool ind__loops_merge(ind__loops *l, int v) {
+    ind_context *c = l->context;
+    ind_expr pair[2] = {l->var[v], l->var[v + 1]}, inner = l->extent[v + 1];
+    ind_expr extent = ind_expr_mul(l->extent[v], inner), m = ir__loops_symbol(l, v, v < l->rank, extent);
+    if (!ind__ok(m)) return false;
+    ind_expr plain[2] = {ind_int(c, 0), m}, divided[2] = {{0}}, *value = plain;
+    int64_t least;
+    ind_expr_bounds(inner, &least, NULL);
+    for (uint32_t k = 0; k < l->num_index; k++) {
+        ind_expr e = l->index[k];
+        if (ir__merges_affine(e, pair[0], pair[1], inner)) continue;
+        if (least < 1) return false;
+        if (value == plain) divided[0] = ind_expr_floordiv(m, inner), divided[1] = ind_expr_mod(m, inner);
+        value = divided;
+        if (!ir__merges_divided(e, pair, value)) return false;
+    }
+    if (!ir__loops_replace(l, pair, value, 2)) return false;
+    ir__loops_remove(l, v);
+    l->var[v] = m;
+    l->extent[v] = extent;
+    return true;
+}
+
+/* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
+static int ir__split_candidates(ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (!ind__expr_depends(e, var)) return n;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(ind_expr_arg(e, i), var, out, max, n);
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
+    ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
+    if (!ind__expr_is_size(d)) return n;
+    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d tells blocks of a*d apart */
+        d = ind_expr_mul(d, ind_expr_arg(x, 1));
+        x = ind_expr_arg(x, 0);
+    }
+    if (!ind__affine(x, var, &k, NULL) || !ind__expr_is_size(d)) return n;
+    d = ind__exact_quotient(d, k);
+    for (int i = 0; i < n; i++)
+        if (ind_expr_same(out[i], d)) return n;
+    if (ind__ok(d)) out[n++] = d;
+    return n;
+}
+
+bool ind__loops_split(ind__loops *l, int v, ind_expr size) {
+    int n = l->rank + l->rrank;
+    ind_expr blocks = ind__exact_quotient(l->extent[v], size);
+    if (!ind__ok(blocks) || n == 2 * IND_MAX_RANK || (v < l->rank ? l->rank : l->rrank) == IND_MAX_RANK) return false;
+    ind_expr outer = ir__loops_symbol(l, v, v < l->rank, blocks), inner = ir__loops_symbol(l, v + 1, v < l->rank, size);
+    ind_expr value = ind_expr_add(ind_expr_mul(outer, size), inner);
+    if (!ind__ok(value) || !ir__loops_replace(l, &l->var[v], &value, 1)) return false;
+    for (int k = n; k > v + 1; k--) l->var[k] = l->var[k - 1], l->extent[k] = l->extent[k - 1];
+    l->var[v] = outer, l->extent[v] = blocks;
+    l->var[v + 1] = inner, l->extent[v + 1] = size;
+    if (v < l->rank)
+        l->rank++;
+    else
+        l->rrank++;
+    return true;
+}
+
+/* How many divisions are left in the indices if variable v is split by size; INT_MAX if it cannot be. */
+static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
+    ind_context *c = l->context;
+    ind_expr blocks = ind__exact_quotient(l->extent[v], size), var = l->var[v];
+    ind_expr outer = ind__index_symbol(c, 'g', IND__FRESH_SLOT, blocks);
+    ind_expr value = ind_expr_add(ind_expr_mul(outer, size), ind__index_symbol(c, 'l', IND__FRESH_SLOT, size));
+    if (!ind__ok(value)) return INT_MAX;
+    int n = 0;
+    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(ir__substitute_one(l->index[k], var, value));
+    return n;
+}
+
+ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
+    enum { MOST = 16 };
+    ind_expr candidate[MOST], best = ir__expr_none(l->context);
+    int num = 0, before = ir__loops_divisions(l), least = before;
+    for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
+        num = ir__split_candidates(l->index[k], l->var[v], candidate, MOST, num);
+    for (int i = 0; i < num; i++) {
+        int left = ir__split_divisions(l, v, candidate[i]);
+        if (left >= least) continue;
+        least = left;
+        best = candidate[i];
+    }
+    if (saved) *saved = before - least;
+    return best;
+}
+
+/* ---- ranges of memory */
+
+/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+static ind_expr ir__max_of_term(ind_expr term) {
+    ind_expr none = ir__expr_none(term.context), most = none;
+    if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
+    if (ind_expr_query_kind(term) != IND_EXPR_MUL) return none;
+    for (int i = 0; i < ind_expr_num_args(term); i++) {
+        ind_expr factor = ind_expr_arg(term, i);
+        int64_t lo;
+        ind_expr_bounds(factor, &lo, NULL);
+        if (ind_expr_query_kind(factor) == IND_EXPR_MAX && !ind__ok(most))
+            most = factor;
+        else if (lo < 0)
+            return none;
+    }
+    return most;
+}
+
+/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
+    bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
+    for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
+        ind_expr term = sum ? ind_expr_arg(e, i) : e;
+        *most = ir__max_of_term(term);
+        if (ind__ok(*most)) return term;
+    }
+    return ir__expr_none(e.context);
+}
+
+/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
+    if (ind_known_le(a, b)) return true;
+    ind_expr most, term = ir__max_term(b, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++) {
+        ind_expr lower = ind_expr_sub(ir__substitute_one(term, most, ind_expr_arg(most, i)), term);
+        lower = ind_expr_add(b, lower);
+        if (deep ? ir__le_some(a, lower, false) : ind_known_le(a, lower)) return true;
+    }
+    return false;
+}
+
+/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
+bool ind__known_le_max(ind_expr a, ind_expr b) {
+    if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
+    if (ir__le_some(a, b, true)) return true;
+    ind_expr most, term = ir__max_term(a, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
+        if (!ir__le_some(ir__substitute_one(a, most, ind_expr_arg(most, i)), b, true)) return false;
+    return ind__ok(term);
+}
+
+bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size) {
+    if (!ir__both_ok(a, a_size) || !ir__both_ok(b, b_size) || a.context != b.context) return false;
+    ind_expr zero = ind_int(a.context, 0);
+    if (ind_known_le(a_size, zero) || ind_known_le(b_size, zero)) return true;
+    return ind__known_le_max(ind_expr_add(a, a_size), b) || ind__known_le_max(ind_expr_add(b, b_size), a);
+}
+
+/* --------------------------------------------------------------------------------------------- >>expr-text */
+
+/* Printing has two steps. First an expression becomes a form: a tree of what will be written, chosen by the number of
+   operations, then by the number of characters. Then a table of spellings writes the form. A form is only taken for the
+   text if the constructors turn it back into the very same expression; so no rule below has to be trusted for that. */
+
+enum { /* what a form can be beyond the kinds of expressions */
+       IR__FORM_NEG = IND_EXPR_WHERE + 1,
+       IR__FORM_CEILDIV,
+       IR__FORM_DIV_CALL, /* quotients of C whose operands may be negative */
+       IR__FORM_MOD_CALL,
+       IR__FORM_OTHERWISE, /* only a spelling: what stands before the last operand of Where */
+       IR__NUM_FORM_OPS
+};
+
+#define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
+#define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
+#define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
+#define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
+#define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
+#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
+
+typedef struct ir__form ir__form;
+
+/* c * f[0] * f[1] * ..: equal factors are the same pointer. */
+typedef struct ir__mono {
+    int64_t c;
+    int n;
+    const ir__form **f;
+} ir__mono;
+
+typedef struct ir__poly {
+    int n;
+    ir__mono *t;
+} ir__poly;
+
+struct ir__form {
+    uint8_t op;     /* ind_expr_kind or one of the above */
+    bool fits;      /* C: no intermediate result can leave the type */
+    uint16_t depth; /* of the tree below */
+    uint32_t id;    /* the expression it stands for; 0: not known */
+    int num;        /* operands */
+    int ops, chars; /* to compute it; to write it as text */
+    int64_t value;  /* INT */
+    int64_t lo, hi; /* bounds of the value */
+    const ir__form **arg;
+    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: the one term it is */
+};
+
 /* How one printing differs from another. */
 typedef struct ir__expr_style {
-    bool c;    /* C spelling instead of text */
-    bool wide; /* C: long long literals */
+    ind_print form;
+    bool stored; /* as stored: no factoring, no CeilDiv */
     ind__symbol_name_fn name;
     void *user;
 } ir__expr_style;
 
-static void ir__print_expr(ind__text *t, ind_expr e, const ir__expr_style *style, int outer);
+/* One row per op: binding strength, what stands before, between and after the operands, the strength that the first and
+   the others must have to go without parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5,
+   product and quotient 6, unary minus 7, the rest 8. */
+typedef struct ir__spelling {
+    int strength;
+    const char *open, *between, *close;
+    int first, other;
+} ir__spelling;
 
-static void ir__print_int(ind__text *t, int64_t v, const ir__expr_style *style) {
-    if (style->c && v == INT64_MIN)
-        ind__textf(t, "(-9223372036854775807ll - 1)");
-    else
-        ind__textf(t, "%lld%s", (long long)v, style->c && (style->wide || v > INT32_MAX || v < -INT32_MAX) ? "ll" : "");
+/* What text and the C forms share, and where they differ. */
+#define IR__SPELL_COMMON                                                                                               \
+    [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
+    [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
+    [IND_EXPR_NE] = {4, "", " != ", "", 5, 5}, [IND_EXPR_LT] = {4, "", " < ", "", 5, 5},                               \
+    [IND_EXPR_LE] = {4, "", " <= ", "", 5, 5}, [IR__FORM_NEG] = {7, "-", "", "", 7, 7}
+
+static const ir__spelling ir__spell_text[IR__NUM_FORM_OPS] = {
+    IR__SPELL_COMMON,
+    [IND_EXPR_FLOORDIV] = {6, "", " // ", "", 6, 7},
+    [IND_EXPR_MIN] = {8, "Min(", ", ", ")", 0, 0},
+    [IND_EXPR_MAX] = {8, "Max(", ", ", ")", 0, 0},
+    [IND_EXPR_AND] = {2, "", " and ", "", 3, 3},
+    [IND_EXPR_OR] = {1, "", " or ", "", 2, 2},
+    [IND_EXPR_NOT] = {3, "not ", "", "", 3, 3},
+    [IND_EXPR_WHERE] = {8, "Where(", ", ", ")", 0, 0},
+    [IR__FORM_OTHERWISE] = {0, "", ", ", "", 0, 0},
+    [IR__FORM_CEILDIV] = {8, "CeilDiv(", ", ", ")", 0, 0},
+};
+
+static const ir__spelling ir__spell_c[IR__NUM_FORM_OPS] = {
+    IR__SPELL_COMMON,
+    [IND_EXPR_FLOORDIV] = {6, "", " / ", "", 6, 7},
+    [IND_EXPR_MIN] = {8, "ind_min(", ", ", ")", 0, 0},
+    [IND_EXPR_MAX] = {8, "ind_max(", ", ", ")", 0, 0},
+    [IND_EXPR_AND] = {2, "", " && ", "", 3, 3},
+    [IND_EXPR_OR] = {1, "", " || ", "", 2, 2},
+    [IND_EXPR_NOT] = {7, "!", "", "", 8, 8},
+    [IND_EXPR_WHERE] = {8, "(", " ? ", ")", 1, 1},
+    [IR__FORM_OTHERWISE] = {0, "", " : ", "", 0, 0},
+    [IR__FORM_DIV_CALL] = {8, "ind_floordiv(", ", ", ")", 0, 0},
+    [IR__FORM_MOD_CALL] = {8, "ind_floormod(", ", ", ")", 0, 0},
+};
+
+static const ir__spelling ir__spell_latex[IR__NUM_FORM_OPS] = {
+    [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5},
+    [IND_EXPR_MUL] = {6, "", " \\cdot ", "", 7, 7},
+    [IND_EXPR_FLOORDIV] = {8, "\\left\\lfloor \\frac{", "}{", "} \\right\\rfloor", 0, 0},
+    [IND_EXPR_MOD] = {6, "", " \\bmod ", "", 7, 7},
+    [IND_EXPR_MIN] = {8, "\\min\\left(", ", ", "\\right)", 0, 0},
+    [IND_EXPR_MAX] = {8, "\\max\\left(", ", ", "\\right)", 0, 0},
+    [IND_EXPR_EQ] = {4, "", " = ", "", 5, 5},
+    [IND_EXPR_NE] = {4, "", " \\ne ", "", 5, 5},
+    [IND_EXPR_LT] = {4, "", " < ", "", 5, 5},
+    [IND_EXPR_LE] = {4, "", " \\le ", "", 5, 5},
+    [IND_EXPR_AND] = {2, "", " \\land ", "", 3, 3},
+    [IND_EXPR_OR] = {1, "", " \\lor ", "", 2, 2},
+    [IND_EXPR_NOT] = {3, "\\lnot ", "", "", 8, 8},
+    [IND_EXPR_WHERE] = {8, "\\begin{cases} ", " & \\text{if } ", " & \\text{otherwise} \\end{cases}", 0, 0},
+    [IR__FORM_OTHERWISE] = {0, "", " \\\\ ", "", 0, 0},
+    [IR__FORM_NEG] = {7, "-", "", "", 7, 7},
+    [IR__FORM_CEILDIV] = {8, "\\left\\lceil \\frac{", "}{", "} \\right\\rceil", 0, 0},
+};
+
+static bool ir__style_is_c(const ir__expr_style *s) {
+    return s->form == IND_PRINT_C || s->form == IND_PRINT_CUDA32 || s->form == IND_PRINT_CUDA64;
 }
 
-/* Terms with the integer last and minus signs where they belong. */
-static void ir__print_sum(ind__text *t, ind_expr e, const ir__expr_style *style) {
-    int n = ind_expr_num_args(e);
-    bool first = true;
-    for (int i = 1; i <= n; i++) {
-        bool int_first = ind_expr_is_int(ind_expr_arg(e, 0), NULL);
-        ind_expr a = ind_expr_arg(e, int_first ? i % n : i - 1);
-        ir__term m = ir__term_of(a);
-        bool minus = m.c < 0 && m.c != INT64_MIN;
-        if (!first) ind__textf(t, minus ? " - " : " + ");
-        if (minus && first) ind__textf(t, "-");
-        if (minus) m.c = -m.c;
-        ir__print_expr(t, minus ? ir__term_expr(m) : a, style, minus ? (first && m.c == 1 ? 7 : 6) : 5);
-        first = false;
-    }
+static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__form *f) {
+    return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
 }
 
-static void ir__print_call(ind__text *t, const char *name, ind_expr e, const ir__expr_style *style) {
-    ind__textf(t, "%s(", name);
-    for (int i = 0; i < ind_expr_num_args(e); i++) {
-        if (i) ind__textf(t, ", ");
-        ir__print_expr(t, ind_expr_arg(e, i), style, 0);
-    }
-    ind__textf(t, ")");
+static int ir__strength(const ir__spelling *row, const ir__form *f) {
+    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6; /* -a*b is (-a)*b */
+    return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
 }
 
-/* C has no n-ary minimum: nested calls. */
-static void ir__print_lattice(ind__text *t, ind_expr e, const ir__expr_style *style) {
-    bool max = ind_expr_query_kind(e) == IND_EXPR_MAX;
-    if (!style->c) {
-        ir__print_call(t, max ? "Max" : "Min", e, style);
-        return;
-    }
-    int n = ind_expr_num_args(e);
-    for (int i = 0; i < n - 1; i++) ind__textf(t, max ? "ind_max(" : "ind_min(");
-    for (int i = 0; i < n; i++) {
-        if (i) ind__textf(t, ", ");
-        ir__print_expr(t, ind_expr_arg(e, i), style, 0);
-        if (i) ind__textf(t, ")");
-    }
+/* The strength that operand i needs. A minus goes before a product without parentheses: -a*b is (-a)*b, the same value.
+ */
+static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int i) {
+    if (f->op == IR__FORM_NEG && f->arg[0]->op == IND_EXPR_MUL) return 6;
+    return i ? row->other : row->first;
 }
 
-/* Unary minus binds tighter than // and %, so that what follows it needs parentheses if it is one of these. */
-static void ir__print_product(ind__text *t, ind_expr e, const ir__expr_style *style) {
-    int64_t v;
-    int begin = ind_expr_is_int(ind_expr_arg(e, 0), &v) && v == -1;
-    if (begin) ind__textf(t, "-");
-    for (int i = begin; i < ind_expr_num_args(e); i++) {
-        if (i > begin) ind__textf(t, "*");
-        ir__print_expr(t, ind_expr_arg(e, i), style, i ? 7 : 6);
-    }
+/* ---- making forms */
+
+typedef struct ir__former {
+    ind_context *context;
+    const ir__expr_style *style;
+    ind__arena arena;
+    struct ir__form_entry { /* open addressing: expression and whether as a factor, to form */
+        uint32_t key;
+        const ir__form *form;
+    } * memo;
+    uint32_t num_memo, cap_memo;
+    int level; /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
+    int64_t limit;
+} ir__former;
+
+static int ir__cap(int64_t v) { /* counts stop growing before they could overflow */
+    return v > INT32_MAX / 4 ? INT32_MAX / 4 : (int)v;
 }
 
-/* C rounds toward zero; the same as down where neither side is negative. */
-static void ir__print_quotient(ind__text *t, ind_expr e, const ir__expr_style *style) {
-    bool mod = ind_expr_query_kind(e) == IND_EXPR_MOD;
-    int64_t lo;
-    ind_expr_bounds(ind_expr_arg(e, 0), &lo, NULL);
-    if (style->c && lo < 0 && !ir__prove_ge0(ind_expr_arg(e, 0))) {
-        ir__print_call(t, mod ? "ind_floormod" : "ind_floordiv", e, style);
-        return;
-    }
-    ir__print_expr(t, ind_expr_arg(e, 0), style, 6);
-    ind__textf(t, mod ? " %% " : style->c ? " / " : " // ");
-    ir__print_expr(t, ind_expr_arg(e, 1), style, 7);
+static int ir__digits(int64_t v) {
+    int n = v < 0 ? 2 : 1;
+    while ((v /= 10) != 0) n++;
+    return n;
 }
 
-static void ir__print_infix(ind__text *t, ind_expr e, const ir__expr_style *style) {
+static struct ir__form_entry *ir__form_slot(ir__former *w, uint32_t key) {
+    uint32_t at = key * 2654435761u & (w->cap_memo - 1);
+    while (w->memo[at].key && w->memo[at].key != key) at = (at + 1) & (w->cap_memo - 1);
+    return &w->memo[at];
+}
+
+static bool ir__form_grow(ir__former *w) {
+    uint32_t cap = w->cap_memo ? w->cap_memo * 2 : 64, old_cap = w->cap_memo;
+    struct ir__form_entry *old = w->memo;
+    struct ir__form_entry *grown = (struct ir__form_entry *)ind__alloc(w->context, cap * sizeof *grown);
+    if (!grown) return false;
+    w->memo = grown;
+    w->cap_memo = cap;
+    for (uint32_t i = 0; i < old_cap; i++)
+        if (old[i].key) *ir__form_slot(w, old[i].key) = old[i];
+    ind__free(w->context, old);
+    return true;
+}
+
+static const ir__form *ir__form_find(ir__former *w, uint32_t key) {
+    return w->cap_memo ? ir__form_slot(w, key)->form : NULL;
+}
+
+static const ir__form *ir__form_put(ir__former *w, uint32_t key, const ir__form *form) {
+    if (!form || (2 * w->num_memo >= w->cap_memo && !ir__form_grow(w))) return NULL;
+    struct ir__form_entry *e = ir__form_slot(w, key);
+    if (!e->key) w->num_memo++;
+    e->key = key;
+    e->form = form;
+    return form;
+}
+
+static int64_t ir__abs_bound(int64_t v) {
+    return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
+}
+
+/* Bounds of a form that stands for no stored expression, and whether what is computed on the way fits the type. */
+static void ir__form_bounds(const ir__former *w, ir__form *f) {
+    int64_t below = 0, above = 0, size = 1;
+    ir__range product = {1, 1};
+    for (int i = 0; i < f->num; i++) {
+        const ir__form *a = f->arg[i];
+        ir__range factor = {a->lo, a->hi};
+        int64_t lo = ir__abs_bound(a->lo), hi = ir__abs_bound(a->hi);
+        f->fits = f->fits && a->fits;
+        if (f->op == IND_EXPR_ADD) {
+            below = ir__sat_add(below, a->lo < 0 ? a->lo : 0);
+            above = ir__sat_add(above, a->hi > 0 ? a->hi : 0);
+            product.lo = i ? ir__sat_add(product.lo, a->lo) : a->lo;
+            product.hi = i ? ir__sat_add(product.hi, a->hi) : a->hi;
+        } else {
+            product = ir__range_mul(product, factor);
+            size = ir__sat_mul(size, lo > hi ? lo : hi > 1 ? hi : 1);
+        }
+    }
+    f->lo = product.lo;
+    f->hi = product.hi;
+    if (f->op == IR__FORM_NEG) {
+        f->lo = product.hi == INT64_MAX ? INT64_MIN : product.hi == INT64_MIN ? INT64_MAX : -product.hi;
+        f->hi = product.lo == INT64_MIN ? INT64_MAX : product.lo == INT64_MAX ? INT64_MIN : -product.lo;
+    }
+    f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
+}
+
+static void ir__form_measure(ir__form *f) {
+    const ir__spelling *row = &ir__spell_text[f->op];
+    int64_t ops = f->num > 1 && f->op != IND_EXPR_WHERE && f->op != IR__FORM_CEILDIV ? f->num - 1 : f->num > 0,
+            chars = 0;
+    if (f->op == IR__FORM_DIV_CALL || f->op == IR__FORM_MOD_CALL) ops += IR__CALL_OPS;
+    if (row->open) chars = (int64_t)(strlen(row->open) + strlen(row->close));
+    for (int i = 0; i < f->num; i++) {
+        const ir__form *a = f->arg[i];
+        bool minus = f->op == IND_EXPR_ADD && i && a->op == IR__FORM_NEG; /* a - b: one operation */
+        ops += a->ops - minus;
+        chars += a->chars - minus + (i && row->between ? (int64_t)strlen(row->between) : 0);
+        if (!minus && row->open && ir__strength(&ir__spell_text[a->op], a) < ir__operand_strength(row, f, i))
+            chars += 2;
+        if (a->depth >= f->depth) f->depth = (uint16_t)(a->depth + 1);
+    }
+    f->ops = ir__cap(ops);
+    f->chars = ir__cap(chars);
+}
+
+static ir__form *ir__form_new(ir__former *w, int op, const ir__form *const *arg, int num) {
+    for (int i = 0; i < num; i++)
+        if (!arg[i]) return NULL;
+    ir__form *f = (ir__form *)ind__arena_alloc(&w->arena, sizeof *f);
+    if (!f || (num && !(f->arg = (const ir__form **)ind__arena_copy(&w->arena, arg, (size_t)num * sizeof *arg))))
+        return NULL;
+    f->op = (uint8_t)op;
+    f->num = num;
+    f->fits = true;
+    ir__form_measure(f);
+    if (num) ir__form_bounds(w, f);
+    return f;
+}
+
+static ir__form *ir__form_int(ir__former *w, int64_t v) {
+    ir__form *f = ir__form_new(w, IND_EXPR_INT, NULL, 0);
+    if (!f) return NULL;
+    f->value = f->lo = f->hi = v;
+    f->chars = ir__digits(v);
+    return f;
+}
+
+/* ---- polynomials over forms */
+
+static ir__poly ir__poly_new(ir__former *w, int room) {
+    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(room ? room : 1) * sizeof *p.t)};
+    return p;
+}
+
+/* a / d, if that is a monomial again. */
+static bool ir__mono_divide(ir__former *w, const ir__mono *a, const ir__mono *d, ir__mono *q) {
+    if (a->n < d->n || !d->c || (d->c == -1 && a->c == INT64_MIN) || a->c % d->c) return false;
+    const ir__form *rest[64];
+    int n = 0, used = 0;
+    uint64_t taken = 0;
+    if (a->n > 64) return false;
+    for (int i = 0; i < d->n; i++) {
+        int at = 0;
+        while (at < a->n && (a->f[at] != d->f[i] || taken >> at & 1)) at++;
+        if (at == a->n) return false;
+        taken |= 1ull << at;
+        used++;
+    }
+    for (int i = 0; i < a->n; i++)
+        if (!(taken >> i & 1)) rest[n++] = a->f[i];
+    q->c = a->c / d->c;
+    q->n = a->n - used;
+    q->f = a->f;
+    if (!used) return true;
+    q->f = (const ir__form **)ind__arena_copy(&w->arena, rest, (size_t)n * sizeof *rest);
+    return q->f != NULL;
+}
+
+static bool ir__mono_equal(ir__former *w, const ir__mono *a, const ir__mono *b) {
+    ir__mono q;
+    return a->n == b->n && a->c == b->c && a->c && ir__mono_divide(w, a, b, &q);
+}
+
+/* The term of p whose factors are those of m; -1 if there is none. */
+static int ir__poly_find(ir__former *w, const ir__poly *p, const ir__mono *m) {
+    for (int i = 0; i < p->n; i++) {
+        ir__mono a = p->t[i], b = *m;
+        a.c = b.c = 1;
+        if (ir__mono_equal(w, &a, &b)) return i;
+    }
+    return -1;
+}
+
+typedef struct ir__cost {
+    int64_t ops, chars;
+} ir__cost;
+
+static bool ir__cheaper(ir__cost a, ir__cost b) {
+    return a.ops < b.ops || (a.ops == b.ops && a.chars < b.chars);
+}
+
+/* Of a monomial without its sign. */
+static ir__cost ir__mono_cost(const ir__mono *m) {
+    ir__cost cost = {0, 0};
+    bool number = !m->n || (m->c != 1 && m->c != -1);
+    for (int i = 0; i < m->n; i++) {
+        cost.ops += m->f[i]->ops + 1;
+        cost.chars += m->f[i]->chars + 1;
+        if (number + m->n > 1 && ir__strength(&ir__spell_text[m->f[i]->op], m->f[i]) < 7) cost.chars += 2;
+    }
+    if (number) {
+        cost.ops++;
+        cost.chars += ir__digits(m->c) - (m->c < 0) + 1;
+    }
+    cost.ops--;
+    cost.chars--;
+    return cost;
+}
+
+/* Written term by term. A sum that begins with a term that is not negative needs no unary minus; a negative number
+   costs none either. */
+static ir__cost ir__poly_cost(const ir__poly *p) {
+    ir__cost cost = {p->n - 1, 3 * (p->n - 1)};
+    bool minus = p->n > 0, literal = false;
+    for (int i = 0; i < p->n; i++) {
+        ir__cost term = ir__mono_cost(&p->t[i]);
+        cost.ops += term.ops;
+        cost.chars += term.chars;
+        minus = minus && p->t[i].c < 0;
+        literal = literal || !p->t[i].n || p->t[i].c < -1;
+    }
+    if (minus) {
+        cost.ops += !literal;
+        cost.chars++;
+    }
+    return p->n ? cost : (ir__cost){0, 1};
+}
+
+/* ---- from stored expressions */
+
+static const ir__form *ir__form_of(ir__former *w, ind_expr e);
+
+static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__form *const *arg, int num) {
+    ir__form *f = ir__form_new(w, op, arg, num);
+    if (!f) return NULL;
+    f->id = e.id;
+    f->lo = ir__node_of(e)->lo;
+    f->hi = ir__node_of(e)->hi;
+    f->fits = true;
+    if (op == IND_EXPR_INT) f->value = f->lo;
+    if (op == IND_EXPR_INT) f->chars = ir__digits(f->lo);
+    if (op == IND_EXPR_SYM) f->chars = ir__cap((int64_t)strlen(ind_expr_symbol(e)->name));
+    return f;
+}
+
+/* C rounds toward zero, which is down where neither side is negative. */
+static int ir__quotient_op(const ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
-    static const char *const text[][2] = {
-        [IND_EXPR_EQ] = {"==", "=="}, [IND_EXPR_NE] = {"!=", "!="},   [IND_EXPR_LT] = {"<", "<"},
-        [IND_EXPR_LE] = {"<=", "<="}, [IND_EXPR_AND] = {"and", "&&"}, [IND_EXPR_OR] = {"or", "||"},
-    };
-    int p = ir__precedence(e);
-    ir__print_expr(t, ind_expr_arg(e, 0), style, p + 1);
-    ind__textf(t, " %s ", text[kind][style->c]);
-    ir__print_expr(t, ind_expr_arg(e, 1), style, p + 1);
+    ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
+    bool quotient = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
+    if (!quotient || !ir__style_is_c(w->style) || (ir__prove_ge0(a) && ir__prove_ge0(b))) return kind;
+    return kind == IND_EXPR_MOD ? IR__FORM_MOD_CALL : IR__FORM_DIV_CALL;
 }
 
-static void ir__print_where(ind__text *t, ind_expr e, const ir__expr_style *style) {
-    if (!style->c) {
-        ir__print_call(t, "Where", e, style);
+/* e as one factor: its own operation over the forms of its operands. */
+static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return ir__form_of(w, e);
+    const ir__form *known = ir__form_find(w, 2 * e.id);
+    if (known) return known;
+    int n = ind_expr_num_args(e);
+    const ir__form *small[8], **arg = small;
+    if (n > 8 && !(arg = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)n * sizeof *arg))) return NULL;
+    for (int i = 0; i < n; i++)
+        if (!(arg[i] = ir__form_of(w, ind_expr_arg(e, i)))) return NULL;
+    return ir__form_put(w, 2 * e.id, ir__form_stored(w, e, ir__quotient_op(w, e), arg, n));
+}
+
+static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
+    bool product = ind_expr_query_kind(e) == IND_EXPR_MUL;
+    int n = product ? ind_expr_num_args(e) : 1;
+    m->c = 1;
+    m->n = 0;
+    m->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)n * sizeof *m->f);
+    for (int i = 0; m->f && i < n; i++) {
+        ind_expr a = product ? ind_expr_arg(e, i) : e;
+        if (i == 0 && ind_expr_is_int(a, &m->c)) continue;
+        if (!(m->f[m->n++] = ir__form_atom(w, a))) return false;
+    }
+    return m->f != NULL;
+}
+
+static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
+    bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
+    int n = sum ? ind_expr_num_args(e) : 1;
+    *p = ir__poly_new(w, n);
+    for (int i = 0; p->t && i < n; i++) { /* the integer last: i0 - 3 */
+        int at = sum && ind_expr_is_int(ind_expr_arg(e, 0), NULL) ? (i + 1) % n : i;
+        if (!ir__mono_of(w, sum ? ind_expr_arg(e, at) : e, &p->t[p->n++])) return false;
+    }
+    return p->t != NULL;
+}
+
+/* ---- from polynomials */
+
+/* Without the sign, which goes to *minus; the least integer has none to take. */
+static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
+    *minus = m.c < 0 && m.c != INT64_MIN;
+    if (*minus) m.c = -m.c;
+    if (!m.n) return ir__form_int(w, m.c);
+    if (m.n == 1 && m.c == 1) return m.f[0];
+    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m.n + 1) * sizeof *arg);
+    int n = 0;
+    if (!arg) return NULL;
+    if (m.c != 1) arg[n++] = ir__form_int(w, m.c);
+    for (int i = 0; i < m.n; i++) arg[n++] = m.f[i];
+    return ir__form_new(w, IND_EXPR_MUL, arg, n);
+}
+
+static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
+    return ir__form_new(w, IR__FORM_NEG, &f, 1);
+}
+
+/* A monomial alone: -3*x has a negative number, -x a unary minus. */
+static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
+    bool minus = false;
+    if (m.n && m.c == -1) {
+        const ir__form *f = ir__form_unsigned(w, m, &minus);
+        return f ? ir__form_negated(w, f) : NULL;
+    }
+    if (!m.n) return ir__form_int(w, m.c);
+    int64_t c = m.c;
+    m.c = 1;
+    const ir__form *f = ir__form_unsigned(w, m, &minus);
+    const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m.n + 1) * sizeof *arg);
+    if (!f || !arg || c == 1) return arg ? f : NULL;
+    arg[0] = ir__form_int(w, c);
+    for (int i = 0; i < m.n; i++) arg[i + 1] = m.f[i];
+    return ir__form_new(w, IND_EXPR_MUL, arg, m.n + 1);
+}
+
+typedef struct ir__parts { /* terms of a sum that is being put together */
+    const ir__form **f;
+    bool *minus;
+    int n;
+} ir__parts;
+
+/* Which part goes first: the first that is not negative, else one whose minus belongs to a number. */
+static int ir__leading_part(const ir__parts *p) {
+    for (int i = 0; i < p->n; i++)
+        if (!p->minus[i]) return i;
+    for (int i = 0; i < p->n; i++)
+        if (p->f[i]->op == IND_EXPR_INT || (p->f[i]->op == IND_EXPR_MUL && p->f[i]->arg[0]->op == IND_EXPR_INT))
+            return i;
+    return 0;
+}
+
+/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is no operation. */
+static const ir__form *ir__form_minus(ir__former *w, const ir__form *f) {
+    if (f->op == IND_EXPR_INT) return ir__form_int(w, -f->value);
+    if (f->op != IND_EXPR_MUL || f->arg[0]->op != IND_EXPR_INT) return ir__form_negated(w, f);
+    const ir__form **arg = (const ir__form **)ind__arena_copy(&w->arena, f->arg, (size_t)f->num * sizeof *arg);
+    if (!arg) return NULL;
+    arg[0] = ir__form_int(w, -f->arg[0]->value);
+    return ir__form_new(w, IND_EXPR_MUL, arg, f->num);
+}
+
+static const ir__form *ir__form_join(ir__former *w, ir__parts *p) {
+    if (!p->n) return ir__form_int(w, 0);
+    int lead = ir__leading_part(p);
+    const ir__form *first = p->minus[lead] ? ir__form_minus(w, p->f[lead]) : p->f[lead];
+    for (int i = lead; i > 0; i--) {
+        p->f[i] = p->f[i - 1];
+        p->minus[i] = p->minus[i - 1];
+    }
+    p->f[0] = first;
+    for (int i = 1; i < p->n; i++)
+        if (p->minus[i]) p->f[i] = ir__form_negated(w, p->f[i]);
+    return p->n == 1 ? first : ir__form_new(w, IND_EXPR_ADD, p->f, p->n);
+}
+
+/* ---- taking out common factors: p = q * (v*c + t) + rest, with q free of content and sign */
+
+typedef struct ir__split {
+    ir__poly q, t, rest;
+    int64_t gain; /* operations saved against writing term by term */
+} ir__split;
+
+static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
+    for (int i = 0; i < m->n; i++)
+        if (m->f[i] == v) return true;
+    return false;
+}
+
+/* Divides all terms by what they have in common, so that the first is positive; *content takes that. */
+static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
+    ir__mono g = {0, 0, (const ir__form **)ind__arena_alloc(&w->arena, 64 * sizeof *g.f)};
+    if (!g.f) return false;
+    for (int i = 0; i < q->n; i++) g.c = ir__gcd64(g.c, q->t[i].c);
+    for (int i = 0; i < q->t[0].n && i < 64; i++) {
+        g.f[g.n++] = q->t[0].f[i];
+        ir__mono one = {1, g.n, g.f}, ignored;
+        for (int k = 1; k < q->n; k++) {
+            ir__mono m = q->t[k];
+            if (ir__mono_divide(w, &m, &one, &ignored)) continue;
+            g.n--;
+            break;
+        }
+    }
+    if (q->t[0].c < 0) g.c = -g.c;
+    for (int i = 0; i < q->n; i++)
+        if (!ir__mono_divide(w, &q->t[i], &g, &q->t[i])) return false;
+    *content = g;
+    return true;
+}
+
+/* Moves multiples of q that lie complete in rest from there to t. */
+static void ir__peel_multiples(ir__former *w, ir__split *s) {
+    ir__poly *r = &s->rest;
+    if (s->q.n < 2 || r->n > 64) return;
+    for (int i = 0; i < r->n;) {
+        ir__mono m, part;
+        int at[64], found = 1;
+        bool whole = s->q.n <= r->n && s->q.n <= 64 && ir__mono_divide(w, &r->t[i], &s->q.t[0], &m);
+        at[0] = i;
+        for (int j = 1; whole && j < s->q.n; j++) {
+            int k = 0;
+            while (k < r->n && !(ir__mono_divide(w, &r->t[k], &m, &part) && ir__mono_equal(w, &part, &s->q.t[j]))) k++;
+            whole = k < r->n;
+            at[found++] = k;
+        }
+        if (!whole) {
+            i++;
+            continue;
+        }
+        s->t.t[s->t.n++] = m;
+        for (int j = 0; j < found; j++) r->t[at[j]].c = 0;
+        int kept = 0;
+        for (int k = 0; k < r->n; k++)
+            if (r->t[k].c) r->t[kept++] = r->t[k];
+        r->n = kept;
+        i = 0;
+    }
+}
+
+/* m times v*c, as a fresh monomial. */
+static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, ir__mono *out) {
+    out->n = a->n + b->n;
+    out->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *out->f);
+    if (!out->f || out->n > 60 || __builtin_mul_overflow(a->c, b->c, &out->c)) return false;
+    for (int i = 0; i < a->n; i++) out->f[i] = a->f[i];
+    for (int i = 0; i < b->n; i++) out->f[a->n + i] = b->f[i];
+    return true;
+}
+
+/* Splits p by the factor v, or (v NULL) by the number c. */
+static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, int64_t c, ir__split *s) {
+    ir__mono by = {v ? 1 : c, v != NULL, &v}, content, first;
+    s->q = ir__poly_new(w, p->n);
+    s->t = ir__poly_new(w, p->n);
+    s->rest = ir__poly_new(w, p->n);
+    if (!s->q.t || !s->t.t || !s->rest.t) return false;
+    for (int i = 0; i < p->n; i++) {
+        bool in = v ? ir__same_factor(&p->t[i], v) : p->t[i].c == c || p->t[i].c == -c;
+        if (!in)
+            s->rest.t[s->rest.n++] = p->t[i];
+        else if (!ir__mono_divide(w, &p->t[i], &by, &s->q.t[s->q.n++]))
+            return false;
+    }
+    if (s->q.n < 2 || !ir__make_primitive(w, &s->q, &content)) return false;
+    if (v) { /* by.f points at a parameter */
+        by.f = (const ir__form **)ind__arena_copy(&w->arena, &v, sizeof v);
+        if (!by.f) return false;
+    }
+    if (!ir__mono_times(w, &by, &content, &first)) return false;
+    s->t.t[s->t.n++] = first;
+    ir__peel_multiples(w, s);
+    int64_t after = ir__poly_cost(&s->q).ops + ir__poly_cost(&s->t).ops + 1;
+    if (s->rest.n) after += ir__poly_cost(&s->rest).ops + 1;
+    s->gain = ir__poly_cost(p).ops - after;
+    return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
+}
+
+/* The root of a monomial that is a square: an even number of each factor and a square number. */
+static bool ir__mono_root(ir__former *w, const ir__mono *m, ir__mono *root) {
+    int64_t c = m->c > 0 && m->c < INT32_MAX ? (int64_t)sqrt((double)m->c) : 0;
+    root->c = c;
+    root->n = 0;
+    root->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(m->n + 1) * sizeof *root->f);
+    if (!root->f || c * c != m->c || m->n % 2 || !m->n) return false;
+    for (int i = 0; i < m->n; i += 2) { /* equal factors are neighbours */
+        if (m->f[i] != m->f[i + 1]) return false;
+        root->f[root->n++] = m->f[i];
+    }
+    return true;
+}
+
+/* Takes the term a * b * times out of the rest, if it is there. */
+static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, const ir__mono *b, int times) {
+    for (int i = 0; i < rest->n; i++) {
+        ir__mono q, one;
+        if (!ir__mono_divide(w, &rest->t[i], a, &q) || !ir__mono_divide(w, &q, b, &one) || one.n || one.c != times)
+            continue;
+        rest->n--;
+        memmove(&rest->t[i], &rest->t[i + 1], (size_t)(rest->n - i) * sizeof *rest->t);
+        return true;
+    }
+    return false;
+}
+
+/* p = r*r + rest, where r begins with the root of one term and the terms that are multiples of twice it give the
+ * others. */
+static bool ir__split_square(ir__former *w, const ir__poly *p, const ir__mono *square, ir__split *s) {
+    ir__mono root, twice;
+    if (p->n < 3 || p->n > 64 || !ir__mono_root(w, square, &root)) return false;
+    s->q = ir__poly_new(w, p->n + 1);
+    s->rest = ir__poly_new(w, p->n);
+    if (!s->q.t || !s->rest.t) return false;
+    s->q.t[s->q.n++] = root;
+    twice = root;
+    twice.c *= 2;
+    for (int i = 0; i < p->n; i++) {
+        s->rest.t[s->rest.n++] = p->t[i];
+        if (&p->t[i] != square && ir__mono_divide(w, &p->t[i], &twice, &s->q.t[s->q.n])) s->q.n++;
+    }
+    for (int i = 0; i < s->q.n; i++)
+        for (int j = i; j < s->q.n; j++)
+            if (!ir__take_product(w, &s->rest, &s->q.t[i], &s->q.t[j], i == j ? 1 : 2)) return false;
+    s->t = s->q;
+    s->gain = ir__poly_cost(p).ops - 2 * ir__poly_cost(&s->q).ops - 1;
+    if (s->rest.n) s->gain -= ir__poly_cost(&s->rest).ops + 1;
+    return s->q.n > 1;
+}
+
+typedef struct ir__candidate {
+    const ir__form *v;
+    int64_t c;
+    int count, at;
+} ir__candidate;
+
+static int ir__candidate_group(const void *a, const void *b) {
+    const ir__candidate *x = (const ir__candidate *)a, *y = (const ir__candidate *)b;
+    if (x->v != y->v) return (uintptr_t)x->v < (uintptr_t)y->v ? -1 : 1;
+    if (x->c != y->c) return x->c < y->c ? -1 : 1;
+    return x->at - y->at;
+}
+
+/* Often first, then early first: the addresses that grouped them have no say. */
+static int ir__candidate_order(const void *a, const void *b) {
+    const ir__candidate *x = (const ir__candidate *)a, *y = (const ir__candidate *)b;
+    return x->count != y->count ? y->count - x->count : x->at - y->at;
+}
+
+/* Factors and numbers that occur in two terms or more, best first. Returns how many, -1 without memory. */
+static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
+    int room = 0, n = 0, kept = 0;
+    for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
+    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)room * sizeof *v);
+    if (!v) return -1;
+    for (int i = 0, at = 0; i < p->n; i++) {
+        const ir__mono *m = &p->t[i];
+        for (int k = 0; k < m->n; k++, at++)
+            if (!k || m->f[k] != m->f[k - 1]) v[n++] = (ir__candidate){m->f[k], 0, 1, at};
+        int64_t c = m->c < 0 && m->c != INT64_MIN ? -m->c : m->c;
+        if (c > 1) v[n++] = (ir__candidate){NULL, c, 1, at++};
+    }
+    qsort(v, (size_t)n, sizeof *v, ir__candidate_group);
+    for (int i = 0; i < n;) {
+        int from = i;
+        while (++i < n && v[i].v == v[from].v && v[i].c == v[from].c) v[from].count++;
+        if (v[from].count > 1) v[kept++] = v[from];
+    }
+    qsort(v, (size_t)kept, sizeof *v, ir__candidate_order);
+    *out = v;
+    return kept;
+}
+
+/* The split that saves most; false if none saves anything. */
+static bool ir__best_split(ir__former *w, const ir__poly *p, ir__split *best) {
+    ir__candidate *v = NULL;
+    int n = p->n > 1 ? ir__list_candidates(w, p, &v) : 0;
+    best->gain = 0;
+    for (int i = 0; i < n && i < IR__FACTOR_TRIES; i++) {
+        ir__split s;
+        if (ir__split_by(w, p, v[i].v, v[i].c, &s) && s.gain > best->gain) *best = s;
+    }
+    for (int i = 0; n && i < p->n && i < IR__FACTOR_TRIES; i++) {
+        ir__split s;
+        if (ir__split_square(w, p, &p->t[i], &s) && s.gain > best->gain) *best = s;
+    }
+    return best->gain > 0;
+}
+
+static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth);
+
+/* The product of two forms with nested products flat and one number in front; the sign goes to *minus. */
+static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const ir__form *b, bool *minus) {
+    const ir__form *arg[128], *side[2] = {a, b};
+    int64_t c = 1;
+    int n = 1;
+    *minus = false;
+    for (int i = 0; i < 2; i++) {
+        const ir__form *f = side[i];
+        if (!f) return NULL;
+        if (f->op == IR__FORM_NEG) {
+            *minus = !*minus;
+            f = f->arg[0];
+        }
+        bool flat = f->op == IND_EXPR_MUL;
+        if (n + (flat ? f->num : 1) > 127) return NULL;
+        for (int k = 0; k < (flat ? f->num : 1); k++) {
+            const ir__form *x = flat ? f->arg[k] : f;
+            if (x->op != IND_EXPR_INT)
+                arg[n++] = x;
+            else if (__builtin_mul_overflow(c, x->value, &c))
+                return NULL;
+        }
+    }
+    if (c < 0 && c != INT64_MIN) {
+        *minus = !*minus;
+        c = -c;
+    }
+    if (c == 1) return n == 2 ? arg[1] : ir__form_new(w, IND_EXPR_MUL, arg + 1, n - 1);
+    arg[0] = ir__form_int(w, c);
+    return ir__form_new(w, IND_EXPR_MUL, arg, n);
+}
+
+/* The sum with common factors taken out, as long as that saves operations. */
+static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth) {
+    ir__poly p = *all;
+    if (p.n == 1) return ir__form_mono(w, p.t[0]);
+    ir__parts parts = {NULL, NULL, 0};
+    parts.f = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)p.n + 1) * sizeof *parts.f);
+    parts.minus = (bool *)ind__arena_alloc(&w->arena, ((size_t)p.n + 1) * sizeof *parts.minus);
+    if (!parts.f || !parts.minus) return NULL;
+    ir__split s;
+    bool factor = w->level < 2 && p.n <= IR__MAX_FORM_TERMS && depth < 64;
+    while (factor && p.n && ir__best_split(w, &p, &s)) {
+        const ir__form *outer = ir__form_sum(w, &s.t, depth + 1), *inner = ir__form_sum(w, &s.q, depth + 1);
+        parts.f[parts.n] = ir__form_product(w, outer, inner, &parts.minus[parts.n]);
+        if (!parts.f[parts.n++]) return NULL;
+        p = s.rest;
+    }
+    for (int i = 0; i < p.n; i++, parts.n++)
+        if (!(parts.f[parts.n] = ir__form_unsigned(w, p.t[i], &parts.minus[parts.n]))) return NULL;
+    if (parts.n == 1) return parts.minus[0] ? ir__form_minus(w, parts.f[0]) : parts.f[0];
+    return ir__form_join(w, &parts);
+}
+
+/* ---- rewriting roundings: what a quotient or modulo may be written as instead
+
+   Identities of integers for b > 0, k any integer. What is added joins the sum around, which is where operations are
+   saved: 1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) % 8 = -x % 8.
+       x // b = sign * op(sign*x + offset + k*b, b) + constant - sign*k */
+
+static const struct ir__identity {
+    int op, sign, offset, constant;
+} ir__identities[] = {
+    {IND_EXPR_FLOORDIV, 1, 0, 0},
+    {IR__FORM_CEILDIV, 1, 1, -1},    /* floor(x / b) = ceil((x + 1) / b) - 1 */
+    {IND_EXPR_FLOORDIV, -1, -1, -1}, /* = -floor((-x - 1) / b) - 1 */
+    {IR__FORM_CEILDIV, -1, 0, 0},    /* = -ceil(-x / b) */
+};
+
+typedef struct ir__rounding {
+    ir__poly *sum;
+    int term;           /* sum->t[term] is m * f */
+    ir__mono m;         /* the term without the quotient */
+    const ir__form *f;  /* the quotient */
+    ir__poly x;         /* its numerator */
+    int64_t b;          /* its divisor, 0: not a number */
+    ir__poly best;      /* the sum with the cheapest rewriting so far */
+    int best_term;      /* where the term is there */
+    ir__form *quotient; /* what stands for f there; NULL: nothing is cheaper than f */
+    ir__cost cost;
+} ir__rounding;
+
+/* sign * p + add, with the integer last. */
+static bool ir__poly_shift(ir__former *w, const ir__poly *p, int sign, int64_t add, ir__poly *out) {
+    *out = ir__poly_new(w, p->n + 1);
+    if (!out->t) return false;
+    for (int i = 0; i < p->n; i++) {
+        ir__mono m = p->t[i];
+        if (__builtin_mul_overflow(m.c, sign, &m.c)) return false;
+        if (m.n)
+            out->t[out->n++] = m;
+        else if (__builtin_add_overflow(add, m.c, &add))
+            return false;
+    }
+    if (add || !out->n) {
+        ir__mono integer = {add, 0, NULL};
+        out->t[out->n++] = integer;
+    }
+    return true;
+}
+
+static int64_t ir__poly_integer(const ir__poly *p) {
+    return p->n && !p->t[p->n - 1].n ? p->t[p->n - 1].c : 0;
+}
+
+/* The quotient op(x, divisor of f), measured without making the form of its numerator. */
+static ir__form *ir__measured_quotient(ir__former *w, const ir__form *divisor, int op, const ir__poly *x) {
+    const ir__spelling *row = &ir__spell_text[op];
+    ir__form *f = ir__form_new(w, op, NULL, 0);
+    if (!f) return NULL;
+    f->arg = (const ir__form **)ind__arena_alloc(&w->arena, 2 * sizeof *f->arg);
+    f->poly = (const ir__poly *)ind__arena_copy(&w->arena, x, sizeof *x);
+    if (!f->arg || !f->poly) return NULL;
+    f->arg[1] = divisor;
+    ir__cost cost = ir__poly_cost(x);
+    int64_t chars =
+        cost.chars + divisor->chars + (int64_t)(strlen(row->open) + strlen(row->between) + strlen(row->close));
+    if (row->first && x->n > 1) chars += 2;
+    if (row->other > ir__strength(&ir__spell_text[divisor->op], divisor)) chars += 2;
+    f->chars = ir__cap(chars);
+    f->ops = ir__cap(cost.ops + 1 + divisor->ops);
+    return f;
+}
+
+/* A quotient that was only measured gets its operands. */
+static bool ir__finish_quotient(ir__former *w, ir__form *f) {
+    const ir__form *x = ir__form_sum(w, f->poly, 0);
+    if (!x) return false;
+    f->arg[0] = x;
+    f->num = 2;
+    f->poly = NULL;
+    ir__form_measure(f);
+    ir__range n = {0, 0}, a = {x->lo, x->hi}, b = {f->arg[1]->lo, f->arg[1]->hi};
+    if (f->op == IND_EXPR_FLOORDIV) n = ir__range_div(a, b);
+    f->lo = n.lo;
+    f->hi = n.hi;
+    f->fits = x->fits && f->arg[1]->fits;
+    return true;
+}
+
+/* C: is the numerator never negative, and within the type on the way? */
+static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
+    int64_t below = 0, above = 0, lowest = 0;
+    for (int i = 0; i < p->n; i++) {
+        ir__range product = {p->t[i].c, p->t[i].c};
+        for (int k = 0; k < p->t[i].n; k++) {
+            ir__range factor = {p->t[i].f[k]->lo, p->t[i].f[k]->hi};
+            product = ir__range_mul(product, factor);
+        }
+        lowest = ir__sat_add(lowest, product.lo < 0 ? product.lo : 0);
+        below = ir__sat_add(below, product.lo);
+        above = ir__sat_add(above, product.hi > 0 ? product.hi : 0);
+    }
+    return below >= 0 && above <= w->limit && lowest >= -w->limit;
+}
+
+/* Tries the sum with sign * m * op(x, b) + add * m in the place of the term. */
+static void ir__try_rounding(ir__former *w, ir__rounding *r, int op, int sign, const ir__poly *x, int64_t add) {
+    ir__poly p = ir__poly_new(w, r->sum->n + 1);
+    if (!p.t || (ir__style_is_c(w->style) && !ir__poly_in_type(w, x))) return;
+    ir__form *f = ir__measured_quotient(w, r->f->arg[1], op, x);
+    const ir__form *factor = f;
+    ir__mono one = {sign, 1, &factor}, term;
+    if (!f || !ir__mono_times(w, &r->m, &one, &term) || __builtin_mul_overflow(add, r->m.c, &add)) return;
+    int at = ir__poly_find(w, r->sum, &r->m), place = 0;
+    for (int i = 0; i < r->sum->n; i++) {
+        ir__mono m = i == r->term ? term : r->sum->t[i];
+        if (i == at && __builtin_add_overflow(m.c, add, &m.c)) return;
+        if (i == r->term) place = p.n;
+        if (m.c) p.t[p.n++] = m;
+    }
+    if (at < 0 && add) {
+        p.t[p.n] = r->m;
+        p.t[p.n++].c = add;
+    }
+    ir__cost cost = ir__poly_cost(&p);
+    if (!ir__cheaper(cost, r->cost)) return;
+    r->best = p;
+    r->best_term = place;
+    r->quotient = f;
+    r->cost = cost;
+}
+
+/* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
+static int ir__shifts(const ir__rounding *r, int64_t integer, int64_t around, const struct ir__identity *id,
+                      int64_t k[3]) {
+    int n = 0;
+    k[n++] = 0;
+    if (!r->b) return n;
+    if (integer && integer % r->b == 0) k[n++] = -(integer / r->b);
+    if (r->m.c != -1 || around != INT64_MIN)
+        if (around % r->m.c == 0 && !__builtin_add_overflow(around / r->m.c, id->constant, &k[n])) k[n++] *= id->sign;
+    return n;
+}
+
+static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
+    int at = ir__poly_find(w, r->sum, &r->m);
+    int64_t k[3], move;
+    ir__poly x, shifted;
+    if (!ir__poly_shift(w, &r->x, id->sign, id->offset, &x)) return;
+    int n = ir__shifts(r, ir__poly_integer(&x), at < 0 ? 0 : r->sum->t[at].c, id, k);
+    for (int i = 0; i < n; i++) {
+        if (k[i] > INT32_MAX || k[i] < -INT32_MAX || __builtin_mul_overflow(k[i], r->b, &move)) continue;
+        if (ir__poly_shift(w, &x, 1, move, &shifted))
+            ir__try_rounding(w, r, id->op, id->sign, &shifted, id->constant - id->sign * k[i]);
+    }
+}
+
+/* C has no ceiling: 1 + (x - 1) // b as (x + b - 1) / b, where that cannot be negative nor leave the type. */
+static void ir__try_divisor_more(ir__former *w, ir__rounding *r) {
+    ir__poly x = ir__poly_new(w, r->x.n + 1);
+    ir__mono divisor = {1, 1, (const ir__form **)ind__arena_copy(&w->arena, &r->f->arg[1], sizeof r->f)};
+    if (!x.t || !divisor.f || r->b) return;
+    for (int i = 0; i < r->x.n; i++) {
+        if (!r->x.t[i].n) x.t[x.n++] = divisor;
+        x.t[x.n++] = r->x.t[i];
+    }
+    if (x.n == r->x.n) x.t[x.n++] = divisor;
+    ir__try_rounding(w, r, IND_EXPR_FLOORDIV, 1, &x, -1);
+}
+
+/* x % b = (x - b) % b = b - 1 - (-x - 1) % b. */
+static void ir__try_modulo(ir__former *w, ir__rounding *r) {
+    ir__poly x, flipped, without = ir__poly_new(w, r->sum->n), *sum = r->sum;
+    if (r->b && ir__poly_shift(w, &r->x, 1, -r->b, &x)) ir__try_rounding(w, r, IND_EXPR_MOD, 1, &x, 0);
+    if (!without.t || !ir__poly_shift(w, &r->x, -1, -1, &flipped)) return;
+    if (r->b) {
+        ir__try_rounding(w, r, IND_EXPR_MOD, -1, &flipped, r->b - 1);
+        if (ir__poly_shift(w, &flipped, 1, r->b, &x)) ir__try_rounding(w, r, IND_EXPR_MOD, -1, &x, r->b - 1);
         return;
     }
-    ind__textf(t, "(");
-    ir__print_expr(t, ind_expr_arg(e, 0), style, 1);
-    ind__textf(t, " ? ");
-    ir__print_expr(t, ind_expr_arg(e, 1), style, 1);
-    ind__textf(t, " : ");
-    ir__print_expr(t, ind_expr_arg(e, 2), style, 1);
-    ind__textf(t, ")");
+    ir__mono divisor, whole; /* the sum has to have the b */
+    bool minus = false;
+    const ir__form *b = r->f->arg[1];
+    divisor = b->op == IND_EXPR_MUL && b->arg[0]->op == IND_EXPR_INT
+                  ? (ir__mono){b->arg[0]->value, b->num - 1, b->arg + 1}
+              : b->op == IND_EXPR_MUL ? (ir__mono){1, b->num, b->arg}
+                                      : (ir__mono){1, 1, &r->f->arg[1]};
+    int at = ir__mono_times(w, &r->m, &divisor, &whole) ? ir__poly_find(w, sum, &whole) : -1;
+    minus = at >= 0 && whole.c != INT64_MIN && sum->t[at].c == -whole.c;
+    if (!minus) return;
+    for (int i = 0; i < sum->n; i++)
+        if (i != at) without.t[without.n++] = sum->t[i];
+    r->sum = &without;
+    r->term -= at < r->term;
+    ir__try_rounding(w, r, IND_EXPR_MOD, -1, &flipped, -1);
+    r->sum = sum;
 }
 
-static void ir__print_expr(ind__text *t, ind_expr e, const ir__expr_style *style, int outer) {
-    bool parens = ir__precedence(e) < outer;
-    if (parens) ind__textf(t, "(");
-    switch (ind_expr_query_kind(e)) {
-    case IND_EXPR_NONE: ind__textf(t, "<invalid>"); break;
-    case IND_EXPR_INT: ir__print_int(t, ir__node_of(e)->lo, style); break;
-    case IND_EXPR_SYM:
-        if (style->name)
-            style->name(t, e, style->user);
-        else
-            ind__textf(t, "%s", ind_expr_symbol(e)->name);
-        break;
-    case IND_EXPR_ADD: ir__print_sum(t, e, style); break;
-    case IND_EXPR_MUL: ir__print_product(t, e, style); break;
-    case IND_EXPR_FLOORDIV:
-    case IND_EXPR_MOD: ir__print_quotient(t, e, style); break;
-    case IND_EXPR_MIN:
-    case IND_EXPR_MAX: ir__print_lattice(t, e, style); break;
-    case IND_EXPR_NOT:
-        ind__textf(t, style->c ? "!" : "not ");
-        ir__print_expr(t, ind_expr_arg(e, 0), style, style->c ? 8 : 3);
-        break;
-    case IND_EXPR_WHERE: ir__print_where(t, e, style); break;
-    default: ir__print_infix(t, e, style);
+/* Is this factor of a term a quotient that may be rewritten? Fills r if so. */
+static bool ir__find_rounding(ir__former *w, ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
+    bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL, mod = f->op == IND_EXPR_MOD;
+    if (!quotient && (!mod || ir__style_is_c(w->style))) return false;
+    if (f->arg[0]->op == IND_EXPR_INT || f->arg[1]->lo <= 0) return false; /* the identities need b > 0 */
+    ir__mono by = {1, 1, &f}, single = {1, 1, &f->arg[0]};
+    ir__poly alone = {1, (ir__mono *)ind__arena_copy(&w->arena, &single, sizeof single)};
+    *r = (ir__rounding){.sum = p, .term = term, .f = f, .best = *p, .best_term = term, .cost = ir__poly_cost(p)};
+    r->b = f->arg[1]->op == IND_EXPR_INT ? f->arg[1]->value : 0;
+    r->x = f->arg[0]->poly ? *f->arg[0]->poly : alone;
+    return r->x.t && r->x.n <= IR__MAX_TERMS_SPLIT && ir__mono_divide(w, &p->t[term], &by, &r->m);
+}
+
+static bool ir__rewrite_rounding(ir__former *w, ir__rounding *r) {
+    bool c = ir__style_is_c(w->style), mod = r->f->op == IND_EXPR_MOD;
+    size_t rows = mod ? 0 : c ? 1 : sizeof ir__identities / sizeof *ir__identities;
+    for (size_t i = 0; i < rows; i++) ir__try_identity(w, r, &ir__identities[i]);
+    if (mod) ir__try_modulo(w, r);
+    if (c) ir__try_divisor_more(w, r);
+    return !r->quotient || ir__finish_quotient(w, r->quotient);
+}
+
+/* Rewrites the quotients of a sum one after the other, each as it saves most. */
+static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
+    for (int i = 0; i < p->n && p->n <= IR__MAX_FORM_TERMS; i++) {
+        ir__mono before = p->t[i];
+        for (int k = 0; k < before.n; k++) {
+            ir__rounding r;
+            if (!ir__find_rounding(w, p, i, before.f[k], &r)) continue;
+            if (!ir__rewrite_rounding(w, &r)) return false;
+            *p = r.best;
+            i = r.best_term;
+        }
     }
-    if (parens) ind__textf(t, ")");
+    return true;
+}
+
+/* ---- choosing */
+
+static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
+
+/* The expression that the constructors make of a form, as the parser does. Invalid if they fail. */
+static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
+    ind_context *c = w->context;
+    if (f->id) return ir__expr_make(c, f->id);
+    if (f->op == IND_EXPR_INT) return ind_int(c, f->value);
+    ind_expr small[8], *v = small, r = ir__expr_none(c);
+    if (f->num > 8 && !(v = (ind_expr *)ind__arena_alloc(&w->arena, (size_t)f->num * sizeof *v))) return r;
+    for (int i = 0; i < f->num; i++)
+        if (!ind__ok(v[i] = ir__form_value(w, f->arg[i]))) return r;
+    switch (f->op) {
+    case IR__FORM_NEG: return ind_expr_neg(v[0]);
+    case IND_EXPR_FLOORDIV: return ind_expr_floordiv(v[0], v[1]);
+    case IR__FORM_CEILDIV: return ind_expr_ceildiv(v[0], v[1]);
+    case IND_EXPR_MOD: return ind_expr_mod(v[0], v[1]);
+    default: return ir__many(f->op, c, v, f->num);
+    }
+}
+
+/* Does the text of this form read back as e? What fails on the way is no failure of the caller's. */
+static bool ir__form_reads_back(ir__former *w, const ir__form *f, ind_expr e) {
+    ind_context *c = w->context;
+    ind_status before = c->error.status;
+    size_t length = strlen(c->error.text) + 1;
+    char *text = (char *)ind__arena_copy(&w->arena, c->error.text, length);
+    if (!text) return false;
+    ind_expr value = ir__form_value(w, f);
+    if (ind__ok(value)) return value.id == e.id;
+    ir__error_lock(c);
+    c->error.status = before;
+    memcpy(c->error.text, text, length);
+    ir__error_unlock(c);
+    return false;
+}
+
+/* The form at one level of rewriting; NULL if there is none. */
+static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
+    ir__poly p;
+    w->level = level;
+    if (!ir__poly_of(w, e, &p)) return NULL;
+    w->level = level; /* the operands have chosen theirs */
+    if (level == 0 && !ir__rewrite_roundings(w, &p)) return NULL;
+    const ir__form *f = ir__form_sum(w, &p, 0);
+    if (!f || f->depth > IR__MAX_FORM_DEPTH) return level < 2 ? NULL : f;
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* f may be an operand as it is */
+    if (!own || !(own->poly = (const ir__poly *)ind__arena_copy(&w->arena, &p, sizeof p))) return NULL;
+    return own;
+}
+
+static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
+    if (ir__style_is_c(w->style)) return f->fits;
+    return ir__form_reads_back(w, f, e);
+}
+
+/* The cheapest of the levels that is allowed; what is stored always is. */
+static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
+    const ir__form *plain = ir__form_at_level(w, e, 2), *best = plain;
+    bool large = ind_expr_num_args(e) > IR__MAX_FORM_TERMS;
+    for (int level = 1; plain && level >= 0 && !large && !w->style->stored; level--) {
+        const ir__form *f = ir__form_at_level(w, e, level);
+        if (!f || (f->ops == plain->ops && f->chars == plain->chars)) continue;
+        if (ir__cheaper((ir__cost){f->ops, f->chars}, (ir__cost){best->ops, best->chars}) && ir__form_allowed(w, f, e))
+            best = f;
+    }
+    if (!best) return NULL;
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, best, sizeof *best);
+    if (!own) return NULL;
+    own->id = e.id;
+    own->lo = ir__node_of(e)->lo;
+    own->hi = ir__node_of(e)->hi;
+    own->fits = true;
+    return own;
+}
+
+static const ir__form *ir__form_of(ir__former *w, ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    bool numeric = kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
+    if (!numeric) return ir__form_atom(w, e);
+    const ir__form *known = ir__form_find(w, 2 * e.id + 1);
+    return known ? known : ir__form_put(w, 2 * e.id + 1, ir__form_numeric(w, e));
+}
+
+/* ---- step two: writing */
+
+static void ir__write_int(ind__text *t, int64_t v, const ir__expr_style *style) {
+    bool c = ir__style_is_c(style), wide = style->form != IND_PRINT_CUDA32;
+    if (c && v == INT64_MIN)
+        ind__textf(t, "(-9223372036854775807ll - 1)");
+    else if (c && !wide && v == INT32_MIN)
+        ind__textf(t, "(-2147483647 - 1)");
+    else
+        ind__textf(t, "%lld%s", (long long)v, c && (wide || v > INT32_MAX || v < INT32_MIN) ? "ll" : "");
+}
+
+/* s0 as s_{0}, Batch as \mathit{Batch}. */
+static void ir__write_latex_name(ind__text *t, const char *name) {
+    size_t n = strlen(name), digits = 0;
+    while (digits + 1 < n && name[n - digits - 1] >= '0' && name[n - digits - 1] <= '9') digits++;
+    n -= digits;
+    if (n > 1) ind__textf(t, "\\mathit{");
+    for (size_t i = 0; i < n; i++) ind__textf(t, "%s%c", name[i] == '_' ? "\\" : "", name[i]);
+    if (n > 1) ind__textf(t, "}");
+    if (digits) ind__textf(t, "_{%s}", name + n);
+}
+
+static void ir__write_symbol(ind__text *t, ind_expr e, const ir__expr_style *style) {
+    if (style->name)
+        style->name(t, e, style->user);
+    else if (style->form == IND_PRINT_LATEX)
+        ir__write_latex_name(t, ind_expr_symbol(e)->name);
+    else
+        ind__textf(t, "%s", ind_expr_symbol(e)->name);
+}
+
+static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer);
+
+/* Operand number i with what stands before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
+static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__expr_style *style) {
+    const ir__spelling *row = ir__spelling_of(style, f);
+    bool lattice = f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX, where = f->op == IND_EXPR_WHERE;
+    const ir__form *a = f->arg[where && style->form == IND_PRINT_LATEX && i < 2 ? 1 - i : i]; /* value if condition */
+    ir__form otherwise = {.op = IR__FORM_OTHERWISE};
+    if (f->op == IND_EXPR_ADD && i && a->op == IR__FORM_NEG) {
+        ind__textf(t, " - ");
+        ir__write_form(t, a->arg[0], style, 6);
+        return;
+    }
+    if (i) ind__textf(t, "%s", where && i == 2 ? ir__spelling_of(style, &otherwise)->between : row->between);
+    ir__write_form(t, a, style, ir__operand_strength(row, f, i));
+    if (lattice && i && i + 1 < f->num && ir__style_is_c(style)) ind__textf(t, "%s", row->close);
+}
+
+static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer) {
+    const ir__spelling *row = ir__spelling_of(style, f);
+    bool parens = ir__strength(row, f) < outer, latex = style->form == IND_PRINT_LATEX;
+    bool nested = (f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX) && ir__style_is_c(style);
+    if (parens) ind__textf(t, latex ? "\\left(" : "(");
+    if (f->op == IND_EXPR_INT) {
+        ir__write_int(t, f->value, style);
+    } else if (f->op == IND_EXPR_SYM) {
+        ir__write_symbol(t, ir__expr_make(t->context, f->id), style);
+    } else {
+        for (int i = nested ? f->num - 1 : 1; i > 0; i--) ind__textf(t, "%s", row->open);
+        for (int i = 0; i < f->num; i++) ir__write_operand(t, f, i, style);
+        ind__textf(t, "%s", row->close);
+    }
+    if (parens) ind__textf(t, latex ? "\\right)" : ")");
+}
+
+static void ir__text_styled(ind__text *t, ind_expr e, const ir__expr_style *style) {
+    if (!ind__ok(e)) {
+        ind__textf(t, "<invalid>");
+        return;
+    }
+    ir__former w = {.context = e.context, .style = style, .arena = {.context = e.context}};
+    w.limit = style->form == IND_PRINT_CUDA32 ? INT32_MAX : INT64_MAX - 1;
+    const ir__form *f = ir__form_of(&w, e);
+    if (f && f->chars > IR__MAX_TEXT) {
+        ind__fail(e.context, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
+        f = NULL;
+    }
+    if (f)
+        ir__write_form(t, f, style, 0);
+    else
+        t->failed = true;
+    ind__free(e.context, w.memo);
+    ind__arena_free(&w.arena);
 }
 
 void ind__text_expr(ind__text *t, ind_expr e) {
-    ir__expr_style style = {0};
-    ir__print_expr(t, e, &style, 0);
+    ir__expr_style style = {.form = IND_PRINT_TEXT};
+    ir__text_styled(t, e, &style);
 }
 
 void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn name, void *user) {
-    ir__expr_style style = {true, wide, name, user};
-    ir__print_expr(t, e, &style, 0);
+    ir__expr_style style = {wide ? IND_PRINT_CUDA64 : IND_PRINT_CUDA32, true, name, user};
+    ir__text_styled(t, e, &style);
 }
 
-size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
+size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size) {
     if (!buffer) size = 0;
-    if (!ind__ok(e)) {
-        if (size) snprintf(buffer, size, "<invalid>");
-        return strlen("<invalid>");
-    }
     ind__text t = {.context = e.context};
-    ind__text_expr(&t, e);
-    size_t length = t.data ? strlen(t.data) : 0;
-    if (size) snprintf(buffer, size, "%s", t.data ? t.data : "");
-    ind__text_free(&t);
+    ir__expr_style style = {.form = form};
+    if (ind__ok(e)) ir__text_styled(&t, e, &style);
+    const char *text = !ind__ok(e) ? "<invalid>" : !t.failed ? t.data : "<too long>";
+    if (t.failed && ind_error_status(e.context) != IND_LIMIT) text = "<no memory>";
+    size_t length = strlen(text);
+    if (size) {
+        size_t kept = length < size ? length : size - 1;
+        memcpy(buffer, text, kept);
+        buffer[kept] = 0;
+    }
+    if (ind__ok(e)) ind__text_free(&t);
     return length;
 }
 
-/* Recursive descent; the depth is bounded, so is the recursion. */
+size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
+    return ind_expr_print_as(e, IND_PRINT_TEXT, buffer, size);
+}
+
+/* ---- reading: operator precedence with its own stacks, so that no nesting of the text reaches the stack of C. A level
+   of a + b - c .. is collected and built once, which keeps long sums linear. */
+
+#define IR__MAX_NESTING   1000  /* open operators and parentheses: more than any text that is printed has */
+#define IR__MAX_ARGUMENTS 65536 /* of Min and Max */
+#define IR__MAX_EXPONENT  64
+
+enum { /* operations of the text beyond kinds and forms */
+       IR__READ_SUB = IR__NUM_FORM_OPS,
+       IR__READ_POWER,
+       IR__READ_PLUS,
+       IR__READ_ABS,
+       IR__READ_MODULAR,
+       IR__READ_GROUP,
+       IR__READ_CALL
+};
+
+typedef struct ir__function {
+    const char *name;
+    int least, most; /* arguments */
+    int op;
+    bool swap; /* Gt(a, b) is Lt(b, a) */
+} ir__function;
+
+/* What may be called; below the line are the spellings of other tools. */
+static const ir__function ir__functions[] = {
+    {"Min", 2, IR__MAX_ARGUMENTS, IND_EXPR_MIN, false},
+    {"Max", 2, IR__MAX_ARGUMENTS, IND_EXPR_MAX, false},
+    {"Where", 3, 3, IND_EXPR_WHERE, false},
+    {"CeilDiv", 2, 2, IR__FORM_CEILDIV, false},
+    {"ModularIndexing", 3, 3, IR__READ_MODULAR, false},
+    /* ---- */
+    {"FloorDiv", 2, 2, IND_EXPR_FLOORDIV, false},
+    {"CleanDiv", 2, 2, IND_EXPR_FLOORDIV, false},
+    {"Mod", 2, 2, IND_EXPR_MOD, false},
+    {"PythonMod", 2, 2, IND_EXPR_MOD, false},
+    {"Abs", 1, 1, IR__READ_ABS, false},
+    {"Identity", 1, 1, IR__READ_PLUS, false},
+    {"Eq", 2, 2, IND_EXPR_EQ, false},
+    {"Ne", 2, 2, IND_EXPR_NE, false},
+    {"Lt", 2, 2, IND_EXPR_LT, false},
+    {"Le", 2, 2, IND_EXPR_LE, false},
+    {"Gt", 2, 2, IND_EXPR_LT, true},
+    {"Ge", 2, 2, IND_EXPR_LE, true},
+    {"And", 2, IR__MAX_ARGUMENTS, IND_EXPR_AND, false},
+    {"Or", 2, IR__MAX_ARGUMENTS, IND_EXPR_OR, false},
+    {"Not", 1, 1, IND_EXPR_NOT, false},
+};
+
+typedef struct ir__infix {
+    const char *token;
+    int strength, op;
+    bool swap;
+} ir__infix;
+
+static const ir__infix ir__infixes[] = {
+    {"or", 1, IND_EXPR_OR, false},       {"and", 2, IND_EXPR_AND, false},  {"==", 4, IND_EXPR_EQ, false},
+    {"!=", 4, IND_EXPR_NE, false},       {"<=", 4, IND_EXPR_LE, false},    {">=", 4, IND_EXPR_LE, true},
+    {"<", 4, IND_EXPR_LT, false},        {">", 4, IND_EXPR_LT, true},      {"+", 5, IND_EXPR_ADD, false},
+    {"-", 5, IR__READ_SUB, false},       {"**", 8, IR__READ_POWER, false}, {"*", 6, IND_EXPR_MUL, false},
+    {"//", 6, IND_EXPR_FLOORDIV, false}, {"%", 6, IND_EXPR_MOD, false},
+};
+
+/* An operator that waits for its right side, or an open parenthesis. */
+typedef struct ir__open {
+    int op, strength; /* strength 0: a parenthesis */
+    bool swap, minus; /* minus: ADD, the value to come is subtracted */
+    const ir__function *function;
+    uint32_t values; /* number of the first of its values */
+    const char *at;  /* its token */
+} ir__open;
+
 typedef struct ir__expr_parser {
     ind_context *context;
-    const char *at;
+    const char *text, *at;
     ind__find_symbol_fn find;
     void *user;
-    int depth;
+    ir__open *open;
+    uint32_t num_open, cap_open;
+    ind_expr *value;
+    uint32_t num_values, cap_values;
+    const char **before; /* per value: the operator in front of it */
+    uint32_t num_before, cap_before;
+    bool operand; /* an operand comes next */
 } ir__expr_parser;
-
-static ind_expr ir__parse_expr(ir__expr_parser *p, int level);
-
-static void ir__skip_space(ir__expr_parser *p) {
-    while (*p->at == ' ' || *p->at == '\t') p->at++;
-}
 
 static bool ir__name_char(char c, bool first) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (!first && c >= '0' && c <= '9');
 }
 
-static bool ir__take(ir__expr_parser *p, const char *token) {
-    ir__skip_space(p);
-    size_t n = strlen(token);
-    if (strncmp(p->at, token, n)) return false;
-    bool word = token[0] >= 'a' && token[0] <= 'z';
-    if (word && ir__name_char(p->at[n], false)) return false;
-    p->at += n;
+static void ir__skip_space(ir__expr_parser *p) {
+    while (*p->at == ' ' || *p->at == '\t') p->at++;
+}
+
+/* Records a failure at a place; false, for `return`. */
+static bool ir__parse_fail(ir__expr_parser *p, const char *at, ind_status status, const char *what) {
+    p->at = at;
+    ind__fail(p->context, status, "%s", what);
+    return false;
+}
+
+static bool ir__push_value(ir__expr_parser *p, ind_expr e, const char *at) {
+    if (!ind__ok(e)) {
+        p->at = at;
+        return false;
+    }
+    ind_expr *v = IND__PUSH(p->context, ind_expr, p->value, p->num_values, p->cap_values);
+    const char **before = v ? IND__PUSH(p->context, const char *, p->before, p->num_before, p->cap_before) : NULL;
+    if (!before) return false;
+    *v = e;
+    *before = p->num_open ? p->open[p->num_open - 1].at : at;
+    p->operand = false;
     return true;
 }
 
-static ind_expr ir__parse_fail(ir__expr_parser *p, const char *what) {
-    ind__fail(p->context, IND_PARSE, "%s", what);
-    return ir__expr_none(p->context);
+static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *at) {
+    if (p->num_open == IR__MAX_NESTING) {
+        p->at = at;
+        ind__fail(p->context, IND_LIMIT, "the expression is nested more than %d levels deep", IR__MAX_NESTING);
+        return false;
+    }
+    ir__open *o = IND__PUSH(p->context, ir__open, p->open, p->num_open, p->cap_open);
+    if (!o) return false;
+    o->op = op;
+    o->strength = strength;
+    o->at = at;
+    o->values = p->num_values;
+    p->operand = true;
+    return true;
 }
 
-static ind_expr ir__parse_number(ir__expr_parser *p) {
-    int64_t v = 0;
-    const char *begin = p->at;
-    for (; *p->at >= '0' && *p->at <= '9'; p->at++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p->at - '0', &v)) {
-            p->at = begin;
-            return ir__parse_fail(p, "the number exceeds 64 bits");
-        }
-    return ind_int(p->context, v);
+/* ---- building */
+
+/* Conditions are joined in halves: a long chain does not become a deep expression. */
+static ind_expr ir__join_halves(int op, const ind_expr *v, int n) {
+    if (n == 1) return v[0];
+    ind_expr a = ir__join_halves(op, v, n - n / 2), b = ir__join_halves(op, v + (n - n / 2), n / 2);
+    return op == IND_EXPR_AND ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
-/* Functions of the text form: name, least and most arguments. */
-static ind_expr ir__apply_function(ir__expr_parser *p, const char *name, size_t length, const ind_expr *a, int n) {
-    static const struct {
-        const char *name;
-        int least, most;
-    } known[] = {{"Min", 2, 16}, {"Max", 2, 16}, {"Where", 3, 3}, {"CeilDiv", 2, 2}, {"ModularIndexing", 3, 3}};
-    int which = -1;
-    for (int i = 0; i < 5; i++)
-        if (strlen(known[i].name) == length && !memcmp(known[i].name, name, length)) which = i;
-    if (which < 0) return ir__parse_fail(p, "unknown function; known are Min, Max, Where, CeilDiv and ModularIndexing");
-    if (n < known[which].least || n > known[which].most) return ir__parse_fail(p, "wrong number of arguments");
-    switch (which) {
-    case 0:
-    case 1: return which ? ind_expr_max_of(p->context, a, n) : ind_expr_min_of(p->context, a, n);
-    case 2: return ind_expr_where(a[0], a[1], a[2]);
-    case 3: return ind_expr_ceildiv(a[0], a[1]);
-    default: return ind_expr_modular(a[0], a[1], a[2]);
+static ind_expr ir__power(ind_expr base, ind_expr exponent) {
+    int64_t n;
+    if (!ind_expr_is_int(exponent, &n) || n < 0 || n > IR__MAX_EXPONENT) {
+        ind__fail(base.context, IND_PARSE, "the exponent has to be a number from 0 to %d", IR__MAX_EXPONENT);
+        return ir__expr_none(base.context);
+    }
+    ind_expr factor[IR__MAX_EXPONENT];
+    for (int64_t i = 0; i < n; i++) factor[i] = base;
+    return ind_expr_product(base.context, factor, (int)n);
+}
+
+static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n) {
+    switch (op) {
+    case IND_EXPR_ADD: return ind_expr_sum(c, v, n);
+    case IND_EXPR_MUL: return ind_expr_product(c, v, n);
+    case IND_EXPR_MIN: return ind_expr_min_of(c, v, n);
+    case IND_EXPR_MAX: return ind_expr_max_of(c, v, n);
+    case IND_EXPR_AND:
+    case IND_EXPR_OR: return ir__join_halves(op, v, n);
+    case IND_EXPR_FLOORDIV: return ind_expr_floordiv(v[0], v[1]);
+    case IND_EXPR_MOD: return ind_expr_mod(v[0], v[1]);
+    case IND_EXPR_EQ: return ind_expr_eq(v[0], v[1]);
+    case IND_EXPR_NE: return ind_expr_ne(v[0], v[1]);
+    case IND_EXPR_LT: return ind_expr_lt(v[0], v[1]);
+    case IND_EXPR_LE: return ind_expr_le(v[0], v[1]);
+    case IND_EXPR_NOT: return ind_expr_not(v[0]);
+    case IND_EXPR_WHERE: return ind_expr_where(v[0], v[1], v[2]);
+    case IR__FORM_NEG: return ind_expr_neg(v[0]);
+    case IR__FORM_CEILDIV: return ind_expr_ceildiv(v[0], v[1]);
+    case IR__READ_MODULAR: return ind_expr_modular(v[0], v[1], v[2]);
+    case IR__READ_ABS: return ind_expr_max(v[0], ind_expr_neg(v[0]));
+    case IR__READ_POWER: return ir__power(v[0], v[1]);
+    default: return v[0];
     }
 }
 
-static ind_expr ir__parse_name(ir__expr_parser *p) {
+/* Where a sum or product of n values first fails: the operator in front of the value that is one too many. */
+static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, int n) {
+    int good = 1, bad = n;
+    while (bad - good > 1) {
+        int middle = good + (bad - good) / 2;
+        if (ind__ok(ir__many(o->op, p->context, p->value + o->values, middle)))
+            good = middle;
+        else
+            bad = middle;
+    }
+    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* for its message */
+    return p->before[o->values + (uint32_t)bad - 1];
+}
+
+/* Subtraction: the last value of an open sum gets its sign. */
+static bool ir__settle_minus(ir__expr_parser *p, ir__open *o) {
+    if (!o->minus) return true;
+    o->minus = false;
+    ind_expr *last = &p->value[p->num_values - 1];
+    *last = ind_expr_neg(*last);
+    if (!ind__ok(*last)) p->at = p->before[p->num_values - 1];
+    return ind__ok(*last);
+}
+
+/* Builds the operator on top of the stack from its values. */
+static bool ir__reduce(ir__expr_parser *p) {
+    ir__open o = p->open[p->num_open - 1];
+    if (!ir__settle_minus(p, &o)) return false;
+    ind_expr *v = p->value + o.values;
+    int n = (int)(p->num_values - o.values);
+    if (o.swap && n == 2) {
+        ind_expr first = v[0];
+        v[0] = v[1];
+        v[1] = first;
+    }
+    ind_expr e = ir__many(o.op, p->context, v, n);
+    if (!ind__ok(e)) {
+        bool chain = o.op == IND_EXPR_ADD || o.op == IND_EXPR_MUL;
+        p->at = chain && n > 1 ? ir__failing_operator(p, &o, n) : o.at;
+        return false;
+    }
+    v[0] = e;
+    p->num_open--;
+    p->num_values = p->num_before = o.values + 1;
+    p->before[o.values] = p->num_open ? p->open[p->num_open - 1].at : o.at;
+    return true;
+}
+
+/* Builds all that binds more strongly than this. */
+static bool ir__reduce_above(ir__expr_parser *p, int strength) {
+    while (p->num_open && p->open[p->num_open - 1].strength > strength)
+        if (!ir__reduce(p)) return false;
+    return true;
+}
+
+/* ---- operands */
+
+/* 2^63 only exists behind a minus sign. */
+static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
+    bool minus = p->num_open && p->open[p->num_open - 1].op == IR__FORM_NEG;
+    ir__skip_space(p);
+    if (!minus || (p->at[0] == '*' && p->at[1] == '*'))
+        return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+    p->num_open--;
+    return ir__push_value(p, ind_int(p->context, INT64_MIN), begin);
+}
+
+static bool ir__parse_number(ir__expr_parser *p) {
+    uint64_t v = 0;
+    const char *begin = p->at;
+    for (; *p->at >= '0' && *p->at <= '9'; p->at++)
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p->at - '0'), &v) ||
+            v > (uint64_t)INT64_MAX + 1)
+            return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+    if (v > (uint64_t)INT64_MAX) return ir__parse_least_integer(p, begin);
+    return ir__push_value(p, ind_int(p->context, (int64_t)v), begin);
+}
+
+static bool ir__word_is(const char *name, size_t length, const char *word) {
+    return strlen(word) == length && !memcmp(name, word, length);
+}
+
+static bool ir__parse_call(ir__expr_parser *p, const char *name, size_t length) {
+    const ir__function *f = NULL;
+    for (size_t i = 0; i < sizeof ir__functions / sizeof *ir__functions; i++)
+        if (ir__word_is(name, length, ir__functions[i].name)) f = &ir__functions[i];
+    if (!f) {
+        p->at = name;
+        ind__fail(p->context, IND_PARSE,
+                  "unknown function %.*s; known are Min, Max, Where, CeilDiv and ModularIndexing",
+                  (int)(length < 64 ? length : 64), name);
+        return false;
+    }
+    p->at++;
+    if (!ir__push_open(p, IR__READ_CALL, 0, name)) return false;
+    p->open[p->num_open - 1].function = f;
+    return true;
+}
+
+static bool ir__parse_not(ir__expr_parser *p, const char *name) {
+    if (p->num_open && p->open[p->num_open - 1].strength > 3)
+        return ir__parse_fail(p, name, IND_PARSE, "not binds less than the operator before it: write (not ..)");
+    return ir__push_open(p, IND_EXPR_NOT, 3, name);
+}
+
+static bool ir__parse_name(ir__expr_parser *p) {
     const char *name = p->at;
     while (ir__name_char(*p->at, p->at == name)) p->at++;
     size_t length = (size_t)(p->at - name);
-    if (!ir__take(p, "(")) {
-        ind_expr e = p->find ? p->find(name, length, p->user) : ir__expr_none(p->context);
-        if (ind__ok(e)) return e;
-        p->at = name;
-        ind__fail(p->context, IND_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
-        return ir__expr_none(p->context);
-    }
-    ind_expr arg[16];
-    int n = 0;
-    do {
-        if (n == 16) return ir__parse_fail(p, "more than 16 arguments");
-        arg[n] = ir__parse_expr(p, 1);
-        if (!ind__ok(arg[n++])) return ir__expr_none(p->context);
-    } while (ir__take(p, ","));
-    if (!ir__take(p, ")")) return ir__parse_fail(p, "expected ')'");
-    return ir__apply_function(p, name, length, arg, n);
-}
-
-static ind_expr ir__parse_primary(ir__expr_parser *p) {
+    if (ir__word_is(name, length, "not")) return ir__parse_not(p, name);
+    if (ir__word_is(name, length, "and") || ir__word_is(name, length, "or"))
+        return ir__parse_fail(p, name, IND_PARSE, "expected a number, a declared size or '('");
+    const char *after = p->at;
     ir__skip_space(p);
-    if (*p->at >= '0' && *p->at <= '9') return ir__parse_number(p);
-    if (ir__take(p, "-")) return ind_expr_neg(ir__parse_expr(p, 7));
-    if (ir__take(p, "not")) return ind_expr_not(ir__parse_expr(p, 3));
-    if (ir__take(p, "(")) {
-        ind_expr e = ir__parse_expr(p, 1);
-        if (ind__ok(e) && !ir__take(p, ")")) return ir__parse_fail(p, "expected ')'");
-        return e;
-    }
-    if (ir__name_char(*p->at, true)) return ir__parse_name(p);
-    return ir__parse_fail(p, "expected a number, a declared size or '('");
+    if (*p->at == '(') return ir__parse_call(p, name, length);
+    p->at = after;
+    ind_expr e = p->find ? p->find(name, length, p->user) : ir__expr_none(p->context);
+    if (ind__ok(e)) return ir__push_value(p, e, name);
+    bool word = ir__word_is(name, length, "True") || ir__word_is(name, length, "False");
+    if (word) return ir__push_value(p, ind_int(p->context, *name == 'T'), name);
+    p->at = name;
+    ind__fail(p->context, IND_PARSE, "size %.*s is not declared", (int)(length < 64 ? length : 64), name);
+    return false;
 }
 
-/* Infix operators; those of one level bind to the left. */
-static ind_expr ir__parse_infix(ir__expr_parser *p, ind_expr a, int level, bool *more) {
-    static const struct {
-        const char *token;
-        int level;
-        ind_expr (*make)(ind_expr, ind_expr);
-        bool swap;
-    } ops[] = {
-        {"or", 1, ind_expr_or, false}, {"and", 2, ind_expr_and, false}, {"==", 4, ind_expr_eq, false},
-        {"!=", 4, ind_expr_ne, false}, {"<=", 4, ind_expr_le, false},   {">=", 4, ind_expr_le, true},
-        {"<", 4, ind_expr_lt, false},  {">", 4, ind_expr_lt, true},     {"+", 5, ind_expr_add, false},
-        {"-", 5, ind_expr_sub, false}, {"*", 6, ind_expr_mul, false},   {"//", 6, ind_expr_floordiv, false},
-        {"%", 6, ind_expr_mod, false},
-    };
-    *more = false;
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        const char *before = p->at;
-        if (ops[i].level < level || !ir__take(p, ops[i].token)) continue;
-        ind_expr b = ir__parse_expr(p, ops[i].level + 1);
-        if (!ind__ok(b)) return b;
-        *more = true;
-        ind_expr r = ops[i].swap ? ops[i].make(b, a) : ops[i].make(a, b);
-        if (!ind__ok(r)) p->at = before;
-        return r;
-    }
-    return a;
+static bool ir__parse_operand(ir__expr_parser *p) {
+    const char *at = p->at;
+    if (*at >= '0' && *at <= '9') return ir__parse_number(p);
+    if (ir__name_char(*at, true)) return ir__parse_name(p);
+    if (*at != '-' && *at != '+' && *at != '(')
+        return ir__parse_fail(p, at, IND_PARSE, "expected a number, a declared size or '('");
+    p->at++;
+    if (*at == '(') return ir__push_open(p, IR__READ_GROUP, 0, at);
+    return ir__push_open(p, *at == '-' ? IR__FORM_NEG : IR__READ_PLUS, 7, at);
 }
 
-static ind_expr ir__parse_expr(ir__expr_parser *p, int level) {
-    if (++p->depth > 100) return ir__parse_fail(p, "the expression is nested more than 100 levels deep");
-    ind_expr e = ir__parse_primary(p);
-    bool more = true;
-    while (more && ind__ok(e)) e = ir__parse_infix(p, e, level, &more);
-    p->depth--;
-    return e;
+/* ---- operators */
+
+static const ir__infix *ir__take_infix(ir__expr_parser *p) {
+    for (size_t i = 0; i < sizeof ir__infixes / sizeof *ir__infixes; i++) {
+        const char *token = ir__infixes[i].token;
+        size_t n = strlen(token);
+        if (strncmp(p->at, token, n)) continue;
+        if (ir__name_char(token[0], true) && ir__name_char(p->at[n], false)) continue;
+        p->at += n;
+        return &ir__infixes[i];
+    }
+    return NULL;
+}
+
+static bool ir__is_many(int op) {
+    return op == IND_EXPR_ADD || op == IND_EXPR_MUL || op == IND_EXPR_AND || op == IND_EXPR_OR;
+}
+
+/* An infix operator: joins the open level of its kind, or opens one over the value before it. */
+static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *at) {
+    int op = x->op == IR__READ_SUB ? IND_EXPR_ADD : x->op;
+    if (!ir__reduce_above(p, x->op == IR__READ_POWER ? 8 : x->strength)) return false; /* ** binds to the right */
+    ir__open *top = p->num_open ? &p->open[p->num_open - 1] : NULL;
+    if (top && top->strength == x->strength && x->strength == 4)
+        return ir__parse_fail(p, at, IND_PARSE, "a chain of comparisons: write a < b and b < c");
+    if (top && top->op == op && ir__is_many(op)) {
+        if (!ir__settle_minus(p, top)) return false;
+        top->at = at;
+    } else {
+        if (top && top->strength == x->strength && x->op != IR__READ_POWER && !ir__reduce(p)) return false;
+        if (!ir__push_open(p, op, x->strength, at)) return false;
+        top = &p->open[p->num_open - 1];
+        top->swap = x->swap;
+        top->values--;
+    }
+    top->minus = x->op == IR__READ_SUB;
+    p->operand = true;
+    return true;
+}
+
+static bool ir__finish_call(ir__expr_parser *p) {
+    ir__open *o = &p->open[p->num_open - 1];
+    const ir__function *f = o->function;
+    int n = (int)(p->num_values - o->values);
+    if (n < f->least || n > f->most) {
+        p->at = o->at;
+        ind__fail(p->context, IND_PARSE, "wrong number of arguments: %s takes %d%s, not %d", f->name, f->least,
+                  f->most > f->least ? " or more" : "", n);
+        return false;
+    }
+    o->op = f->op;
+    o->swap = f->swap;
+    return ir__reduce(p);
+}
+
+/* Closes what is open up to the innermost parenthesis; *done if there is none. */
+static bool ir__parse_close(ir__expr_parser *p, bool *done) {
+    const char *at = p->at;
+    if (!ir__reduce_above(p, 0)) return false;
+    *done = !p->num_open;
+    if (*done) return true;
+    bool call = p->open[p->num_open - 1].op == IR__READ_CALL;
+    p->at++;
+    if (*at == ',' && call) {
+        p->operand = true;
+        return true;
+    }
+    if (*at != ')') return ir__parse_fail(p, at, IND_PARSE, call ? "expected ',' or ')'" : "expected ')'");
+    if (call) return ir__finish_call(p);
+    p->num_open--; /* ( value ) */
+    p->before[p->num_values - 1] = p->num_open ? p->open[p->num_open - 1].at : at;
+    return true;
+}
+
+static bool ir__parse_operator(ir__expr_parser *p, bool *done) {
+    const char *at = p->at;
+    const ir__infix *x = ir__take_infix(p);
+    return x ? ir__parse_infix(p, x, at) : ir__parse_close(p, done);
 }
 
 ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind__find_symbol_fn find, void *user) {
-    ir__expr_parser p = {c, text, find, user, 0};
-    ind_expr e = ir__parse_expr(&p, 1);
+    ir__expr_parser p = {.context = c, .text = text, .at = text, .find = find, .user = user, .operand = true};
+    bool done = false, ok = true;
+    while (ok && !done) {
+        ir__skip_space(&p);
+        ok = p.at - text <= IR__MAX_TEXT || ir__parse_fail(&p, text + IR__MAX_TEXT, IND_LIMIT, "the text is too long");
+        if (ok) ok = p.operand ? ir__parse_operand(&p) : ir__parse_operator(&p, &done);
+    }
+    ind_expr e = ok ? p.value[0] : ir__expr_none(c);
     if (end) *end = p.at;
+    ind__free(c, p.open);
+    ind__free(c, p.value);
+    ind__free(c, p.before);
     return e;
+}
+
+ind_expr ind_expr_parse(ind_context *c, const char *text, ind_find_symbol_fn find, void *user, int *column) {
+    if (column) *column = 0;
+    if (!c) return ir__expr_none(c);
+    if (!text) {
+        ind__fail(c, IND_INVALID_ARGUMENT, "ind_expr_parse: no text");
+        return ir__expr_none(c);
+    }
+    const char *end = text;
+    ind_expr e = ind__expr_parse(c, text, &end, find, user);
+    bool read = ind__ok(e);
+    if (read && *end) ind__fail(c, IND_PARSE, "expected an operator or the end of the text");
+    if (read && !*end) return e;
+    if (column && ind_error_status(c) != IND_OUT_OF_MEMORY) *column = (int)(end - text) + 1;
+    return ir__expr_none(c);
 }
 
 /* ----------------------------------------------------------------------------------------------- >>program */
@@ -6334,12 +7998,7 @@ X(neg, NEG)
 X(abs, ABS)
 X(exp, EXP)
 X(log, LOG)
-X(sqrt, SQRT)
-X(rsqrt, RSQRT)
-X(reciprocal, RECIPROCAL)
-X(tanh, TANH)
-X(erf, ERF)
-X(sigmoid, SIGMOID) X(not, NOT)
+X(sqrt, SQRT) X(rsqrt, RSQRT) X(reciprocal, RECIPROCAL) X(tanh, TANH) X(erf, ERF) X(sigmoid, SIGMOID) X(not, NOT)
 #undef X
 #define X(text, name)                                                                                                  \
     ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b) {                                                    \

@@ -3708,7 +3708,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
-        a->wide = v->index_bits == 64;
+        a->wide = v->index_bits == 64 || v->arg[i].reciprocal;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);

@@ -595,18 +595,6 @@ static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, ui
 
 /* ============================================================================================== >>loop-order */
 
-/* x / y where y is proven to divide x, else invalid. */
-static ind_expr sched__divide(ind_expr x, ind_expr y) {
-    int64_t hx = ind_hint(x), hy = ind_hint(y);
-    ind_expr none = {NULL, 0};
-    if (hy < 1 || hx % hy) return none;
-    int64_t lo, hi;
-    ind_expr_bounds(y, &lo, &hi);
-    if (lo < 1) return none;
-    ind_expr q = ind_expr_floordiv(x, y);
-    return ind_known_eq(ind_expr_mul(q, y), x) ? q : none;
-}
-
 /* Common refinement of two row-major shapes with the same number of elements: the sizes d (innermost first), and which
    dimension of a and of b each one is a part of. Returns their number, or -1 where one does not divide the other. Since
    dimensions are only split and never exchanged, no access becomes less regular than it was. */
@@ -622,9 +610,9 @@ static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, i
         ind_expr over = {NULL, 0};
         if (ind_known_eq(x, y)) {
             d[n++] = x, i--, j--, x = y = over;
-        } else if (ind__ok(over = sched__divide(y, x))) {
+        } else if (ind__ok(over = ind__exact_quotient(y, x))) {
             d[n++] = x, i--, x.id = 0, y = over;
-        } else if (ind__ok(over = sched__divide(x, y))) {
+        } else if (ind__ok(over = ind__exact_quotient(x, y))) {
             d[n++] = y, j--, y.id = 0, x = over;
         } else {
             return -1;
@@ -732,25 +720,6 @@ static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, 
     return f->fits[h] = fit;
 }
 
-/* May P (or R) variables v and v + 1 of the body become one? In every index the outer one must advance by as much as
-   the whole inner one does. */
-static bool sched__mergeable_in(ind_expr e, ind_expr outer, ind_expr inner) {
-    ind_expr a, b, rest;
-    if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
-    if (!ind__affine(e, outer, &a, &rest) || !ind__affine(rest, inner, &b, &rest)) return false;
-    return ind_known_eq(a, ind_expr_mul(b, sched__extent(inner)));
-}
-
-static bool sched__mergeable(const ind_body *body, int v) {
-    for (uint32_t i = 1; i < body->num_inst; i++) {
-        const ind__inst *in = &body->inst[i];
-        for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++) {
-            if (!sched__mergeable_in(body->index[in->index + k], body->var[v], body->var[v + 1])) return false;
-        }
-    }
-    return true;
-}
-
 /* The matrix product of a body, 0: none; operands[v]: bit 0, the first operand depends on variable v, bit 1, the
  * second. */
 static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint8_t operands[IND__SCHED_DIMS]) {
@@ -765,18 +734,16 @@ static uint32_t sched__operands(const ind_body *body, const uint32_t *mask, uint
     return dot;
 }
 
-/* Which neighbouring dimensions become one: joined[v] says that v and v + 1 do. Rows and columns of a matrix product
-   stay apart even where the strides would allow it. */
-static bool sched__find_merges(sched__fuser *f, const ind_body *body, bool joined[IND__SCHED_DIMS]) {
+/* Makes neighbouring dimensions one where no index tells them apart. Rows and columns of a matrix product stay apart
+   even where the strides would allow it. */
+static bool sched__merge_loops(sched__fuser *f, const ind_body *body, ind__loops *l) {
     uint32_t *mask = ind__alloc(f->context, body->num_inst * sizeof *mask);
     uint8_t operands[IND__SCHED_DIMS];
     if (!mask) return sched__fail(f);
     ind__body_var_masks(body, mask);
     sched__operands(body, mask, operands);
-    for (int v = 0; v < IND__SCHED_DIMS; v++) {
-        joined[v] = v + 1 < body->rank + body->rrank && v + 1 != body->rank && operands[v] == operands[v + 1] &&
-                    sched__mergeable(body, v);
-    }
+    for (int v = body->rank + body->rrank - 2; v >= 0; v--)
+        if (v + 1 != body->rank && operands[v] == operands[v + 1]) ind__loops_merge(l, v);
     ind__free(f->context, mask);
     return true;
 }
@@ -788,27 +755,29 @@ static ind_body *sched__recorded(sched__fuser *f, ind__recorder *r, bool ok) {
     return sched__fail(f), NULL;
 }
 
-/* The same computation over the joined variables; replaying also drops what no store needs. In c * (i * n + j) + rest,
-   i may become 0 if j becomes the joint variable: exact for every index that passed sched_mergeable, without any
-   division to simplify away. */
-static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body, const bool joined[IND__SCHED_DIMS]) {
-    ind_expr size[IND__SCHED_DIMS], var[IND__SCHED_DIMS], zero = ind_int(f->context, 0), one = ind_int(f->context, 1),
-                                                          total = one;
-    int from[IND__SCHED_DIMS], n = 0, rank = 0;
-    for (int v = 0; v < body->rank + body->rrank; v++) {
-        total = ind_expr_mul(total, sched__extent(body->var[v]));
-        from[v] = joined[v] ? -1 : n;
-        if (!joined[v]) size[n++] = total, total = one;
-        if (v < body->rank) rank = n;
-    }
-    for (int v = 0; v < n; v++) {
-        if (!ind__ok(size[v])) return sched__fail(f), NULL;
-    }
+/* The same computation over the loops of l; replaying also drops what no store needs. */
+static ind_body *sched__record_loops(sched__fuser *f, const ind_body *body, const ind__loops *l) {
+    ind_expr var[IND__SCHED_DIMS];
     ind__recorder r;
-    if (ind__record_begin(&r, f->context, size, rank, size + rank, n - rank)) return sched__fail(f), NULL;
-    for (int v = 0; v < body->rank + body->rrank; v++) var[v] = from[v] < 0 ? zero : r.body->var[from[v]];
-    ind_value done = ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var});
-    return sched__recorded(f, &r, done.id);
+    if (ind__record_begin(&r, f->context, l->extent, l->rank, l->extent + l->rank, l->rrank))
+        return sched__fail(f), NULL;
+    bool ok = true;
+    for (int v = 0; v < l->num_from; v++) {
+        var[v] = ind__substitute(l->value[v], l->var, r.body->var, l->rank + l->rrank);
+        ok = ok && ind__ok(var[v]);
+    }
+    ok = ok && ind__body_replay(&r.ops, &(ind__replay){.body = body, .var = var}).id;
+    return sched__recorded(f, &r, ok);
+}
+
+static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body) {
+    ind__loops l;
+    ind_expr *index = ind__alloc(f->context, (body->num_index + 1) * sizeof *index);
+    if (!index) return sched__fail(f), NULL;
+    ind__loops_init(&l, body, index);
+    ind_body *merged = sched__merge_loops(f, body, &l) ? sched__record_loops(f, body, &l) : NULL;
+    ind__free(f->context, index);
+    return merged;
 }
 
 /* ================================================================================================ >>can-fuse */
@@ -1354,11 +1323,9 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
 }
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
-    bool joined[IND__SCHED_DIMS];
     ind_body *body = sched__record(f, g);
     if (!body) return NULL;
-    sched__find_merges(f, body, joined);
-    ind_body *merged = f->failed ? NULL : sched__record_merged(f, body, joined);
+    ind_body *merged = f->failed ? NULL : sched__record_merged(f, body);
     ind__body_free(body);
     return merged;
 }
@@ -1666,46 +1633,6 @@ static bool sched__choose_order(sched__fuser *f) {
 
 /* ================================================================================================== >>memory */
 
-/* a <= b for all sizes. Beyond what the algebra proves: a maximum is below b if all its terms are, and a sum with a
-   maximum in it is above a if it is with one of its terms in its place. Offsets are such sums. */
-static ind_expr sched__max_in(ind_expr e) {
-    if (ind_expr_query_kind(e) == IND_EXPR_MAX) return e;
-    for (int i = 0; ind_expr_query_kind(e) == IND_EXPR_ADD && i < ind_expr_num_args(e); i++) {
-        if (ind_expr_query_kind(ind_expr_arg(e, i)) == IND_EXPR_MAX) return ind_expr_arg(e, i);
-    }
-    return (ind_expr){NULL, 0};
-}
-
-static bool sched__le_plain(ind_expr a, ind_expr b) {
-    return ind_known_le(a, b);
-}
-
-/* a <= b with one maximum in b replaced by one of its terms; nested ones are followed twice. */
-static bool sched__le_some(ind_expr a, ind_expr b, bool (*le)(ind_expr, ind_expr)) {
-    if (le(a, b)) return true;
-    ind_expr most = sched__max_in(b);
-    for (int i = 0; ind__ok(most) && i < ind_expr_num_args(most); i++) {
-        ind_expr arg = ind_expr_arg(most, i);
-        if (le(a, ind__substitute(b, &most, &arg, 1))) return true;
-    }
-    return false;
-}
-
-static bool sched__le_some_plain(ind_expr a, ind_expr b) {
-    return sched__le_some(a, b, sched__le_plain);
-}
-
-static bool sched__le(ind_expr a, ind_expr b) {
-    if (ind_hint(a) > ind_hint(b)) return false;
-    if (sched__le_some(a, b, sched__le_some_plain)) return true;
-    ind_expr most = sched__max_in(a);
-    for (int i = 0; ind__ok(most) && i < ind_expr_num_args(most); i++) {
-        ind_expr arg = ind_expr_arg(most, i);
-        if (!sched__le_some(ind__substitute(a, &most, &arg, 1), b, sched__le_some_plain)) return false;
-    }
-    return ind__ok(most);
-}
-
 typedef struct sched__term {
     ind_expr e;
     int64_t hint;
@@ -1724,7 +1651,7 @@ static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
     for (uint32_t i = 0; i < num; i++) {
         bool dominated = kept && t[kept - 1].e.id == t[i].e.id;
         for (uint32_t k = 0; !dominated && k < kept && k < IND__SCHED_DOMINATORS; k++)
-            dominated = sched__le(t[i].e, t[k].e);
+            dominated = ind__known_le_max(t[i].e, t[k].e);
         if (!dominated) t[kept++] = t[i];
     }
     return kept;
@@ -1955,7 +1882,7 @@ static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
 }
 
 static bool sched__apart(const sched__placed *p, ind_expr offset, ind_expr end) {
-    return sched__le(p->end, offset) || sched__le(end, p->offset);
+    return ind__known_le_max(p->end, offset) || ind__known_le_max(end, p->offset);
 }
 
 static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size) {
@@ -2182,7 +2109,7 @@ static bool sched__check_offsets(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         if (!ind__ok(v->s->offset[b])) continue;
         if (!ind_known_multiple(v->s->offset[b], IND__ALIGNMENT)) return false;
-        if (!sched__le(ind_expr_add(v->s->offset[b], v->life[b].size), v->s->arena_bytes)) return false;
+        if (!ind__known_le_max(ind_expr_add(v->s->offset[b], v->life[b].size), v->s->arena_bytes)) return false;
     }
     return true;
 }
@@ -2220,8 +2147,7 @@ static bool sched__check_pair(sched__check *v, const sched__life *a, const sched
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
         return a->end == b->begin && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
-    ind_expr end_a = ind_expr_add(offset[a->buffer], a->size), end_b = ind_expr_add(offset[b->buffer], b->size);
-    if (!sched__le(end_a, offset[b->buffer]) && !sched__le(end_b, offset[a->buffer])) return false;
+    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size)) return false;
     return sched__check_numbers(offset[a->buffer], a->size, offset[b->buffer], b->size);
 }
 

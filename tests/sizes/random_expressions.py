@@ -65,7 +65,7 @@ def values(texts, points):
         return values(texts[:half], points) + values(texts[half:], points)
 
 
-CALL_COST = {"CeilDiv": 2, "ModularIndexing": 2, "Where": 1}  # CeilDiv(a, 8) is (a + 7) // 8
+CALL_COST = {"CeilDiv": 1, "ModularIndexing": 2, "Where": 1}  # CeilDiv(a, 8) is (a + 7) // 8
 
 
 def operations(text):

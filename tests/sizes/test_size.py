@@ -80,6 +80,8 @@ PRINTED = {
         row("5*s1", "[5, 80]", "15"),
     ),
     "fact and range": (["s0", "--var", "s0 in [1, 64]", "--fact", "s0 <= 9"], row("s0", "[1, 9]", "-")),
+    "fact about a divisor": (["a // b", "--var", "a in [0, 9]; b in [0, 3]", "--fact", "b != 0"], row("a // b", "[0, 9]", "-")),
+    "fact for a fact": (["a % 4", "--var", "b in [0, 8]", "--fact", "b != 0", "--fact", "a // b * b == a", "--fact", "b == 4"], row("0", "[0, 0]", "-")),
     "fact that settles": (["Max(a, b)", "--fact", "a <= b"], row("b", ANY, "-")),
     "text": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "text"], row("s0 // 2", "[0, 4]", "-")),
     "c": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "c"], row("s0 / 2", "[0, 4]", "-")),

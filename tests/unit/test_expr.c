@@ -194,7 +194,7 @@ static void views(void) {
     simplest(back[1], "i1");
     simplest(back[2], "i2 // 32");
     simplest(back[3], "i2 % 32");
-    simplest(ind__linearise(ctx, back, from, 4), "384*Seq*i0 + 384*i1 + i2"); /* joins again */
+    simplest(ind__linearise(ctx, back, from, 4), "384*(Seq*i0 + i1) + i2"); /* joins again */
     ind_expr flat[1] = {ind__product(ctx, from, 4)}, q[1] = {ind__index_symbol(ctx, 'i', 0, flat[0])};
     ind__delinearise(ctx, q[0], from, 4, back);
     simplest(ind__linearise(ctx, back, from, 4), "i0");

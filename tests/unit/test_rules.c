@@ -70,7 +70,7 @@ static const struct {
     {"multiples", "(12*i + 7) // 4", "3*i + 1"},
     {"multiples", "(s*x + r) % s", "r"},
     {"multiples", "(n*neg + neg) // neg", "n + 1"},
-    {"multiples", "(n*(2*n + 1) + 2*n + 1) // (2*n + 1)", "n + 1"},
+    {"long-division", "(n*(2*n + 1) + 2*n + 1) // (2*n + 1)", "n + 1"},
     {"long-division", "(s*x + t*x + 5*s + 5*t) // (s + t)", "x + 5"},
     {"long-division", "(s*x + x + r) % (s + 1)", "r"},
     {"reduce", "(7*x + y) % 4", "(3*x + y) % 4"},

@@ -1,0 +1,44 @@
+"""The integer operations of MiniLM's kernels stay as few as index_ops.json says; none divides by a size."""
+
+import json
+
+import count_index_ops as counting
+import pytest
+
+from conftest import make
+
+STORED = json.loads(counting.STORED.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def kernels():
+    return counting.all_kernels(make("build/minilm"))
+
+
+def test_text(kernels):
+    """In the text: needs no compiler."""
+    stored = STORED["kernels"]["after"]
+    assert set(kernels) == set(stored)
+    for name, text in kernels.items():
+        now = counting.count_text(text)
+        assert now["divisions"] == 0, name
+        assert all(now[what] <= stored[name][what] for what in now), (name, now, stored[name])
+
+
+def test_compiled(kernels):
+    """In what NVRTC makes of it, where it is the NVRTC of the stored numbers."""
+    library = counting.nvrtc()
+    if not library or counting.nvrtc_version(library) != STORED["nvrtc"]:
+        pytest.skip(f"the numbers are for NVRTC {STORED['nvrtc']}")
+    for name, text in kernels.items():
+        now, stored = counting.count(text, library), STORED["kernels"]["after"][name]
+        assert now["ptx_divisions"] == 0, name
+        assert all(now[what] <= stored[what] for what in now), (name, now, stored)
+
+
+def test_fewer_than_before():
+    """No kernel has more integer instructions than before there was an algebra of sizes, and together they have fewer."""
+    before, after = STORED["kernels"]["before"], STORED["kernels"]["after"]
+    assert all(after[name]["sass"] <= before[name]["sass"] for name in after)
+    assert counting.totals(after)["sass"] < 0.9 * counting.totals(before)["sass"]
+    assert counting.totals(before)["ptx_divisions"] > 0 == counting.totals(after)["ptx_divisions"]
