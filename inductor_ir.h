@@ -2423,6 +2423,24 @@ static ind_expr ir__modulo(ind_expr a, ind_expr b);
 static bool ir__in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
 static bool ir__prove_ge0(ind_expr e);
 
+/* Terms of a sum; any other expression is a sum of one. */
+static int ir__num_terms(ind_expr e) {
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
+}
+
+static ind_expr ir__term_at(ind_expr e, int i) {
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_arg(e, i) : e;
+}
+
+/* Factors of a product; any other expression is a product of one. */
+static int ir__num_factors(ind_expr m) {
+    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
+}
+
+static ind_expr ir__factor_at(ind_expr m, int i) {
+    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
+}
+
 /* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
 
 /* The position of monomial m in a sorted sum; num if it is not there. */
@@ -2932,7 +2950,9 @@ static ind_expr ir__rule_nested(ir__division *d) {
     bool integers = ind_expr_is_int(by, &i) && ind_expr_is_int(d->den, &j);
     if (ir__proven_sign(by) != 1 || (integers && __builtin_mul_overflow(i, j, &whole))) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
-    if (!ind__ok(product) || ir__proven_sign(product) != 1) return ir__no_rule(d);
+    int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
+    ind_expr_bounds(product, &least, NULL);
+    if (!ind__ok(product) || least < 1) return ir__no_rule(d);
     if (c)
         shift = ind_expr_is_int(by, &i) && __builtin_mul_overflow(i, c, &scaled) ? ir__no_rule(d)
                                                                                  : ir__mul2(by, ind_int(d->context, c));
@@ -3036,7 +3056,10 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    ind_expr r = ir__divide_again(d, mirror);
+    /* long division by a sum may have taken away what the mirror puts back: there, only if that has an end */
+    bool inside = d->sum && ir__in_range(mirror, d->den);
+    if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
+    ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);
     return ind_expr_sub(d->mod ? ind_expr_sub(d->den, one) : ind_int(d->context, -1), r);
 }
 
@@ -3051,10 +3074,10 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_DIVIDE_ZERO, true, ir__rule_zero},
     {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
     {IND__EXPR_RULE_MULTIPLES, true, ir__rule_multiples},
+    {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
     {IND__EXPR_RULE_LONG_DIVISION, true, ir__rule_long_division},
     {IND__EXPR_RULE_REDUCE, false, ir__rule_reduce},
     {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
-    {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
     {IND__EXPR_RULE_CONSTANT, false, ir__rule_constant},
     {IND__EXPR_RULE_RESIDUE, true, ir__rule_residue},
     {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
@@ -3971,24 +3994,6 @@ ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr
     return ind__substitute(e, symbols, values, n);
 }
 
-/* Terms of a sum; any other expression is a sum of one. */
-static int ir__num_terms(ind_expr e) {
-    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
-}
-
-static ind_expr ir__term_at(ind_expr e, int i) {
-    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_arg(e, i) : e;
-}
-
-/* Factors of a product; any other expression is a product of one. */
-static int ir__num_factors(ind_expr m) {
-    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
-}
-
-static ind_expr ir__factor_at(ind_expr m, int i) {
-    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
-}
-
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
     if (!ind__ok(e) || !ind__ok(symbol)) return false;
     ind_context *c = e.context;
@@ -4616,6 +4621,25 @@ static bool ir__listed_nonzero(ind_facts *f, ind_expr e) {
     return false;
 }
 
+/* A sum as the monomial that all its terms have in common times what is left; invalid if they share no symbol. */
+static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
+    ind_context *c = e.context;
+    if (ind_expr_query_kind(e) != IND_EXPR_ADD || ir__num_terms(e) > IND__PROOF_TERMS) return ir__expr_none(c);
+    ir__term g = ir__term_of(ir__term_at(e, 0));
+    for (int i = 1; i < ir__num_terms(e) && ind__ok(g.m) && !ir__is_const_term(g); i++)
+        g = ir__term_gcd(ir__term_of(ir__term_at(e, i)), g);
+    if (!ind__ok(g.m) || ir__is_const_term(g)) return ir__expr_none(c);
+    g.c = 1;
+    ir__sum s = {.context = c};
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ir__term q;
+        if (!ir__term_divide(ir__term_of(ir__term_at(e, i)), g, &q)) s.failed = true;
+        ir__sum_push(&s, q);
+    }
+    *common = g.m;
+    return ir__sum_finish(&s);
+}
+
 /* Proven: e != 0 everywhere. */
 static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
@@ -4630,6 +4654,8 @@ static bool ir__known_nonzero(ind_expr e) {
     }
     ind_facts *f = ir__facts_in_force(e.context);
     never = never || (f && ir__listed_nonzero(f, e));
+    ind_expr common, less = never ? ir__expr_none(e.context) : ir__split_common(e, &common);
+    never = never || (ind__ok(less) && ir__known_nonzero(common) && ir__known_nonzero(less));
     e.context->quiet--;
     return never;
 }
@@ -4644,7 +4670,10 @@ static int ir__proven_sign(ind_expr b) {
     if (lo < 0 && ir__known_below(b, zero, 1)) return -1;
     if (!ir__known_nonzero(b)) return 0;
     if (ir__known_below(zero, b, 0)) return 1;
-    return ir__known_below(b, zero, 0) ? -1 : 2;
+    if (ir__known_below(b, zero, 0)) return -1;
+    ind_expr common, less = ir__split_common(b, &common);
+    int x = ind__ok(less) ? ir__proven_sign(common) : 2, y = ind__ok(less) ? ir__proven_sign(less) : 2;
+    return x * y == 1 || x * y == -1 ? x * y : 2;
 }
 
 /* 1 or 0 where the facts in force say that the condition is true or false as it stands, else -1. */
@@ -5256,22 +5285,6 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
-/* d == 0 without the factors of all its terms that are never zero. */
-static ind_expr ir__without_common(ind_expr d) {
-    if (ind_expr_query_kind(d) != IND_EXPR_ADD) return d;
-    ir__term g = ir__term_of(ind_expr_arg(d, 0));
-    for (int i = 1; i < ir__num_terms(d) && ind__ok(g.m); i++) g = ir__term_gcd(ir__term_of(ir__term_at(d, i)), g);
-    if (!ind__ok(g.m) || ir__term_is_one(g) || !ir__known_nonzero(g.m)) return d;
-    ir__sum s = {.context = d.context};
-    for (int i = 0; i < ir__num_terms(d); i++) {
-        ir__term q;
-        if (!ir__term_divide(ir__term_of(ir__term_at(d, i)), g, &q)) s.failed = true;
-        ir__sum_push(&s, q);
-    }
-    ind_expr r = ir__sum_finish(&s);
-    return ind__ok(r) ? r : d;
-}
-
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5283,7 +5296,8 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
             ind_expr_is_int(value, &r))
             return r >= 0 && r < m ? ir__learn_residue(f, ind_expr_arg(x, 0), m, r) : ir__contradiction(f);
     }
-    d = ir__without_common(d);
+    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 and g != 0: x == 0 */
+    if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
     if (ir__solve(d, a, b, &s)) {
