@@ -165,21 +165,21 @@ typedef struct ind__writer {
     ind__variant *variant;
     ind__arena *arena;  /* the plan's */
     ind__arena scratch; /* freed with the writer */
-    ind__loops domain; /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that lies
-                          contiguous in memory comes last; indices are numbered as in the body */
+    ind__loops domain;  /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that
+                           lies  contiguous in memory comes last; indices are numbered as in the body */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;                /* per instruction, NULL: v<number> */
-    const char **memory;               /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;                    /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;                   /* per instruction */
-    uint32_t *varies;                  /* per instruction: bit d set if it depends on domain.var[d] */
-    uint8_t *stage;  /* per instruction: how many reductions must be finished before it can be computed */
-    int scope;       /* depth of cg__begin, 1 outermost */
-    int tile_y;      /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    uint8_t *vector; /* per LOAD and STORE: elements that it moves at once, 1: scalar */
-    uint8_t *kept;   /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
+    const char **value;  /* per instruction, NULL: v<number> */
+    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;     /* per instruction */
+    uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
+    uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int scope;           /* depth of cg__begin, 1 outermost */
+    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
+    uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul; /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;               /* variant 0: likely conditions may become guards */
     bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
@@ -204,7 +204,7 @@ typedef struct ind__writer {
 #include <stdio.h>
 #include <string.h>
 
-#define IND__CG_INT32_MAX  2147483647
+#define IND__CG_INT32_MAX 2147483647
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
@@ -1355,8 +1355,8 @@ static void cg__merge_vars(ind__writer *w) {
         if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
 }
 
-/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant costs
-   an index no more than a position. */
+/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
+   costs an index no more than a position. */
 static void cg__split_vars(ind__writer *w) {
     for (int v = 0; v < cg__num_vars(w); v++) {
         ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
@@ -1421,8 +1421,7 @@ static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
-            continue;
+        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered) continue;
         if (scattered && !(w->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
@@ -1444,12 +1443,29 @@ static int cg__best_p(const ind__writer *w, uint32_t among) {
 
 /* ------------------------------------------------------------------------------------------------ >>vectors */
 
-/* Does g imply condition? Conditions of the same form, x <= limit, are compared by what is known about x. */
+/* How much the right side of x <= y exceeds the left, or of x < y the left and 1: the condition holds if this is >= 0.
+ */
+static ind_expr cg__slack(ind_expr condition) {
+    ind_expr slack = ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0));
+    bool less = ind_expr_query_kind(condition) == IND_EXPR_LT;
+    return less ? ind_expr_sub(slack, ind_int(condition.context, 1)) : slack;
+}
+
+/* Does g imply condition? Inequalities are compared by what is known of their slack. */
 static bool cg__implies(ind_expr g, ind_expr condition) {
     if (ind_expr_same(g, condition)) return true;
-    if (ind_expr_query_kind(g) != IND_EXPR_LE || ind_expr_query_kind(condition) != IND_EXPR_LE) return false;
-    return ind_expr_same(ind_expr_arg(g, 1), ind_expr_arg(condition, 1)) &&
-           ind_known_le(ind_expr_arg(condition, 0), ind_expr_arg(g, 0));
+    const ind_expr_kind a = ind_expr_query_kind(g), b = ind_expr_query_kind(condition);
+    if ((a != IND_EXPR_LE && a != IND_EXPR_LT) || (b != IND_EXPR_LE && b != IND_EXPR_LT)) return false;
+    return ind_known_le(cg__slack(g), cg__slack(condition));
+}
+
+/* The conditions of a guard, which is one or an `and` of many. */
+static int cg__num_conditions(ind_expr guard) {
+    return !ind__ok(guard) ? 0 : ind_expr_query_kind(guard) == IND_EXPR_AND ? ind_expr_num_args(guard) : 1;
+}
+
+static ind_expr cg__condition(ind_expr guard, int i) {
+    return ind_expr_query_kind(guard) == IND_EXPR_AND ? ind_expr_arg(guard, i) : guard;
 }
 
 /* Adds a condition to a variant's guard; false if the condition can never hold. */
@@ -1457,11 +1473,8 @@ static bool cg__guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
-    for (ind_expr g = v->guard; ind__ok(g); g = ind_expr_arg(g, 0)) {
-        bool both = ind_expr_query_kind(g) == IND_EXPR_AND;
-        if (cg__implies(both ? ind_expr_arg(g, 1) : g, condition)) return true;
-        if (!both) break;
-    }
+    for (int i = 0; i < cg__num_conditions(v->guard); i++)
+        if (cg__implies(cg__condition(v->guard, i), condition)) return true;
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
     return true;
 }
@@ -1471,13 +1484,8 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_expr wanted = ind_expr_eq(ind_expr_mod(e, ind_int(c, n)), ind_int(c, 0));
-    for (ind_expr g = guard; ind__ok(g);) {
-        bool both = ind_expr_query_kind(g) == IND_EXPR_AND;
-        if (ind_expr_same(both ? ind_expr_arg(g, 1) : g, wanted)) return true;
-        if (both && ind_expr_same(ind_expr_arg(g, 0), wanted)) return true;
-        if (!both) break;
-        g = ind_expr_query_kind(ind_expr_arg(g, 0)) == IND_EXPR_AND ? ind_expr_arg(g, 0) : ind_expr_arg(g, 1);
-    }
+    for (int i = 0; i < cg__num_conditions(guard); i++)
+        if (ind_expr_same(cg__condition(guard, i), wanted)) return true;
     if ((kind != IND_EXPR_MUL && kind != IND_EXPR_ADD) || depth > IND__CG_MAX_DEPTH) return false;
     int promised = 0;
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -1707,8 +1715,7 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
     ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
     ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
     cg__use(w, IND__CG_QUOTIENT);
-    return cg__string(w, "ind_quotient(%s, m%u)", position,
-                      cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
+    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
 }
 
 /* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
@@ -1821,9 +1828,11 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
         w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
         if (parallel) w->linear_name[v] = position;
         if (v == from) break;
-        const char *rest = v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
+        const char *rest =
+            v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
         if (outer || (digit && !ind_expr_is_int(extent, NULL)))
-            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest, cg__quotient(w, position, extent, cg__narrow(w, points)));
+            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest,
+                       cg__quotient(w, position, extent, cg__narrow(w, points)));
         else if (digit)
             ind__textf(&w->code, "const %s %s = (%s)%s %% %s;\n", cg__int(w), w->var[v], cg__unsigned(w), position,
                        cg__divisor(w, extent));
@@ -3346,9 +3355,8 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__mm_begin_elements(w, o, name, false);
     cg__mm_write_element(w, p, o, name);
     char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
-    ind__textf(&w->code,
-               "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n", name,
-               tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+    ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
+               name, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
                ind_dtype_name(o->memory));
     cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
     cg__use(w, IND__CG_HALF_TILE);
@@ -3941,7 +3949,8 @@ static ind_status cg__emit_kernel(ind__writer *w) {
 static bool cg__sizes_fit(ind__writer *w) {
     if (w->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0)) return false;
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0))
+            return false;
     return true;
 }
 
@@ -3989,14 +3998,10 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     ind__target_defaults(&p->target);
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
-    ind_status before = c->error.status;
-    c->error.status = IND_OK;
+    const uint32_t refusals = c->refusals;
     for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++)
         status = cg__plan_kernel(p, &s->kernel[p->num_kernels], &p->kernel[p->num_kernels]);
-    /* A question about an expression that ran out of memory answers "not proven", which would only make a slower plan;
-       it is a failure all the same, so that a plan depends on nothing but the program. */
-    if (!status && c->error.status == IND_OUT_OF_MEMORY) status = IND_OUT_OF_MEMORY;
-    if (!c->error.status) c->error.status = before;
+    if (!status) status = ind__refused_since(c, refusals);
     if (!status && ind__verifying(c)) status = ind__plan_verify(p);
     if (status)
         ind__plan_free(p);

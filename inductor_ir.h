@@ -562,6 +562,9 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 ind_status ind__failed(ind_context *c); /* the recorded status, IND_VERIFY if a failure came without one */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
 bool ind__verifying(ind_context *c); /* is the verifier on? */
+/* IND_OUT_OF_MEMORY if an allocation was refused since c->refusals was `before`: a proof that ran out of memory says
+   "not proven", which must not decide what a stage makes. */
+ind_status ind__refused_since(const ind_context *c, uint32_t before);
 
 /* Objects that a context owns: freed by ind_context_destroy in reverse order of creation. */
 typedef struct ind__owned {
@@ -976,6 +979,7 @@ struct ind_context {
     } error;
     uint32_t quiet;    /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
     uint32_t failures; /* recorded so far */
+    uint32_t refusals; /* of them, allocations that were refused */
     void *error_lock;  /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
@@ -1136,13 +1140,14 @@ static void ir__error_unlock(ind_context *c) {
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
     if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
-    c->failures++;
     char text[sizeof c->error.text];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     ir__error_lock(c);
+    c->failures++;
+    c->refusals += status == IND_OUT_OF_MEMORY;
     c->error.status = status;
     memcpy(c->error.text, text, strlen(text) + 1);
     ir__error_unlock(c);
@@ -1152,6 +1157,10 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 
 ind_status ind__failed(ind_context *c) {
     return c->error.status ? c->error.status : ind__fail(c, IND_VERIFY, "a step failed without a reason");
+}
+
+ind_status ind__refused_since(const ind_context *c, uint32_t before) {
+    return c->refusals == before ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
 void ind__log(ind_context *c, int level, const char *format, ...) {
@@ -2885,35 +2894,50 @@ static ind_expr ir__rule_residue(ir__division *d) {
     return d->mod && ir__known_residue(a, d->den, &r) ? r : ir__no_rule(d);
 }
 
-/* a = q*b + r for two sums, by long division on one term of b: (q*b + r) // b = q + r // b as above, any sign of b.
-   Only if r has fewer terms than a. */
+static uint32_t ir__num_symbolic(const ir__sum *s) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->num; i++) n += !ir__is_const_term(s->t[i]);
+    return n;
+}
+
+/* One step of long division: takes q * den from the sum, q the quotient of its term i and den's term pivot. False, with
+   nothing done, if that does not leave fewer terms; integers do not count, as FLIP adds them. */
+static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t pivot, uint32_t i, ir__term *q) {
+    if (!ir__term_divide(rest->t[i], den->t[pivot], q) || q->c == INT64_MIN) return false;
+    ir__sum trial = {.context = rest->context};
+    bool ok = true;
+    for (uint32_t k = 0; k < rest->num; k++) ir__sum_push(&trial, rest->t[k]);
+    for (uint32_t k = 0; k < den->num && ok; k++) {
+        ir__term part;
+        ok = ir__mul_terms((ir__term){-q->c, q->m, 0}, den->t[k], &part);
+        if (ok) ir__sum_push(&trial, part);
+    }
+    ir__sum_normalise(&trial);
+    ok = ok && !trial.failed && ir__num_symbolic(&trial) < ir__num_symbolic(rest);
+    ir__sum drop = ok ? *rest : trial;
+    if (ok) *rest = trial;
+    ir__sum_free(&drop);
+    return ok;
+}
+
+/* a = q*b + r for two sums, by long division on one term of b: (q*b + r) // b = q + r // b as above, any sign of b. */
 static ind_expr ir__rule_long_division(ir__division *d) {
     if (!d->sum) return ir__no_rule(d);
     ir__sum den = {.context = d->context}, rest = den, quotient = den;
     ir__sum_add(&den, d->den, 1);
     for (uint32_t i = 0; i < d->a.num; i++) ir__sum_push(&rest, d->a.t[i]);
-    for (uint32_t pivot = 0; pivot < den.num && !quotient.num && !den.failed; pivot++)
-        for (uint32_t step = 0, i = 0; step < IND__MAX_EXPAND && i < rest.num; i++) {
-            ir__term q, part;
-            if (!ir__term_divide(rest.t[i], den.t[pivot], &q) || q.c == INT64_MIN) continue;
-            ir__sum trial = {.context = d->context};
-            bool ok = true;
-            for (uint32_t k = 0; k < rest.num; k++) ir__sum_push(&trial, rest.t[k]);
-            for (uint32_t k = 0; k < den.num && ok; k++) {
-                ok = ir__mul_terms((ir__term){-q.c, q.m, 0}, den.t[k], &part);
-                if (ok) ir__sum_push(&trial, part);
-            }
-            ir__sum_normalise(&trial);
-            ok = ok && !trial.failed && trial.num < rest.num;
-            ir__sum drop = ok ? rest : trial;
-            if (ok) {
-                rest = trial;
+    for (uint32_t pivot = 0; pivot < den.num && !quotient.num && !den.failed; pivot++) {
+        if (ir__is_const_term(den.t[pivot])) continue;
+        for (uint32_t i = 0; i < rest.num;) {
+            ir__term q;
+            if (ir__long_division_step(&rest, &den, pivot, i, &q)) {
                 ir__sum_push(&quotient, q);
-                step++;
-                i = UINT32_MAX; /* from the beginning */
+                i = 0;
+            } else {
+                i++;
             }
-            ir__sum_free(&drop);
         }
+    }
     ind_expr r = ir__no_rule(d);
     if (quotient.num && !quotient.failed && !rest.failed) {
         r = ir__divide_again(d, ir__sum_build(&rest));
@@ -6160,28 +6184,24 @@ static int64_t ir__abs_bound(int64_t v) {
 /* Bounds of a form that stands for no stored expression, and whether what is computed on the way fits the type. */
 static void ir__form_bounds(const ir__former *w, ir__form *f) {
     int64_t below = 0, above = 0, size = 1;
-    ir__range product = {1, 1};
+    ir__range r = {f->op == IND_EXPR_ADD ? 0 : 1, f->op == IND_EXPR_ADD ? 0 : 1};
     for (int i = 0; i < f->num; i++) {
         const ir__form *a = f->arg[i];
-        ir__range factor = {a->lo, a->hi};
+        const ir__range part = {a->lo, a->hi};
         int64_t lo = ir__abs_bound(a->lo), hi = ir__abs_bound(a->hi);
         f->fits = f->fits && a->fits;
         if (f->op == IND_EXPR_ADD) {
             below = ir__sat_add(below, a->lo < 0 ? a->lo : 0);
             above = ir__sat_add(above, a->hi > 0 ? a->hi : 0);
-            product.lo = i ? ir__sat_add(product.lo, a->lo) : a->lo;
-            product.hi = i ? ir__sat_add(product.hi, a->hi) : a->hi;
+            r = ir__range_add(r, part);
         } else {
-            product = ir__range_mul(product, factor);
+            r = ir__range_mul(r, part);
             size = ir__sat_mul(size, lo > hi ? lo : hi > 1 ? hi : 1);
         }
     }
-    f->lo = product.lo;
-    f->hi = product.hi;
-    if (f->op == IR__FORM_NEG) {
-        f->lo = product.hi == INT64_MAX ? INT64_MIN : product.hi == INT64_MIN ? INT64_MAX : -product.hi;
-        f->hi = product.lo == INT64_MIN ? INT64_MAX : product.lo == INT64_MAX ? INT64_MIN : -product.lo;
-    }
+    if (f->op == IR__FORM_NEG) r = ir__range_neg(r);
+    f->lo = r.lo;
+    f->hi = r.hi;
     f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
 }
 
@@ -6806,10 +6826,10 @@ static bool ir__finish_quotient(ir__former *w, ir__form *f) {
     f->num = 2;
     f->poly = NULL;
     ir__form_measure(f);
-    ir__range n = {0, 0}, a = {x->lo, x->hi}, b = {f->arg[1]->lo, f->arg[1]->hi};
-    if (f->op == IND_EXPR_FLOORDIV) n = ir__range_div(a, b);
-    f->lo = n.lo;
-    f->hi = n.hi;
+    const ir__range a = {x->lo, x->hi}, b = {f->arg[1]->lo, f->arg[1]->hi};
+    const ir__range r = f->op == IND_EXPR_FLOORDIV ? ir__range_div(a, b) : ir__range_mod(a, b);
+    f->lo = r.lo;
+    f->hi = r.hi;
     f->fits = x->fits && f->arg[1]->fits;
     return true;
 }
@@ -6820,7 +6840,7 @@ static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     for (int i = 0; i < p->n; i++) {
         ir__range product = {p->t[i].c, p->t[i].c};
         for (int k = 0; k < p->t[i].n; k++) {
-            ir__range factor = {p->t[i].f[k]->lo, p->t[i].f[k]->hi};
+            const ir__range factor = {p->t[i].f[k]->lo, p->t[i].f[k]->hi};
             product = ir__range_mul(product, factor);
         }
         lowest = ir__sat_add(lowest, product.lo < 0 ? product.lo : 0);

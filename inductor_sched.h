@@ -2541,9 +2541,11 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     *f = (sched__fuser){.context = c, .program = program, .origin_name = origin_name, .user = user};
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);
+    const uint32_t refusals = c->refusals;
     ind_status status = sched__create(f, false, out);
     if (!status) status = sched__limit_memory(f, out);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
+    if (!status) status = ind__refused_since(c, refusals);
     ind__free(c, f);
     if (status) ind__schedule_free(*out), *out = NULL;
     return status;
