@@ -3250,7 +3250,9 @@ static bool ir__dominated(ind_expr_kind kind, ind_expr a, ind_expr b, bool prove
     ind_expr_bounds(b, &blo, &bhi);
     bool max = kind == IND_EXPR_MAX;
     if (ir__is_arg_of(a, max ? IND_EXPR_MIN : IND_EXPR_MAX, b)) return true;
-    if (max ? ahi <= blo : alo >= bhi) return true;
+    /* INT64_MAX is the end of a symbol, but no bound of what is computed from symbols: that may be more on the way */
+    bool bounded = (max ? ahi : bhi) != INT64_MAX || !ind_expr_num_args(max ? a : b);
+    if (bounded && (max ? ahi <= blo : alo >= bhi)) return true;
     return prove && (max ? ind_known_le(a, b) : ind_known_le(b, a));
 }
 
