@@ -25,8 +25,7 @@
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
        implementation: >>memory >>string >>intern >>simplify >>facts >>assume >>index >>expr-text >>program >>record
-   >>replay
-       >>boxes >>realise >>verify >>print >>evaluate
+       >>replay >>boxes >>realise >>verify >>print >>evaluate
 */
 #ifndef INDUCTOR_IR_H
 #define INDUCTOR_IR_H
@@ -1664,9 +1663,15 @@ typedef struct ir__range {
 
 static const ir__range ir__anything = {INT64_MIN, INT64_MAX};
 
-static int64_t ir__sat_add(int64_t a, int64_t b) {
+static int64_t ir__cut_add(int64_t a, int64_t b) {
     int64_t r;
     return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
+}
+
+static int64_t ir__sat_add(int64_t a, int64_t b) {
+    if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
+    if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
+    return ir__cut_add(a, b);
 }
 
 static int64_t ir__sat_mul(int64_t a, int64_t b) {
@@ -1688,8 +1693,8 @@ static ir__range ir__range_hull(ir__range a, ir__range b) {
 }
 
 static ir__range ir__range_add(ir__range a, ir__range b) {
-    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__sat_add(a.lo, b.lo),
-                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__sat_add(a.hi, b.hi)};
+    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__cut_add(a.lo, b.lo),
+                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__cut_add(a.hi, b.hi)};
     return r;
 }
 
@@ -2434,6 +2439,24 @@ static ind_expr ir__modulo(ind_expr a, ind_expr b);
 static bool ir__in_range(ind_expr e, ind_expr below); /* proven: 0 <= e < below */
 static bool ir__prove_ge0(ind_expr e);
 
+/* Terms of a sum; any other expression is a sum of one. */
+static int ir__num_terms(ind_expr e) {
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
+}
+
+static ind_expr ir__term_at(ind_expr e, int i) {
+    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_arg(e, i) : e;
+}
+
+/* Factors of a product; any other expression is a product of one. */
+static int ir__num_factors(ind_expr m) {
+    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
+}
+
+static ind_expr ir__factor_at(ind_expr m, int i) {
+    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
+}
+
 /* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
 
 /* The position of monomial m in a sorted sum; num if it is not there. */
@@ -2958,7 +2981,9 @@ static ind_expr ir__rule_nested(ir__division *d) {
     bool integers = ind_expr_is_int(by, &i) && ind_expr_is_int(d->den, &j);
     if (ir__proven_sign(by) != 1 || (integers && __builtin_mul_overflow(i, j, &whole))) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
-    if (!ind__ok(product) || ir__proven_sign(product) != 1) return ir__no_rule(d);
+    int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
+    ind_expr_bounds(product, &least, NULL);
+    if (!ind__ok(product) || least < 1) return ir__no_rule(d);
     if (c)
         shift = ind_expr_is_int(by, &i) && __builtin_mul_overflow(i, c, &scaled) ? ir__no_rule(d)
                                                                                  : ir__mul2(by, ind_int(d->context, c));
@@ -3062,7 +3087,10 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    ind_expr r = ir__divide_again(d, mirror);
+    /* long division by a sum may have taken away what the mirror puts back: there, only if that has an end */
+    bool inside = d->sum && ir__in_range(mirror, d->den);
+    if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
+    ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);
     return ind_expr_sub(d->mod ? ind_expr_sub(d->den, one) : ind_int(d->context, -1), r);
 }
 
@@ -3077,10 +3105,10 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_DIVIDE_ZERO, true, ir__rule_zero},
     {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
     {IND__EXPR_RULE_MULTIPLES, true, ir__rule_multiples},
+    {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
     {IND__EXPR_RULE_LONG_DIVISION, true, ir__rule_long_division},
     {IND__EXPR_RULE_REDUCE, false, ir__rule_reduce},
     {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
-    {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
     {IND__EXPR_RULE_CONSTANT, false, ir__rule_constant},
     {IND__EXPR_RULE_RESIDUE, true, ir__rule_residue},
     {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
@@ -3229,7 +3257,9 @@ static bool ir__dominated(ind_expr_kind kind, ind_expr a, ind_expr b, bool prove
     ind_expr_bounds(b, &blo, &bhi);
     bool max = kind == IND_EXPR_MAX;
     if (ir__is_arg_of(a, max ? IND_EXPR_MIN : IND_EXPR_MAX, b)) return true;
-    if (max ? ahi <= blo : alo >= bhi) return true;
+    /* INT64_MAX is the end of a symbol, but no bound of what is computed from symbols: that may be more on the way */
+    bool bounded = (max ? ahi : bhi) != INT64_MAX || !ind_expr_num_args(max ? a : b);
+    if (bounded && (max ? ahi <= blo : alo >= bhi)) return true;
     return prove && (max ? ind_known_le(a, b) : ind_known_le(b, a));
 }
 
@@ -3997,24 +4027,6 @@ ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr
     return ind__substitute(e, symbols, values, n);
 }
 
-/* Terms of a sum; any other expression is a sum of one. */
-static int ir__num_terms(ind_expr e) {
-    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
-}
-
-static ind_expr ir__term_at(ind_expr e, int i) {
-    return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_arg(e, i) : e;
-}
-
-/* Factors of a product; any other expression is a product of one. */
-static int ir__num_factors(ind_expr m) {
-    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_num_args(m) : 1;
-}
-
-static ind_expr ir__factor_at(ind_expr m, int i) {
-    return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
-}
-
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
     if (!ind__ok(e) || !ind__ok(symbol)) return false;
     ind_context *c = e.context;
@@ -4212,31 +4224,37 @@ static bool ir__has_product(ind_expr e) {
     return false;
 }
 
-/* Every size symbol s with lower bound l != 0 as l + s', s' >= 0: then a polynomial with no negative coefficient is
-   never negative. */
-static ind_expr ir__shift_sizes(ind_expr e) {
-    ind_expr from[16], to[16];
-    int n = ind__expr_symbols(e, from, 16), kept = 0;
-    if (n > 16) return e;
-    for (int i = 0; i < n; i++) {
-        const ind_symbol *s = ind_expr_symbol(from[i]);
-        int64_t lo, hi;
-        ind_expr_bounds(from[i], &lo, &hi);
-        if (ind__ok(s->extent) || !lo || lo == INT64_MIN) continue;
-        ind_symbol moved = *s;
-        moved.lo = moved.hint = 0;
-        if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
-        moved.multiple_of = 1;
-        moved.slot = -1;
-        from[kept] = from[i];
-        to[kept++] = ind_expr_add(ind_symbol_expr(e.context, &moved), ind_int(e.context, lo));
-    }
-    return kept ? ind__substitute(e, from, to, kept) : e;
+/* l + s' for a symbol s with the lower bound l != 0, s' >= 0; else the factor itself. */
+static ind_expr ir__shifted(ind_expr f) {
+    const ind_symbol *s = ind_expr_symbol(f);
+    int64_t lo, hi;
+    ind_expr_bounds(f, &lo, &hi);
+    if (!s || ind__ok(s->extent) || !lo || lo == INT64_MIN) return f;
+    ind_symbol moved = *s;
+    moved.lo = moved.hint = 0;
+    if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
+    moved.multiple_of = 1;
+    moved.slot = -1;
+    return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
+/* e with every symbol that is a factor of a term shifted to begin at 0: then a polynomial with no negative coefficient
+   is never negative. */
+static ind_expr ir__shift_sizes(ind_expr e) {
+    ir__sum s = {.context = e.context};
+    for (int i = 0; i < ir__num_terms(e) && !s.failed; i++) {
+        ind_expr t = ir__term_at(e, i), product = ir__shifted(ir__factor_at(t, 0));
+        for (int k = 1; k < ir__num_factors(t); k++) product = ir__mul2(product, ir__shifted(ir__factor_at(t, k)));
+        ir__sum_add(&s, product, 1);
+    }
+    return ir__sum_finish(&s);
+}
+
+/* Limits of the search. Constructors prove a lot, nearly always in vain: without relations one step has to do. */
 #define IND__PROOF_TRIES 32
 #define IND__PROOF_DEPTH 3
 #define IND__PROOF_TERMS 32 /* longer sums are only bounded */
+#define IND__PLAIN_TERMS 6  /* the same without relations */
 
 typedef struct ir__proof {
     ind_facts *facts; /* may be NULL */
@@ -4287,6 +4305,14 @@ static bool ir__prove_modulo(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, i
     return hi <= 0 && lo >= 0 && least > 0 && ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, 0)), depth);
 }
 
+/* Do other terms than the i-th have symbols of this set? */
+static bool ir__others_share(ind_expr e, int i, uint32_t symbols) {
+    for (int k = 0; k < ir__num_terms(e); k++)
+        if (k != i && ir__node_of(ir__term_at(e, k))->symbols & symbols) return true;
+    return false;
+}
+
+/* An exchange says more than bounds do only if something cancels, so with a symbol in common. */
 static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     for (int i = 0; i < ir__num_terms(e); i++) {
         ind_expr t = ir__term_at(e, i);
@@ -4295,6 +4321,7 @@ static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
             ind_expr_kind kind = ind_expr_query_kind(f);
             bool lattice = kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
             if (!lattice && kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) continue;
+            if (!p->facts && !ir__others_share(e, i, ir__node_of(f)->symbols)) continue;
             ind_expr q = ir__remove_factor(t, f);
             if (!ind__ok(q)) continue;
             if (lattice                     ? ir__prove_lattice(p, e, q, f, depth)
@@ -4327,12 +4354,15 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
     for (int i = 0; i < ir__num_terms(e); i++) {
         ir__term t = ir__term_of(ir__term_at(e, i));
         if (!ind__ok(t.m) || (t.c < 0) != negative || ind_expr_is_int(t.m, NULL)) continue;
-        uint64_t mask = ir__node_of(t.m)->symbols;
+        const uint32_t mask = ir__node_of(t.m)->symbols;
         for (uint32_t j = 0; j < list->num && p->tries > 0; j++) {
             ind_expr r = ir__id_at(p->facts, list, j);
             if (!(ir__node_of(r)->symbols & mask)) continue;
-            for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++)
-                if (ir__prove_by_term(p, e, t, r, ir__term_of(ir__term_at(r, k)), depth)) return true;
+            for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++) {
+                ind_expr u = ir__term_at(r, k);
+                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* no divisor of t */
+                if (ir__prove_by_term(p, e, t, r, ir__term_of(u), depth)) return true;
+            }
         }
     }
     return false;
@@ -4355,12 +4385,14 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
         if (lo >= 0) return true;
     }
     if (ir__num_terms(low) <= IND__PROOF_TERMS && ir__has_product(low)) {
-        ind_expr_bounds(ir__shift_sizes(low), &lo, NULL);
-        if (lo >= 0) return true;
+        ind_expr shifted = ir__shift_sizes(low);
+        ind_expr_bounds(shifted, &lo, NULL);
+        if (ind__ok(shifted) && lo >= 0) return true;
     }
-    if (!depth || ir__num_terms(e) > IND__PROOF_TERMS) return false;
+    bool relations = p->facts && p->facts->known.relation.num;
+    if (!depth || ir__num_terms(e) > (relations ? IND__PROOF_TERMS : IND__PLAIN_TERMS)) return false;
     if (ir__prove_factors(p, e, depth - 1)) return true;
-    if (!p->facts || !p->facts->known.relation.num) return false;
+    if (!relations) return false;
     if (low.id != e.id && ir__prove_by_relations(p, low, true, depth - 1)) return true;
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
@@ -4376,8 +4408,9 @@ static bool ir__prove_ge0(ind_expr e) {
     c->quiet++;
     if (!nested) e = ir__in_force(e);
     c->interner->proving++;
-    ir__proof p = {nested ? NULL : ir__facts_in_force(c), IND__PROOF_TRIES};
-    bool proven = ir__prove(&p, e, nested ? 0 : IND__PROOF_DEPTH);
+    ind_facts *f = nested ? NULL : ir__facts_in_force(c);
+    ir__proof p = {f, IND__PROOF_TRIES};
+    bool proven = ir__prove(&p, e, nested ? 0 : f && f->known.relation.num ? IND__PROOF_DEPTH : 1);
     c->interner->proving--;
     c->quiet--;
     return proven;
@@ -4621,6 +4654,25 @@ static bool ir__listed_nonzero(ind_facts *f, ind_expr e) {
     return false;
 }
 
+/* A sum as the monomial that all its terms have in common times what is left; invalid if they share no symbol. */
+static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
+    ind_context *c = e.context;
+    if (ind_expr_query_kind(e) != IND_EXPR_ADD || ir__num_terms(e) > IND__PROOF_TERMS) return ir__expr_none(c);
+    ir__term g = ir__term_of(ir__term_at(e, 0));
+    for (int i = 1; i < ir__num_terms(e) && ind__ok(g.m) && !ir__is_const_term(g); i++)
+        g = ir__term_gcd(ir__term_of(ir__term_at(e, i)), g);
+    if (!ind__ok(g.m) || ir__is_const_term(g)) return ir__expr_none(c);
+    g.c = 1;
+    ir__sum s = {.context = c};
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ir__term q;
+        if (!ir__term_divide(ir__term_of(ir__term_at(e, i)), g, &q)) s.failed = true;
+        ir__sum_push(&s, q);
+    }
+    *common = g.m;
+    return ir__sum_finish(&s);
+}
+
 /* Proven: e != 0 everywhere. */
 static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
@@ -4635,6 +4687,8 @@ static bool ir__known_nonzero(ind_expr e) {
     }
     ind_facts *f = ir__facts_in_force(e.context);
     never = never || (f && ir__listed_nonzero(f, e));
+    ind_expr common, less = never ? ir__expr_none(e.context) : ir__split_common(e, &common);
+    never = never || (ind__ok(less) && ir__known_nonzero(common) && ir__known_nonzero(less));
     e.context->quiet--;
     return never;
 }
@@ -4649,7 +4703,10 @@ static int ir__proven_sign(ind_expr b) {
     if (lo < 0 && ir__known_below(b, zero, 1)) return -1;
     if (!ir__known_nonzero(b)) return 0;
     if (ir__known_below(zero, b, 0)) return 1;
-    return ir__known_below(b, zero, 0) ? -1 : 2;
+    if (ir__known_below(b, zero, 0)) return -1;
+    ind_expr common, less = ir__split_common(b, &common);
+    int x = ind__ok(less) ? ir__proven_sign(common) : 2, y = ind__ok(less) ? ir__proven_sign(less) : 2;
+    return x * y == 1 || x * y == -1 ? x * y : 2;
 }
 
 /* 1 or 0 where the facts in force say that the condition is true or false as it stands, else -1. */
@@ -5241,7 +5298,7 @@ static bool ir__solve(ind_expr d, ind_expr a, ind_expr b, ir__solution *best) {
     int n = ind__expr_symbols(d, symbol, IND__PROOF_TERMS);
     bool found = false;
     for (int i = 0; i < n && i < IND__PROOF_TERMS; i++) {
-        ir__solution s;
+        ir__solution s = {0};
         if (!ir__solve_for(d, a, b, symbol[i], &s) || (found && s.score >= best->score)) continue;
         *best = s;
         found = true;
@@ -5261,22 +5318,6 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
-/* d == 0 without the factors of all its terms that are never zero. */
-static ind_expr ir__without_common(ind_expr d) {
-    if (ind_expr_query_kind(d) != IND_EXPR_ADD) return d;
-    ir__term g = ir__term_of(ind_expr_arg(d, 0));
-    for (int i = 1; i < ir__num_terms(d) && ind__ok(g.m); i++) g = ir__term_gcd(ir__term_of(ir__term_at(d, i)), g);
-    if (!ind__ok(g.m) || ir__term_is_one(g) || !ir__known_nonzero(g.m)) return d;
-    ir__sum s = {.context = d.context};
-    for (int i = 0; i < ir__num_terms(d); i++) {
-        ir__term q;
-        if (!ir__term_divide(ir__term_of(ir__term_at(d, i)), g, &q)) s.failed = true;
-        ir__sum_push(&s, q);
-    }
-    ind_expr r = ir__sum_finish(&s);
-    return ind__ok(r) ? r : d;
-}
-
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5288,7 +5329,8 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
             ind_expr_is_int(value, &r))
             return r >= 0 && r < m ? ir__learn_residue(f, ind_expr_arg(x, 0), m, r) : ir__contradiction(f);
     }
-    d = ir__without_common(d);
+    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 and g != 0: x == 0 */
+    if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
     if (ir__solve(d, a, b, &s)) {

@@ -202,6 +202,8 @@ static void test_known(void) {
         {"s0 <= s1", "2*s0 + 1 != 2*s1", true},
         {"", "2*g0 + 1 != 0", true},
         {"", "g0*g0 + 1 > 0", true},
+        {"t0 <= 7", "8*t0 - t0*t0 != 0", true},
+        {"", "6*g0*t0 + 3*t0 != 0", true},
         {"g0 == 5", "g0*g0 == 25", true},
         {"i0 + 1 < s0", "i0 + 1 < s0", true},
         {"s0 <= s1", "Max(s0, 3) <= Max(s1, 3)", true},
