@@ -227,7 +227,8 @@ class Generator:
         if kind == 9:
             return self.make("Max", self.expression(depth), self.constant(rng.choice([1, 2, 8])))
         if kind == 10:
-            return self.make("*", self.divisor(depth - 1), self.divisor(depth - 1)) or name if depth > 0 else name
+            factor = self.constant(rng.choice([2, 3, 8, -5])) if rng.random() < 0.4 else name
+            return self.make("*", factor, self.divisor(depth - 1)) if depth > 0 else name
         n = self.expression(min(depth, 2))
         return (self.make("+", n, self.constant(1 - n[2])) if n[2] > -100 else None) or name
 
