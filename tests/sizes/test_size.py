@@ -90,7 +90,7 @@ PRINTED = {
     ),
     "fact that settles": (["Max(a, b)", "--fact", "a <= b"], row("b", ANY, "-")),
     "text": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "text"], row("s0 // 2", "[0, 4]", "-")),
-    "c": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "c"], row("s0 / 2", "[0, 4]", "-")),
+    "c": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "c"], row("s0 / 2ll", "[0, 4]", "-")),
     "cuda": (["s0 % 2", "--var", "s0 in [0, 9]", "--print", "cuda"], row("s0 % 2ll", "[0, 1]", "-")),
     "cuda32": (["s0 % 2", "--var", "s0 in [0, 9]", "--print", "cuda32"], row("s0 % 2", "[0, 1]", "-")),
 }
@@ -273,7 +273,7 @@ def test_a_line_that_is_too_long(ind):
 def test_options_hold_for_lines(ind):
     arguments = ["--var", "s0 in [1, 8]", "-", "--fact", "s0 % 2 == 0", "--at", "s0=4", "--print", "c"]
     out, message, status = run(ind, *arguments, text=b"s0 % 2\ns0 // 3\n")
-    assert out == row("0", "[0, 0]", "0") + row("s0 / 3", "[0, 2]", "1") and not message and not status
+    assert out == row("0ll", "[0, 0]", "0") + row("s0 / 3ll", "[0, 2]", "1") and not message and not status
 
 
 def test_many_names(ind):
