@@ -90,11 +90,14 @@ static char *printed(ind_expr e, ind_print form) {
     return text;
 }
 
-static void check_text(ind_context *ctx, ind_expr e) {
+/* Facts may have given a variable in e a narrower range: read back, it has that after ind_simplify. */
+static void check_text(ind_context *ctx, ind_facts *facts, ind_expr e) {
     for (int form = IND_PRINT_C; form <= IND_PRINT_LATEX; form++) free(printed(e, (ind_print)form));
     char *text = printed(e, IND_PRINT_TEXT);
-    int column = 0;
-    ind_expr again = ind_expr_parse(ctx, text, find, ctx, &column);
+    ind__facts_enter(ctx, facts);
+    ind_expr again = ind_expr_parse(ctx, text, find, ctx, NULL);
+    ind__facts_enter(ctx, NULL);
+    if (facts) again = ind_simplify(facts, again);
     if (again.id) {
         require(again.id == e.id, "reads back as another expression", text);
     } else {
@@ -145,14 +148,14 @@ static void check_expression(ind_context *ctx, ind_facts *facts, const char *tex
         check_refusal(ctx, text, column);
         return;
     }
-    check_text(ctx, e);
+    check_text(ctx, NULL, e);
     ind_expr simple = ind_simplify(facts, e);
     if (!simple.id) {
         check_refusal(ctx, text, 0);
         return;
     }
     require(ind_simplify(facts, simple).id == simple.id, "simplifying twice changes it", text);
-    check_text(ctx, simple);
+    check_text(ctx, facts, simple);
     check_values(facts, e, simple);
     check_queries(ctx, facts, simple);
 }
