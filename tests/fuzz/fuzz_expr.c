@@ -58,10 +58,17 @@ static ind_expr find(const char *name, size_t length, void *user) {
     return ind_symbol_expr(ctx, &s);
 }
 
-/* Number 0, 3, 6: near the low end; 1, 4, 7: near the high end; else anywhere near. Values differ from name to name. */
-static bool value_of(const ind_symbol *s, void *user, int64_t *out) {
-    int number = *(const int *)user;
-    uint64_t h = ind__hash(s->name, strlen(s->name), (uint64_t)number), width = number % 3 == 2 ? 100000 : 3;
+typedef struct point {
+    ind_context *ctx;
+    int number; /* 0, 3, 6: near the low ends; 1, 4, 7: near the high ends; else anywhere near */
+} point;
+
+/* Values differ from name to name. Under facts a symbol may have a narrower range; its value is that of its name. */
+static bool value_of(const ind_symbol *symbol, void *user, int64_t *out) {
+    const point *p = (const point *)user;
+    const ind_symbol *s = ind_expr_symbol(find(symbol->name, strlen(symbol->name), p->ctx));
+    if (!s) return false;
+    uint64_t h = ind__hash(s->name, strlen(s->name), (uint64_t)p->number), width = p->number % 3 == 2 ? 100000 : 3;
     int64_t hi = s->hi;
     if (s->extent.id) {
         if (ind_expr_eval(s->extent, value_of, user, &hi) || hi < 1) return false;
@@ -69,8 +76,8 @@ static bool value_of(const ind_symbol *s, void *user, int64_t *out) {
     }
     uint64_t range = (uint64_t)hi - (uint64_t)s->lo;
     int64_t step = (int64_t)(h % ((range < width ? range : width) + 1));
-    int64_t v = number % 3 == 1 ? hi - step : s->lo + step;
-    if (number % 3 == 2 && s->lo < 0 && hi > step) v = step;
+    int64_t v = p->number % 3 == 1 ? hi - step : s->lo + step;
+    if (p->number % 3 == 2 && s->lo < 0 && hi > step) v = step;
     *out = v - v % s->multiple_of;
     return *out >= s->lo && *out <= hi;
 }
@@ -90,11 +97,14 @@ static char *printed(ind_expr e, ind_print form) {
     return text;
 }
 
-static void check_text(ind_context *ctx, ind_expr e) {
+/* Facts may have given a variable in e a narrower range: read back, it has that after ind_simplify. */
+static void check_text(ind_context *ctx, ind_facts *facts, ind_expr e) {
     for (int form = IND_PRINT_C; form <= IND_PRINT_LATEX; form++) free(printed(e, (ind_print)form));
     char *text = printed(e, IND_PRINT_TEXT);
-    int column = 0;
-    ind_expr again = ind_expr_parse(ctx, text, find, ctx, &column);
+    ind__facts_enter(ctx, facts);
+    ind_expr again = ind_expr_parse(ctx, text, find, ctx, NULL);
+    ind__facts_enter(ctx, NULL);
+    if (facts) again = ind_simplify(facts, again);
     if (again.id) {
         require(again.id == e.id, "reads back as another expression", text);
     } else {
@@ -107,7 +117,7 @@ static void check_values(ind_facts *facts, ind_expr e, ind_expr simple) {
     int64_t lo, hi, low, high, before, after;
     ind_expr_bounds(e, &lo, &hi);
     ind_bounds(facts, simple, &low, &high);
-    for (int p = 0; p < 9; p++) {
+    for (point p = {e.context, 0}; p.number < 9; p.number++) {
         if (facts && ind_facts_check(facts, value_of, &p, NULL)) continue;
         if (ind_expr_eval(e, value_of, &p, &before)) continue;
         char *text = printed(e, IND_PRINT_TEXT);
@@ -145,14 +155,14 @@ static void check_expression(ind_context *ctx, ind_facts *facts, const char *tex
         check_refusal(ctx, text, column);
         return;
     }
-    check_text(ctx, e);
+    check_text(ctx, NULL, e);
     ind_expr simple = ind_simplify(facts, e);
     if (!simple.id) {
         check_refusal(ctx, text, 0);
         return;
     }
     require(ind_simplify(facts, simple).id == simple.id, "simplifying twice changes it", text);
-    check_text(ctx, simple);
+    check_text(ctx, facts, simple);
     check_values(facts, e, simple);
     check_queries(ctx, facts, simple);
 }

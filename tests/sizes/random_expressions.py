@@ -12,7 +12,8 @@ the ranges among them. For each expression:
   - the printed text, read by another process, prints the same line;
   - the printed text has no more operations than the one given.
 
-In one group of eight, numbers are so large that 64 bits may not do: there an error is right too, a wrong number is not.
+In one group of eight, numbers are so large that 64 bits may not do: there an error is right too, and what the
+expression is worth counts only where all its parts fit.
 A failure is cut down to a small expression that fails in the same way. With --corpus the expressions and Python's
 answers are written to a file, which test_random.py reads.
 """
@@ -65,6 +66,44 @@ def values(texts, points):
         return values(texts[:half], points) + values(texts[half:], points)
 
 
+class Overflow(Exception):
+    pass
+
+
+def fit(value):
+    if not LOWEST <= value <= HIGHEST:
+        raise Overflow
+    return value
+
+
+class Checked(ast.NodeTransformer):
+    """Every operation fits 64 bits, or there is no value."""
+
+    def generic_visit(self, node):
+        super().generic_visit(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call)):
+            return ast.Call(ast.Name("fit", ast.Load()), [node], [])
+        return node
+
+
+def checked_values(texts, points):
+    """As values; None at points where a part of the expression exceeds 64 bits."""
+    rows = []
+    for text in texts:
+        tree = ast.fix_missing_locations(Checked().visit(ast.parse(text, mode="eval")))
+        code, row = compile(tree, "expression", "eval"), []
+        for point in points:
+            try:
+                row.append(int(eval(code, {**FUNCTIONS, "fit": fit, **point})))
+            except Overflow:
+                row.append(None)
+            except ArithmeticError as error:
+                row = error
+                break
+        rows.append(row)
+    return rows
+
+
 CALL_COST = {"CeilDiv": 1, "ModularIndexing": 2, "Where": 1}  # CeilDiv(a, 8) is (a + 7) // 8
 
 
@@ -101,6 +140,9 @@ class Group:
     def options(self):
         return [w for v in self.variables for w in ("--var", v)] + [w for f in self.facts for w in ("--fact", f)]
 
+    def values(self, texts):
+        return (checked_values if self.large else values)(texts, self.points)
+
 
 def run_tool(tool, group, texts, at=None):
     """(columns, message) for each text."""
@@ -125,14 +167,14 @@ def judge(group, text, expected, printed, got, bounds):
     if isinstance(got, Exception):
         return "text", f"Python cannot evaluate what is printed: {got}"
     for point, want, have in zip(group.points, expected, got):
-        if want != have:
+        if want is not None and want != have:
             return "value", f"is {want}, printed {have} at {point}"
     try:
         low, high = (int(end) for end in bounds.strip("[]").split(", "))
     except ValueError:
         return "bounds", f"bounds {bounds!r}"
     for point, want in zip(group.points, expected):
-        if not low <= want <= high and (not group.large or LOWEST <= want <= HIGHEST):
+        if want is not None and not low <= want <= high:
             return "bounds", f"{want} is outside {bounds} at {point}"
     if operations(printed) > operations(text):
         return "grown", f"{operations(text)} operations, {operations(printed)} printed"
@@ -147,7 +189,7 @@ def judge_again(group, first, second, value, message):
         return "again", f"what is printed is not read: {message}"
     if second[:2] != first[:2]:
         return "again", f"read again it prints {second[0]} {second[1]}"
-    if second[2] != str(value):
+    if value is not None and second[2] != str(value):
         return "at", f"value column {second[2]}, is {value}"
     return None
 
@@ -155,7 +197,7 @@ def judge_again(group, first, second, value, message):
 def check(tool, group, texts, expected=None):
     """For each text (complaint or None, printed text, bounds)."""
     if expected is None:
-        expected = values(texts, group.points)
+        expected = group.values(texts)
     first = run_tool(tool, group, texts)
     passed = [i for i, (columns, _) in enumerate(first) if columns[0] != "error" and len(columns) == 3]
     printed = [first[i][0][0] for i in passed]
@@ -227,7 +269,8 @@ class Generator:
         if kind == 9:
             return self.make("Max", self.expression(depth), self.constant(rng.choice([1, 2, 8])))
         if kind == 10:
-            return self.make("*", self.divisor(depth - 1), self.divisor(depth - 1)) or name if depth > 0 else name
+            factor = self.constant(rng.choice([2, 3, 8, -5])) if rng.random() < 0.4 else name
+            return self.make("*", factor, self.divisor(depth - 1)) if depth > 0 else name
         n = self.expression(min(depth, 2))
         return (self.make("+", n, self.constant(1 - n[2])) if n[2] > -100 else None) or name
 
@@ -527,7 +570,7 @@ def shrink(tool, group, tree, kind):
     for _ in range(60):
         trees = sorted(smaller(tree), key=lambda t: len(render(t)))[:400]
         texts = [render(t) for t in trees]
-        expected = values(texts, group.points)
+        expected = group.values(texts)
         usable = [i for i in range(len(trees)) if not isinstance(expected[i], Exception)]
         if not usable:
             break
@@ -588,7 +631,7 @@ def write_corpus(path, count, seed):
                 "large": group.large,
                 "names": names,
                 "points": [[p[n] for n in names] for p in group.points],
-                "expressions": list(zip(texts, values(texts, group.points))),
+                "expressions": list(zip(texts, group.values(texts))),
             }
         )
         done += len(texts)

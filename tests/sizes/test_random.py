@@ -9,13 +9,26 @@ from random_expressions import check, read_corpus
 GROUPS = list(read_corpus(pathlib.Path(__file__).parent / "random.json.gz"))
 
 
-@pytest.mark.parametrize("number", range(len(GROUPS)))
-def test_group(number):
-    group, texts, expected = GROUPS[number]
-    tool = make("build/ind") if number == 0 else "build/ind"
-    results = check(tool, group, texts, expected)
-    bad = [
-        f"{text}\n    {complaint[0]}: {complaint[1]}" for text, (complaint, _, _) in zip(texts, results) if complaint
-    ]
+@pytest.fixture(scope="session")
+def results():
+    """For each group, for each of its expressions: the complaint about it, or None."""
+    tool = make("build/ind")
+    return [[complaint for complaint, _, _ in check(tool, *group)] for group in GROUPS]
+
+
+def listed(results, number, kinds):
+    group, texts, _ = GROUPS[number]
     options = " ".join(f"'{w}'" if " " in w else w for w in group.options())
-    assert not bad, f"{len(bad)} of {len(texts)} with {options}:\n" + "\n".join(bad[:10])
+    return [f"{text} {options}\n    {c[0]}: {c[1]}" for text, c in zip(texts, results[number]) if c and c[0] in kinds]
+
+
+@pytest.mark.parametrize("number", range(len(GROUPS)))
+def test_right(results, number):
+    """Same value, inside the bounds, reads back to the same line."""
+    bad = listed(results, number, ("value", "bounds", "again", "at", "text", "crash", "refused"))
+    assert not bad, f"{len(bad)}:\n" + "\n".join(bad[:10])
+
+
+def test_never_grows(results):
+    bad = [line for number in range(len(GROUPS)) for line in listed(results, number, ("grown",))]
+    assert not bad, f"{len(bad)} of {sum(len(texts) for _, texts, _ in GROUPS)}:\n" + "\n".join(bad[:20])

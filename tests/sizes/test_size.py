@@ -80,11 +80,17 @@ PRINTED = {
         row("5*s1", "[5, 80]", "15"),
     ),
     "fact and range": (["s0", "--var", "s0 in [1, 64]", "--fact", "s0 <= 9"], row("s0", "[1, 9]", "-")),
-    "fact about a divisor": (["a // b", "--var", "a in [0, 9]; b in [0, 3]", "--fact", "b != 0"], row("a // b", "[0, 9]", "-")),
-    "fact for a fact": (["a % 4", "--var", "b in [0, 8]", "--fact", "b != 0", "--fact", "a // b * b == a", "--fact", "b == 4"], row("0", "[0, 0]", "-")),
+    "fact about a divisor": (
+        ["a // b", "--var", "a in [0, 9]; b in [0, 3]", "--fact", "b != 0"],
+        row("a // b", "[0, 9]", "-"),
+    ),
+    "fact for a fact": (
+        ["a % 4", "--var", "b in [0, 8]", "--fact", "b != 0", "--fact", "a // b * b == a", "--fact", "b == 4"],
+        row("0", "[0, 0]", "-"),
+    ),
     "fact that settles": (["Max(a, b)", "--fact", "a <= b"], row("b", ANY, "-")),
     "text": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "text"], row("s0 // 2", "[0, 4]", "-")),
-    "c": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "c"], row("s0 / 2", "[0, 4]", "-")),
+    "c": (["s0 // 2", "--var", "s0 in [0, 9]", "--print", "c"], row("s0 / 2ll", "[0, 4]", "-")),
     "cuda": (["s0 % 2", "--var", "s0 in [0, 9]", "--print", "cuda"], row("s0 % 2ll", "[0, 1]", "-")),
     "cuda32": (["s0 % 2", "--var", "s0 in [0, 9]", "--print", "cuda32"], row("s0 % 2", "[0, 1]", "-")),
 }
@@ -92,7 +98,11 @@ PRINTED = {
 # arguments, standard output, standard error without "ind: size: "
 REFUSED = {
     "nothing": ([], "", "no expression is given; ind size --help says more"),
-    "unknown option": (["--pirnt", "c", "s0"], "", "unknown option --pirnt; allowed: --var --fact --at --print --explain --help"),
+    "unknown option": (
+        ["--pirnt", "c", "s0"],
+        "",
+        "unknown option --pirnt; allowed: --var --fact --at --print --explain --help",
+    ),
     "option without value": (["s0", "--var"], "", "--var: a value must follow"),
     "unknown form": (["s0", "--print", "pascal"], "", "--print pascal: allowed are text, c, cuda, cuda32, latex"),
     "no name": (["s0", "--var", " [1, 2]"], "", '--var " [1, 2]", column 2: expected the name of a variable'),
@@ -263,7 +273,7 @@ def test_a_line_that_is_too_long(ind):
 def test_options_hold_for_lines(ind):
     arguments = ["--var", "s0 in [1, 8]", "-", "--fact", "s0 % 2 == 0", "--at", "s0=4", "--print", "c"]
     out, message, status = run(ind, *arguments, text=b"s0 % 2\ns0 // 3\n")
-    assert out == row("0", "[0, 0]", "0") + row("s0 / 3", "[0, 2]", "1") and not message and not status
+    assert out == row("0ll", "[0, 0]", "0") + row("s0 / 3ll", "[0, 2]", "1") and not message and not status
 
 
 def test_many_names(ind):
