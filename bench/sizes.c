@@ -1,6 +1,6 @@
 /* Times building and simplifying of size expressions for sizes.py. Reads workloads, prints one line for each:
-   name, median seconds. An expression is a program for a stack machine, as Python's bytecode is for its peers, so that
-   nobody's parser is timed; a workload with a text is parsed instead.
+   name, median seconds, or "error" and the reason. An expression is a program for a stack machine, as Python's bytecode
+   is for its peers, so that nobody's parser is timed; a workload with a text is parsed instead.
 
        W NAME REPEATS          begins a workload
        V NAME LO HI MULTIPLE   a size
@@ -121,7 +121,7 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* In a context of its own: nothing is interned before, nothing cached. */
+/* In a context of its own: nothing is interned before, nothing cached. Negative: it failed; the reason is printed. */
 static double once(void) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) fail("no context");
@@ -130,7 +130,10 @@ static double once(void) {
     ind_expr e = text[0] ? ind_expr_parse(c, text, find, NULL, NULL) : run(c, expression);
     e = ind_simplify(NULL, e);
     double seconds = now() - start;
-    if (!e.id) fail(ind_error(c));
+    if (!e.id) {
+        printf("%s\terror\t%s\n", name, ind_error(c));
+        seconds = -1;
+    }
     ind_context_destroy(c);
     return seconds;
 }
@@ -142,7 +145,8 @@ static int ascending(const void *a, const void *b) {
 
 static void measure(void) {
     static double times[MOST_REPEATS];
-    for (int i = 0; i < repeats; i++) times[i] = once();
+    for (int i = 0; i < repeats; i++)
+        if ((times[i] = once()) < 0) return;
     qsort(times, (size_t)repeats, sizeof *times, ascending);
     printf("%s\t%.9f\n", name, times[repeats / 2]);
     fflush(stdout);
