@@ -11,6 +11,7 @@
 
    Tokens: v3 variable 3, n42 integer, and operators with their number of arguments: +9 *2 -2 /2 %2 c2 (CeilDiv),
    M3 (ModularIndexing), m2 (Min), x2 (Max), w3 (Where), ~1 (negative), =2 !2 <2 l2 (<=). */
+#define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 #include <stdio.h>

@@ -1,4 +1,5 @@
-"""The committed corpus of index expressions: reading it, evaluating an entry, and the one way in which sizes are counted.
+"""The committed corpus of index expressions: reading it, evaluating an entry, and the one way in which sizes are
+counted.
 
 corpus.json holds one entry a line (make_corpus.py writes it):
   label      the graph that the expression comes from, and how its views were composed
@@ -18,8 +19,14 @@ import pathlib
 import random
 
 CORPUS = pathlib.Path(__file__).resolve().parent / "corpus.json"
-SAFE = {"Min": min, "Max": max, "Where": lambda c, a, b: a if c else b, "CeilDiv": lambda a, b: -(-a // b),
-        "ModularIndexing": lambda x, d, m: x // d % m, "__builtins__": {}}
+SAFE = {
+    "Min": min,
+    "Max": max,
+    "Where": lambda c, a, b: a if c else b,
+    "CeilDiv": lambda a, b: -(-a // b),
+    "ModularIndexing": lambda x, d, m: x // d % m,
+    "__builtins__": {},
+}
 
 
 def load():

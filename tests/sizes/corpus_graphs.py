@@ -1,7 +1,8 @@
-"""The graphs of the corpus: sequences of views as real models have them, on symbolic sizes, and small models themselves.
+"""The graphs of the corpus: sequences of views as real models have them, on symbolic sizes, and models.
 
-A tensor is written "B=4:64 S=128:4096%64 768": a dimension that is symbolic, with its value while tracing, its largest value and
-what divides it; or a plain integer. Most sequences begin with a product by 2, so that they act on a loop and not on a buffer.
+A tensor is written "B=4:64 S=128:4096%64 768": a dimension that is symbolic, with its value while tracing, its largest
+value and what divides it; or a plain integer. Most sequences begin with a product by 2, so that they act on a loop and
+not on a buffer.
 """
 
 import torch
@@ -26,13 +27,16 @@ def tensor(spec, dtype=torch.float32):
 
 
 def graph(*variants, dtypes=()):
-    """Decorator: one entry for each variant: the tensors, separated by ';', then '|' and further arguments, integers."""
+    """Decorator: one graph for each variant: the tensors, separated by ';', then '|' and integers as further arguments."""
 
     def register(fn):
         for k, variant in enumerate(variants):
+
             def make(variant=variant):
                 specs, _, numbers = variant.partition("|")
-                made = [tensor(s, dtypes[i] if i < len(dtypes) else torch.float32) for i, s in enumerate(specs.split(";"))]
+                made = [
+                    tensor(s, dtypes[i] if i < len(dtypes) else torch.float32) for i, s in enumerate(specs.split(";"))
+                ]
                 numbers = [int(n) for n in numbers.split()]
 
                 def checked(*tensors):
@@ -168,7 +172,11 @@ def embedding(ids, table):
 # ---- vision transformers
 
 
-@graph("B=4:64 3 224 224 | 16", "B=4:64 3 H=224:1024%16 W=224:1024%16 | 16", "B=4:64 C=3:16 H=224:1024%14 W=224:1024%14 | 14")
+@graph(
+    "B=4:64 3 224 224 | 16",
+    "B=4:64 3 H=224:1024%16 W=224:1024%16 | 16",
+    "B=4:64 C=3:16 H=224:1024%14 W=224:1024%14 | 14",
+)
 def patch_embedding(x, p):
     b, c, h, w = x.shape
     y = (x * 2).reshape(b, c, h // p, p, w // p, p).permute(0, 2, 4, 1, 3, 5)
@@ -228,7 +236,12 @@ def tokens_to_map(x):
 # ---- convolutional networks
 
 
-@graph("B=4:64 C=116:512%2 H=28:224 W=28:224 | 2", "B=4:64 116 28 28 | 2", "B=4:64 C=240:512%3 H=28:224 W=28:224 | 3", "B=4:64 240 H=28:224 W=28:224 | 3")
+@graph(
+    "B=4:64 C=116:512%2 H=28:224 W=28:224 | 2",
+    "B=4:64 116 28 28 | 2",
+    "B=4:64 C=240:512%3 H=28:224 W=28:224 | 3",
+    "B=4:64 240 H=28:224 W=28:224 | 3",
+)
 def channel_shuffle(x, g):
     b, c, h, w = x.shape
     y = (x * 2).reshape(b, g, c // g, h, w).transpose(1, 2).reshape(b, c, h, w)
@@ -265,7 +278,17 @@ def im2col(x, k, stride, padding, dilation):
     return columns.reshape(b * h * w, c * k * k) + 1, y.permute(0, 1, 4, 5, 2, 3).reshape(b, c * k * k, h * w) + 1
 
 
-for K, STRIDE, PADDING, DILATION in ((3, 1, 1, 1), (3, 2, 1, 1), (7, 2, 3, 1), (3, 1, 2, 2), (1, 2, 0, 1), (5, 1, 2, 1), (3, 1, 0, 1), (4, 4, 0, 1)):
+for K, STRIDE, PADDING, DILATION in (
+    (3, 1, 1, 1),
+    (3, 2, 1, 1),
+    (7, 2, 3, 1),
+    (3, 1, 2, 2),
+    (1, 2, 0, 1),
+    (5, 1, 2, 1),
+    (3, 1, 0, 1),
+    (4, 4, 0, 1),
+):
+
     def convolution(x, k=K, s=STRIDE, p=PADDING, d=DILATION):
         return im2col(x, k, s, p, d)
 
@@ -289,7 +312,10 @@ def upsample_nearest(x):
 
 @graph("B=4:64 64 H=32:256 W=32:256", "B=4:64 64 32 32")
 def upsample_interpolate(x):
-    return F.interpolate(x * 2, scale_factor=2.0, mode="nearest") + 1, F.interpolate(x * 2, size=(x.shape[2] * 2, x.shape[3] * 2), mode="nearest") + 1
+    return (
+        F.interpolate(x * 2, scale_factor=2.0, mode="nearest") + 1,
+        F.interpolate(x * 2, size=(x.shape[2] * 2, x.shape[3] * 2), mode="nearest") + 1,
+    )
 
 
 @graph("B=4:64 64 H=32:256%2 W=32:256%2", "B=4:64 64 H=33:256 W=33:256")
@@ -342,7 +368,12 @@ def flatten_classifier(x):
 def reshape_chain(x):
     a, b, c, d = x.shape
     y = (x * 2).permute(3, 1, 0, 2)
-    return y.reshape(d * b, a * c) + 1, y.reshape(d, b * a * c) + 1, y.reshape(d * b * a, c) + 1, y.reshape(-1).reshape(a * b, c * d) + 1
+    return (
+        y.reshape(d * b, a * c) + 1,
+        y.reshape(d, b * a * c) + 1,
+        y.reshape(d * b * a, c) + 1,
+        y.reshape(-1).reshape(a * b, c * d) + 1,
+    )
 
 
 @graph("A=8:64 B=6:64", "A=8:512%8 B=6:512%6")
@@ -370,7 +401,12 @@ def split_and_merge(x, k):
 def strided_slices(x):
     y = (x * 2)[:, 3:, ::3]
     z = (x * 2)[:, ::2, 5::7]
-    return y.reshape(-1) + 1, y.transpose(1, 2).reshape(y.shape[0], -1) + 1, z.reshape(z.shape[0], -1) + 1, z.transpose(0, 1).reshape(-1) + 1
+    return (
+        y.reshape(-1) + 1,
+        y.transpose(1, 2).reshape(y.shape[0], -1) + 1,
+        z.reshape(z.shape[0], -1) + 1,
+        z.transpose(0, 1).reshape(-1) + 1,
+    )
 
 
 @graph("B=4:64 S=128:4096 C=384:1024")
@@ -392,14 +428,24 @@ def repeats(x):
     b, s, c = x.shape
     y = (x * 2).repeat(2, 3, 1)
     z = (x * 2).repeat_interleave(3, dim=1)
-    return y.reshape(-1) + 1, y.transpose(1, 2).reshape(-1) + 1, z.reshape(b, 3 * s * c) + 1, (x * 2)[:, :, None].expand(b, s, 4, c).reshape(b, s * 4 * c) + 1
+    return (
+        y.reshape(-1) + 1,
+        y.transpose(1, 2).reshape(-1) + 1,
+        z.reshape(b, 3 * s * c) + 1,
+        (x * 2)[:, :, None].expand(b, s, 4, c).reshape(b, s * 4 * c) + 1,
+    )
 
 
 @graph("B=4:64 S=100:4096 C=384:1024;B=4:64 S2=28:4096 C=384:1024", "B=4:64 100 384;B=4:64 S=28:4096 384")
 def cats(x, y):
     z = torch.cat((x * 2, y + 1), 1)
     b, s, c = z.shape
-    return z * 2, z.transpose(1, 2).reshape(-1) + 1, torch.cat((x * 2, x + 1), 2).reshape(-1) + 1, torch.stack((x * 2, x + 1), 1).reshape(-1) + 1
+    return (
+        z * 2,
+        z.transpose(1, 2).reshape(-1) + 1,
+        torch.cat((x * 2, x + 1), 2).reshape(-1) + 1,
+        torch.stack((x * 2, x + 1), 1).reshape(-1) + 1,
+    )
 
 
 @graph("B=4:64 S=100:4096 384")
@@ -428,14 +474,22 @@ def block_sparse(x):
     r, c = x.shape[-2:]
     lead = x.shape[:-2]
     y = (x * 2).reshape(*lead, r // k, k, c // k, k).transpose(-3, -2)
-    return y.reshape(*lead, -1, k, k) + 1, y.reshape(*lead, -1) + 1, y.transpose(-2, -1).reshape(*lead, r // k * (c // k), k * k) + 1
+    return (
+        y.reshape(*lead, -1, k, k) + 1,
+        y.reshape(*lead, -1) + 1,
+        y.transpose(-2, -1).reshape(*lead, r // k * (c // k), k * k) + 1,
+    )
 
 
 @graph("B=4:64 S=256:8192%16 64 | 16", "B=4:64 S=256:8192%128 C=64:512%2 | 128")
 def chunks_of_sequence(x, k):
     b, s, c = x.shape
     y = (x * 2).reshape(b, s // k, k, c)
-    return y.transpose(0, 1).reshape(s // k, b * k, c) + 1, y.transpose(2, 3).reshape(b * (s // k) * c, k) + 1, y.permute(2, 0, 1, 3).reshape(-1) + 1
+    return (
+        y.transpose(0, 1).reshape(s // k, b * k, c) + 1,
+        y.transpose(2, 3).reshape(b * (s // k) * c, k) + 1,
+        y.permute(2, 0, 1, 3).reshape(-1) + 1,
+    )
 
 
 @graph("B=4:64 S=16:512 S2=16:512", "S=16:512 64")
@@ -448,7 +502,11 @@ def diagonals(x):
 def gathers(x, i):
     y = (x * 2).transpose(1, 2)
     z = torch.gather(y, 2, i[:, None, :].expand(-1, 64, -1))
-    return z.reshape(-1) + 1, (x * 2)[:, i[0]].reshape(x.shape[0], -1) + 1, (x * 2).reshape(-1, 64).index_select(0, i.reshape(-1)) + 1
+    return (
+        z.reshape(-1) + 1,
+        (x * 2)[:, i[0]].reshape(x.shape[0], -1) + 1,
+        (x * 2).reshape(-1, 64).index_select(0, i.reshape(-1)) + 1,
+    )
 
 
 @graph("B=4:64 S=64:4096 E=8:64;B=4:64 S=64:4096 512")
@@ -519,7 +577,9 @@ def first(outputs):
 
 @model("minilm")
 def minilm():
-    m = text_model("BertConfig", "BertModel", hidden_size=384, num_hidden_layers=1, num_attention_heads=12, intermediate_size=1536)
+    m = text_model(
+        "BertConfig", "BertModel", hidden_size=384, num_hidden_layers=1, num_attention_heads=12, intermediate_size=1536
+    )
     return lambda i: first(m(i, return_dict=False)), [ids("B=4:64 S=40:512")]
 
 
@@ -531,20 +591,38 @@ def gpt2():
 
 @model("llama")
 def llama():
-    m = text_model("LlamaConfig", "LlamaModel", hidden_size=256, intermediate_size=512, num_hidden_layers=1, num_attention_heads=8,
-                   num_key_value_heads=2, vocab_size=1000)
+    m = text_model(
+        "LlamaConfig",
+        "LlamaModel",
+        hidden_size=256,
+        intermediate_size=512,
+        num_hidden_layers=1,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        vocab_size=1000,
+    )
     return lambda i: first(m(i, use_cache=False, return_dict=False)), [ids("B=4:64 S=40:2048")]
 
 
 @model("t5")
 def t5():
-    m = text_model("T5Config", "T5EncoderModel", d_model=256, d_kv=32, num_layers=1, num_heads=8, d_ff=512, vocab_size=1000)
+    m = text_model(
+        "T5Config", "T5EncoderModel", d_model=256, d_kv=32, num_layers=1, num_heads=8, d_ff=512, vocab_size=1000
+    )
     return lambda i: first(m(i, return_dict=False)), [ids("B=4:64 S=40:512")]
 
 
 @model("whisper")
 def whisper():
-    m = text_model("WhisperConfig", "WhisperModel", d_model=256, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4)
+    m = text_model(
+        "WhisperConfig",
+        "WhisperModel",
+        d_model=256,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+    )
     return lambda x: first(m.get_encoder()(x, return_dict=False)), [tensor("B=4:64 80 3000")[0]]
 
 
@@ -555,10 +633,16 @@ def timm_model(name, spec, **options):
     return m, [tensor(spec)[0]]
 
 
-for NAME, SPEC, OPTIONS in (("vit_tiny_patch16_224", "B=4:64 3 224 224", {"depth": 1}), ("swin_tiny_patch4_window7_224", "B=4:64 3 224 224", {"depths": (2, 2)}),
-                            ("resnet18", "B=4:64 3 H=224:512%32 W=224:512%32", {}), ("mobilenetv3_small_100", "B=4:64 3 H=224:512%32 W=224:512%32", {}),
-                            ("maxvit_tiny_rw_224", "B=4:64 3 224 224", {}),
-                            ("pvt_v2_b0", "B=4:64 3 224 224", {}), ("halonet26t", "B=4:64 3 256 256", {}), ("botnet26t_256", "B=4:64 3 256 256", {})):
+for NAME, SPEC, OPTIONS in (
+    ("vit_tiny_patch16_224", "B=4:64 3 224 224", {"depth": 1}),
+    ("swin_tiny_patch4_window7_224", "B=4:64 3 224 224", {"depths": (2, 2)}),
+    ("resnet18", "B=4:64 3 H=224:512%32 W=224:512%32", {}),
+    ("mobilenetv3_small_100", "B=4:64 3 H=224:512%32 W=224:512%32", {}),
+    ("maxvit_tiny_rw_224", "B=4:64 3 224 224", {}),
+    ("pvt_v2_b0", "B=4:64 3 224 224", {}),
+    ("halonet26t", "B=4:64 3 256 256", {}),
+    ("botnet26t_256", "B=4:64 3 256 256", {}),
+):
     GRAPHS[f"model_{NAME}"] = lambda n=NAME, s=SPEC, o=OPTIONS: timm_model(n, s, **o)
 
 

@@ -1,20 +1,24 @@
-"""Makes corpus.json: index expressions that TorchInductor's lowering produces, and what Inductor and sympy make of each.
+"""Makes corpus.json: index expressions of TorchInductor's lowering, and what Inductor and sympy make of each.
 
-Every graph of corpus_graphs.py is compiled by torch.compile with symbolic sizes down to Inductor's loop IR. There, the body of each
-loop is called with fresh loop indices, and the index of each load, store and index_expr is recorded. While this is done,
-the FloorDiv and ModularIndexing that views, repeats and windows build are replaced by functions that simplify nothing, so that
-the recorded index is the bare composition of the views. Two ways of composing a reshape are recorded: Inductor's own, which
-matches up dimensions of equal size, and the textbook one: linear position, then (position // stride) % size for every dimension.
+Every graph of corpus_graphs.py is compiled by torch.compile with symbolic sizes down to Inductor's loop IR. There, the
+body of each loop is called with fresh loop indices, and the index of each load, store and index_expr is recorded. While
+this is done, the FloorDiv and ModularIndexing that views, repeats and windows build are replaced by functions that
+simplify nothing, so that the recorded index is the bare composition of the views. Two ways of composing a reshape are
+recorded: Inductor's own, which matches up dimensions of equal size, and the textbook one: linear position, then
+(position // stride) % size for every dimension.
 
-  inductor   the composition built from the real FloorDiv and ModularIndexing (with their eager rewrites), or Inductor's own
-             record of the same access, whichever is smaller, through SizeVarAllocator.simplify_with_ranges, as its loop bodies do
+  inductor   the composition built from the real FloorDiv and ModularIndexing (with their eager rewrites), or
+             Inductor's own record of the same access, whichever is smaller, through
+             SizeVarAllocator.simplify_with_ranges, as its loop bodies do
   sympy      the composition as sympy's floor and Mod, through expand, factor and simplify: the smallest
   both       Inductor's result through sympy's expand, factor and simplify: the smallest
 
-All are written in our text form by one printer here (x // d % m for ModularIndexing(x, d, m)), with products of negative integers
-as subtractions. Symbols keep the ranges that the graph declares; what the tracer knows beyond them goes to `facts`.
+All are written in our text form by one printer here (x // d % m for ModularIndexing(x, d, m)), with products of
+negative integers as subtractions. Symbols keep the ranges that the graph declares; what the tracer knows beyond them
+goes to `facts`.
 
-Run: python make_corpus.py JOBS [NAME...], with torch 2.11.0, transformers 5.17.0, timm 1.0.29, torchvision 0.26.0 (CPU is enough).
+Run: python make_corpus.py JOBS [NAME...], with torch 2.11.0, transformers 5.17.0, timm 1.0.29, torchvision 0.26.0 (CPU
+is enough).
 """
 
 import collections
@@ -220,7 +224,10 @@ class Inductor:
             try:
                 runs[way] = lower(gm, inputs, way)
             except Exception as e:  # an op that this machine cannot lower
-                print(f"  {self.label}/{way}: {type(e).__name__}: {str(e).splitlines()[0][:150] if str(e) else ''}", file=sys.stderr)
+                print(
+                    f"  {self.label}/{way}: {type(e).__name__}: {str(e).splitlines()[0][:150] if str(e) else ''}",
+                    file=sys.stderr,
+                )
         env = fake_mode.shape_env
         own = runs.get("inductor", ([], []))
         for way in ("views", "textbook"):
@@ -289,7 +296,14 @@ def text_of(e):
     if isinstance(e, F.Where):
         return f"Where({', '.join(text(a) for a in e.args)})", 3
     if e.is_Relational:
-        op = {"Equality": "==", "Unequality": "!=", "LessThan": "<=", "GreaterThan": ">=", "StrictLessThan": "<", "StrictGreaterThan": ">"}
+        op = {
+            "Equality": "==",
+            "Unequality": "!=",
+            "LessThan": "<=",
+            "GreaterThan": ">=",
+            "StrictLessThan": "<",
+            "StrictGreaterThan": ">",
+        }
         return f"{text(e.lhs, 1)} {op[type(e).__name__]} {text(e.rhs, 1)}", 0
     raise Untranslatable(str(type(e)))
 
@@ -297,7 +311,9 @@ def text_of(e):
 def text_of_sum(e):
     """Positive terms first, so that no minus sign is unary where it need not be."""
     terms = sympy.Add.make_args(e)
-    ordered = [t for t in terms if not t.could_extract_minus_sign()] + [t for t in terms if t.could_extract_minus_sign()]
+    ordered = [t for t in terms if not t.could_extract_minus_sign()] + [
+        t for t in terms if t.could_extract_minus_sign()
+    ]
     out = text(ordered[0], 2 if len(ordered) > 1 and ordered[0].is_Add else 1)
     for t in ordered[1:]:
         out += f" - {text(-t, 2)}" if t.could_extract_minus_sign() else f" + {text(t, 2)}"
@@ -369,7 +385,7 @@ def real_to_raw(e):
 
 
 def names_of(e, extents, env):
-    """New names: sizes s0.., loop indices i0.., indirect t0.., in the order of appearance; with all that extents need."""
+    """New names: sizes s0.., loop indices i0.., indirect t0.., in the order of appearance; with all that extents hold."""
     order = sorted(e.free_symbols, key=lambda s: str(e).find(s.name))
     loops = [s for s in order if s in extents]
     sizes = [s for s in order if s not in extents]
@@ -421,8 +437,13 @@ def entry_of(label, access, result, other, env):
     if any(s not in env.var_to_range for s in sizes):
         raise Untranslatable("symbol without a range")
     multiples, facts = facts_of(env, sizes)
-    entry = {"label": label, "raw": text(rename(e, renamed)), "vars": {}, "facts": [],
-             "hints": {renamed[s].name: int(env.backed_var_to_val[s]) for s in sizes}}
+    entry = {
+        "label": label,
+        "raw": text(rename(e, renamed)),
+        "vars": {},
+        "facts": [],
+        "hints": {renamed[s].name: int(env.backed_var_to_val[s]) for s in sizes},
+    }
     if corpus.operations(entry["raw"]) > MOST_OPERATIONS:
         raise Untranslatable("too large")
     for s in sizes:
@@ -520,7 +541,9 @@ def entries_of(name):
 
 def write(entries, path):
     note = {"torch": torch.__version__.split("+")[0], "sympy": sympy.__version__}
-    path.write_text('{"made with": ' + json.dumps(note) + ', "entries": [\n' + ",\n".join(map(json.dumps, entries)) + "\n]}\n")
+    path.write_text(
+        '{"made with": ' + json.dumps(note) + ', "entries": [\n' + ",\n".join(map(json.dumps, entries)) + "\n]}\n"
+    )
 
 
 def main(jobs, only):

@@ -1,7 +1,8 @@
-"""Index expressions of real graphs: what `ind size` makes of each has the same value, is a fixpoint, and is no larger than what
-TorchInductor, sympy, or sympy after Inductor make of it, counted in operations, and in divisions against Inductor.
+"""Index expressions of real graphs: what `ind size` makes of each has the same value, is a fixpoint, and is no larger
+than what TorchInductor, sympy, or sympy after Inductor make of it, counted in operations, and in divisions against
+Inductor.
 
-Run as a program it prints the entries that are larger than theirs, and why: python tests/sizes/test_corpus.py [LABEL...]
+Run as a program it prints the entries with complaints: python tests/sizes/test_corpus.py [LABEL...]
 """
 
 import functools
@@ -36,8 +37,8 @@ def declarations(entry):
     return options
 
 
-def simplified(entry, text, program=None):
-    command = [program or tool(), "size", "-", *declarations(entry)]
+def simplified(entry, text, program):
+    command = [program, "size", "-", *declarations(entry)]
     done = subprocess.run(command, input=text + "\n", capture_output=True, text=True, timeout=60)
     return done.stdout.split("\t")[0] if done.returncode == 0 else f"error: {done.stderr.strip()}"
 
@@ -47,8 +48,10 @@ def least(entry):
     return min(operations(entry[k]) for k in THEIRS if entry[k])
 
 
-def complaints(entry, program=None):
+@functools.lru_cache(maxsize=None)
+def complaints(number, program):
     """(our text, what is wrong with it)"""
+    entry = ENTRIES[number]
     ours = simplified(entry, entry["raw"], program)
     if ours.startswith("error"):
         return ours, ["error"]
@@ -67,14 +70,18 @@ def complaints(entry, program=None):
 
 
 def shown(entry, ours, wrong):
-    lines = [f"{entry['label']}: {'; '.join(wrong)}", f"    raw       {entry['raw']}", f"    given     {' '.join(map(repr, declarations(entry)))}",
-             f"    ours      {ours}"]
+    lines = [
+        f"{entry['label']}: {'; '.join(wrong)}",
+        f"    raw       {entry['raw']}",
+        f"    given     {' '.join(map(repr, declarations(entry)))}",
+        f"    ours      {ours}",
+    ]
     return "\n".join(lines + [f"    {k:9} {entry[k]}" for k in THEIRS])
 
 
 @pytest.mark.parametrize("number", range(len(ENTRIES)), ids=lambda n: f"{n}-{ENTRIES[n]['label']}")
 def test_entry(number):
-    ours, wrong = complaints(ENTRIES[number])
+    ours, wrong = complaints(number, tool())
     assert not wrong, shown(ENTRIES[number], ours, wrong)
 
 
@@ -86,15 +93,16 @@ def test_corpus_is_large_enough():
 def summary(program):
     """One line of figures, and the entries with something wrong."""
     bad, smaller, ratios = [], 0, []
-    for entry in ENTRIES:
-        ours, wrong = complaints(entry, program)
+    for number, entry in enumerate(ENTRIES):
+        ours, wrong = complaints(number, program)
         if wrong:
             bad.append(shown(entry, ours, wrong))
         if not ours.startswith("error"):
             smaller += operations(ours) < least(entry)
             ratios.append((operations(ours), operations(entry["inductor"] or entry["raw"]), least(entry)))
     ours, inductor, best = (sum(column) for column in zip(*ratios))
-    line = f"{len(ENTRIES)} entries: {len(bad)} complaints, {smaller} strictly smaller; operations: ours {ours}, Inductor {inductor}, best of theirs {best}"
+    line = f"{len(ENTRIES)} entries: {len(bad)} complaints, {smaller} strictly smaller; "
+    line += f"operations: ours {ours}, Inductor {inductor}, best of theirs {best}"
     return line, bad
 
 
