@@ -27,7 +27,7 @@ def tensor(spec, dtype=torch.float32):
 
 
 def graph(*variants, dtypes=()):
-    """Decorator: one graph for each variant: the tensors, separated by ';', then '|' and integers as further arguments."""
+    """Decorator: one graph for each variant: the tensors, separated by ';', then '|' and integers."""
 
     def register(fn):
         for k, variant in enumerate(variants):

@@ -385,7 +385,7 @@ def real_to_raw(e):
 
 
 def names_of(e, extents, env):
-    """New names: sizes s0.., loop indices i0.., indirect t0.., in the order of appearance; with all that extents hold."""
+    """New names: sizes s0.., loop indices i0.., indirect t0.., as they appear; with those of the extents."""
     order = sorted(e.free_symbols, key=lambda s: str(e).find(s.name))
     loops = [s for s in order if s in extents]
     sizes = [s for s in order if s not in extents]
