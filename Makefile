@@ -25,7 +25,7 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test gpu-test size-test fuzz-expr bench clean help
+.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-sizes clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -40,6 +40,7 @@ help:
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
 	@echo 'make bench      timings, with the programs they are compared to'
+	@echo 'make bench-sizes   building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
 
 # ---- programs
@@ -105,8 +106,18 @@ $(BUILD)/fuzz/fuzz_expr: tests/fuzz/fuzz_expr.c $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)
 	clang $(STRICT) $(SANITIZE) -fsanitize=fuzzer -DFUZZ_EXPR_LIBFUZZER -I. $< -o $@ $(LIBS)
 
+$(BUILD)/bench_sizes: bench/sizes.c inductor_ir.h | $(BUILD)
+	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)
+
+# The peers stay out of what the tests need.
+$(BUILD)/bench_python: bench/requirements.txt tests/get_python.sh | $(BUILD)
+	@sh tests/get_python.sh $@ bench/requirements.txt
+
+bench-sizes: $(BUILD)/bench_sizes | $(BUILD)/bench_python
+	@$(BUILD)/bench_python bench/sizes.py
+
 bench: all | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py
 
 clean:
-	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python -exec rm -rf {} +
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python -exec rm -rf {} +

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Writes the program $1, which runs a Python 3 that has tests/requirements.txt: the system's own where it already does,
-# else one in .venv, else one with the packages in a folder beside $1 (no venv, and no right to install it).
+# Writes the program $1, which runs a Python 3 that has the packages in $2 (tests/requirements.txt): the system's own where
+# it already does, else one in .venv, else one with them in a folder beside $1 (no venv, and no right to install it).
 set -eu
 out=$1
 here=$(pwd)
-requirements=tests/requirements.txt
+requirements=${2:-tests/requirements.txt}
+modules=$(sed -n 's/==.*//p' "$requirements" | paste -sd, -)
 libraries=$here/$(dirname "$out")/pylib
 
 write() { # $1: the line that runs Python
@@ -12,7 +13,7 @@ write() { # $1: the line that runs Python
     chmod +x "$out"
 }
 
-if python3 -c 'import numpy, pytest' 2>/dev/null; then
+if python3 -c "import $modules" 2>/dev/null; then
     write 'exec python3'
     exit 0
 fi
@@ -31,6 +32,6 @@ elif python3 -m pip --version >/dev/null 2>&1; then
     write "PYTHONPATH='$libraries'\${PYTHONPATH:+:\$PYTHONPATH} exec python3"
 else
     rm -rf .venv
-    echo 'setup: python3 has neither venv nor pip; install one of them, or numpy and pytest' >&2
+    echo 'setup: python3 has neither venv nor pip; install one of them, or '"$modules" >&2
     exit 1
 fi
