@@ -2648,14 +2648,15 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
    wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
    one expression. That is why a condition may not come after a tensor that has one of its sizes. */
 
+/* Whether the size of this number is in e, be it with the range that the facts give it. */
+static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
+    ind_expr symbol = g->size_symbol[number];
+    return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
+}
+
 static void ind__mark_expr(ind_graph *g, ind_expr e) {
-    ind_expr symbol[64];
-    if (ind_expr_is_int(e, NULL)) return;
-    int n = ind__expr_symbols(e, symbol, 64);
-    for (uint32_t i = 0; i < g->num_sizes; i++) {
-        bool found = n > 64 && ind__expr_depends(e, g->size_symbol[i]);
-        for (int k = 0; k < n && k < 64; k++) found |= ind_expr_same(symbol[k], g->size_symbol[i]);
-        g->used[i] |= found;
+    for (uint32_t i = 0; !ind_expr_is_int(e, NULL) && i < g->num_sizes; i++) {
+        g->used[i] = g->used[i] || ind__has_size(g, e, i);
     }
 }
 
@@ -2677,7 +2678,7 @@ static const char *ind__used_size(ind_graph *g, ind_expr condition) {
     if (g->num_scanned == 0) g->num_scanned = 1;
     while (g->num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->num_scanned++]);
     for (uint32_t i = 0; i < g->num_sizes; i++) {
-        if (g->used[i] && ind__expr_depends(condition, g->size_symbol[i])) {
+        if (g->used[i] && ind__has_size(g, condition, i)) {
             return ind_expr_symbol(g->size_symbol[i])->name;
         }
     }
@@ -6012,6 +6013,17 @@ static uint32_t ind__free_size(ind_module *m, const char *name) {
     return UINT32_MAX;
 }
 
+static void ind__refuse_inverse(ind_context *c, const char *name, ind_expr coefficient) {
+    char text[200];
+    ind_expr_print(coefficient, text, sizeof text);
+    if (ind__ok(coefficient)) {
+        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
+                  text);
+    } else {
+        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
+    }
+}
+
 ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit) {
     ind_formula none = {module ? module->context : NULL, 0};
     ind_expr coefficient, rest;
@@ -6022,19 +6034,16 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
     if (at == UINT32_MAX) return none;
     ind_facts *before = ind__facts_enter(c, module->facts);
     ind_expr size = module->desc.sizes[at], inverse = none;
+    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
     f = module->facts ? ind_simplify(module->facts, f) : f;
+    c->error.status = IND_OK;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
-    if (!affine) {
-        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
-    } else if (!ind_known_lt(ind_int(c, 0), coefficient)) {
-        char text[200];
-        ind_expr_print(coefficient, text, sizeof text);
-        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
-                  text);
-    } else {
+    if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
         ind_expr step = ind_int(c, ind_expr_symbol(size)->multiple_of);
         ind_expr room = ind_expr_sub(ind_int(c, limit), rest);
         inverse = ind_expr_mul(ind_expr_floordiv(room, ind_expr_mul(coefficient, step)), step);
+    } else if (ind_error_status(c) == IND_OK) {
+        ind__refuse_inverse(c, name, affine ? coefficient : none);
     }
     (void)ind__facts_enter(c, before);
     return inverse;

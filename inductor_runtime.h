@@ -1655,8 +1655,9 @@ static ind_status rt__module_derived(ind_module *m) {
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         ind_expr e = m->facts ? ind_simplify(m->facts, m->desc.sizes[i]) : m->desc.sizes[i];
         if (!ind__ok(e)) return ind__failed(m->context);
+        const ind_symbol *s = ind_expr_symbol(e);
         x->size_slot[i] = IND__RT_NONE;
-        if (ind_expr_same(e, m->desc.sizes[i])) continue;
+        if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
         x->size_formula[i] = e;
         x->size_slot[i] = ind__program_add(&x->derive, e);
         if (x->size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
