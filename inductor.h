@@ -832,20 +832,24 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
     return t->name ? t->name : "a number";
 }
 
-/* What is wrong with two sizes, and the fact that would mend it, if one could. */
+/* "; 'fact S == 4*T' would make them agree", where one could. */
+static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
+    char fact[128];
+    if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
+    if (ind_expr_print(condition, fact, sizeof fact) >= sizeof fact) return "";
+    char *out = ind__scratch(in);
+    snprintf(out, sizeof in->scratch[0], "; 'fact %s' would make them agree", fact);
+    return out;
+}
+
 static const char *ind__say_differ(ind__infer *in, ind_expr a, ind_expr b) {
-    char first[64], second[64], fact[128];
+    char first[64], second[64];
     if (ind_expr_is_int(a, NULL) && ind_expr_is_int(b, NULL)) return "";
+    const char *fact = ind__say_fact(in, ind_expr_eq(a, b));
     char *out = ind__scratch(in);
     ind_expr_print(a, first, sizeof first);
     ind_expr_print(b, second, sizeof second);
-    ind_expr equal = ind_expr_eq(a, b);
-    if (ind_expr_is_int(equal, NULL) || ind_expr_print(equal, fact, sizeof fact) >= sizeof fact) {
-        snprintf(out, sizeof in->scratch[0], " (%s and %s are not known to be equal)", first, second);
-    } else {
-        snprintf(out, sizeof in->scratch[0], " (%s and %s are not known to be equal; 'fact %s' would make them agree)",
-                 first, second, fact);
-    }
+    snprintf(out, sizeof in->scratch[0], " (%s and %s are not known to be equal%.180s)", first, second, fact);
     return out;
 }
 
@@ -1241,13 +1245,14 @@ static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb
     }
 }
 
-static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank) {
+static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank, ind_expr agree) {
     char *to = ind__scratch(in);
     ind__print_type(to, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s",
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
                        ind__say_name(in, 0), ind__say_type(in, 0), to,
                        strstr(to, "-1") ? "is not a multiple of the given sizes"
-                                        : "differs, or is not known to be equal");
+                                        : "differs, or is not known to be equal",
+                       ind__say_fact(in, agree));
 }
 
 static ind_status ind__rule_view(ind__infer *in) {
@@ -1271,7 +1276,7 @@ static ind_status ind__rule_view(ind__infer *in) {
         size[open] = rest;
         given = ind_expr_mul(given, rest);
     }
-    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count);
+    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count, ind_expr_eq(have, given));
     ind__set_result(in, 0, x->dtype, size, want->count);
     return IND_OK;
 }
@@ -1456,9 +1461,11 @@ static ind_status ind__rule_gather(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     for (int d = 0; d < x->rank; d++) {
         if (d == dim || ind_known_le(index->size[d], x->size[d])) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s",
-                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), d,
-                           ind__say_size(in, index->size[d]), ind__say_size(in, x->size[d]));
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s", ind__say_name(in, 1),
+                           ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), d,
+                           ind__say_size(in, index->size[d]), ind__say_size(in, x->size[d]),
+                           ind__say_fact(in, ind_expr_le(index->size[d], x->size[d])));
     }
     ind__set_result(in, 0, x->dtype, index->size, x->rank);
     return IND_OK;
@@ -2698,13 +2705,12 @@ static int ind__settled(const ind_graph *g, ind_expr e) {
     return ind_known(g->facts, ind_expr_not(e)) ? 0 : -1;
 }
 
-/* "S in [1, 4096], T in [1, 64]": the sizes in e, as declared. */
-static const char *ind__say_declared(const ind_graph *g, ind_expr e, char *out, size_t bytes) {
+/* "S in [1, 4096], T in [1, 64]" */
+static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
-    out[0] = 0;
+    snprintf(out, bytes, "no size");
     for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
         const ind_symbol *s = ind_expr_symbol(g->size_symbol[i]);
-        if (!ind__expr_depends(e, g->size_symbol[i])) continue;
         used += (size_t)snprintf(out + used, bytes - used, "%s%s in [%lld, %lld]", used ? ", " : "", s->name,
                                  (long long)s->lo, (long long)s->hi);
     }
@@ -2724,12 +2730,11 @@ static ind_status ind__record_condition(ind_graph *g, ind_expr e, bool guard) {
     return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
 }
 
-/* Takes a condition, as read, into the graph; see ind_fact and ind_guard_that. No fact set is in force. */
-static ind_status ind__add_condition(ind_graph *g, ind_expr e, bool guard, bool *holds) {
+/* Takes a condition, as read from `text`, into the graph; see ind_fact and ind_guard_that. No fact set is in force. */
+static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
-    char text[200], declared[200];
+    char declared[200];
     ind_expr now = ind__under_facts(g, e);
-    ind_expr_print(e, text, sizeof text);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is no condition; write a comparison, as in S == 4*T",
@@ -2741,7 +2746,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, bool guard, bool 
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts what is known; declared: %s", what, text,
-                               ind__say_declared(g, e, declared, sizeof declared));
+                               ind__say_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {
         return ind__graph_fail(g, IND_OUT_OF_RANGE,
@@ -3562,7 +3567,13 @@ static void ind__parse_condition(ind__parser *p, bool guard, bool *holds) {
     const char *at = p->at;
     ind_facts *before = ind__facts_enter(p->g->context, NULL);
     p->as_written = true;
-    if (ind__need_expr(p, &e)) ind__add_condition(p->g, e, guard, holds);
+    if (ind__need_expr(p, &e)) {
+        char text[200];
+        int length = (int)(p->at - at > 190 ? 190 : p->at - at);
+        while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\n')) length--;
+        snprintf(text, sizeof text, "%.*s", length, at);
+        ind__add_condition(p->g, e, text, guard, holds);
+    }
     p->as_written = false;
     ind__graph_leave(p->g, before);
     if (!p->status) ind__check_graph(p, at);
@@ -6033,10 +6044,10 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
     uint32_t at = ind__free_size(module, name);
     if (at == UINT32_MAX) return none;
     ind_facts *before = ind__facts_enter(c, module->facts);
+    c->error.status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
     if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
     f = module->facts ? ind_simplify(module->facts, f) : f;
-    c->error.status = IND_OK;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
         ind_expr step = ind_int(c, ind_expr_symbol(size)->multiple_of);

@@ -2287,8 +2287,8 @@ static void rt__instance_clear(ind_instance *n) {
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
     for (int i = 0; n->worker && i < n->num_workers; i++) ind__free(c, n->worker[i].block);
-    void *const owned[] = {n->size,  n->next_size, n->slot, n->pointer, n->next_pointer, n->address,    n->cell,
-                           n->param, n->chosen,    n->grid, n->buffer,  n->worker,       n->index_error};
+    void *const owned[] = {n->size, n->next_size, n->slot,   n->scratch, n->pointer, n->next_pointer, n->address,
+                           n->cell, n->param,     n->chosen, n->grid,    n->buffer,  n->worker,       n->index_error};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 

@@ -38,6 +38,11 @@ GOOD = {
     "ind_target *": "&s.target",
     "ind_cubin *": "&s.cubin",
     "ind_kernel_time *": "s.times",
+    "ind_kernel_info *": "&s.kernel",
+    "ind_evaluator *": "s.evaluator",
+    "ind_evaluator **": "&s.other_evaluator",
+    "ind_formula *": "s.exprs",
+    "bool *": "&s.flag",
     "char *": '"B in [1, 4]"',
     "char * writable": "s.text",
     "int *": "s.ints",
@@ -60,7 +65,9 @@ ALLOWED = {
     ("ind_expr_eval", "user"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
     ("ind_formula_eval", "sizes"),  # a number needs none
+    ("ind_evaluator_run", "sizes_v"),  # the module has no size
     ("ind_graph_create", "name"),
+    ("ind_guard_that", "holds"),
     ("ind_instance_create", "desc"),
     ("ind_linear", "bias"),
     ("ind_max", "indices"),
@@ -93,6 +100,9 @@ typedef struct state {
     ind_target target;
     ind_cubin cubin;
     ind_kernel_time times[128];
+    ind_kernel_info kernel;
+    ind_evaluator *evaluator, *other_evaluator;
+    bool flag;
     ind_run_desc run;
     ind_launch_desc launch;
     ind_binding io[2];
@@ -131,6 +141,8 @@ static void setup(const char *name) {
     ind_output(s.g, "y", ind_exp(s.x));
     ind_compile(s.g, NULL, &s.m);
     ind_instance_create(s.m, NULL, &s.n);
+    ind_formula two = ind_int(s.ctx, 2);
+    ind_evaluator_create(s.m, &two, 1, &s.evaluator);
     for (int i = 0; i < 128; i++) s.tensors[i] = s.x, s.exprs[i] = ind_int(s.ctx, 2);
     s.exprs[1] = ind_int(s.ctx, 2);
     s.ints[0] = 1, s.ints[1] = 0;
