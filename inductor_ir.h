@@ -7620,9 +7620,16 @@ static uint32_t ir__program_push(ind__program *p, ind_expr_kind kind, uint32_t a
     return p->num_inputs + p->num_ops - 1;
 }
 
+/* One size in two forms: facts put a symbol with a narrower range in place of the declared one. */
+static bool ir__same_size(ind_expr a, ind_expr b) {
+    const ind_symbol *x = ind_expr_symbol(a), *y = ind_expr_symbol(b);
+    bool sizes = x && y && x->kind == IND_SYMBOL_SIZE && y->kind == IND_SYMBOL_SIZE;
+    return sizes && x->slot == y->slot && !strcmp(x->name, y->name);
+}
+
 static uint32_t ir__program_symbol(ind__program *p, ind_expr e) {
     for (uint32_t i = 0; i < p->num_inputs; i++)
-        if (p->input[i].id == e.id) return i;
+        if (p->input[i].id == e.id || ir__same_size(p->input[i], e)) return i;
     ind__fail(p->context, IND_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
     return UINT32_MAX;
 }
