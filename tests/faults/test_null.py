@@ -39,6 +39,9 @@ GOOD = {
     "ind_cubin *": "&s.cubin",
     "ind_kernel_time *": "s.times",
     "ind_kernel_info *": "&s.kernel",
+    "ind_facts *": "s.facts",
+    "ind_facts **": "&s.other_facts",
+    "ind_find_symbol_fn": "good_find",
     "ind_evaluator *": "s.evaluator",
     "ind_evaluator **": "&s.other_evaluator",
     "ind_formula *": "s.exprs",
@@ -102,6 +105,7 @@ typedef struct state {
     ind_kernel_time times[128];
     ind_kernel_info kernel;
     ind_evaluator *evaluator, *other_evaluator;
+    ind_facts *facts, *other_facts;
     bool flag;
     ind_run_desc run;
     ind_launch_desc launch;
@@ -129,6 +133,11 @@ static bool good_symbol(const ind_symbol *symbol, void *user, int64_t *out) {
     return true;
 }
 
+static ind_expr good_find(const char *name, size_t length, void *user) {
+    (void)name, (void)length;
+    return *(const ind_expr *)user;
+}
+
 static state s;
 
 static void setup(const char *name) {
@@ -141,6 +150,7 @@ static void setup(const char *name) {
     ind_output(s.g, "y", ind_exp(s.x));
     ind_compile(s.g, NULL, &s.m);
     ind_instance_create(s.m, NULL, &s.n);
+    ind_facts_create(s.ctx, &s.facts);
     ind_formula two = ind_int(s.ctx, 2);
     ind_evaluator_create(s.m, &two, 1, &s.evaluator);
     for (int i = 0; i < 128; i++) s.tensors[i] = s.x, s.exprs[i] = ind_int(s.ctx, 2);
