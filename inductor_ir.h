@@ -2643,9 +2643,10 @@ ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
 }
 
 static bool ir__all_of(ind_context *c, const ind_expr *v, int n) {
+    if (!c || n < 0 || (n && !v)) return false;
     for (int i = 0; i < n; i++)
         if (!ind__ok(v[i]) || v[i].context != c) return false;
-    return c && n >= 0 && (v || !n);
+    return true;
 }
 
 ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {

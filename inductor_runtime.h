@@ -1657,6 +1657,7 @@ static ind_status rt__module_derived(ind_module *m) {
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
         x->size_slot[i] = IND__RT_NONE;
+        x->size[i].hint = ind_hint(e); /* one that the facts allow */
         if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
         x->size_formula[i] = e;
         x->size_slot[i] = ind__program_add(&x->derive, e);
