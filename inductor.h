@@ -2717,11 +2717,10 @@ static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes
     return out;
 }
 
-static ind_status ind__record_condition(ind_graph *g, ind_expr e, bool guard) {
+static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
     ind__condition *place = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
     if (!place) return ind__graph_no_memory(g, "fact");
-    place->e = e;
-    place->guard = guard;
+    *place = (ind__condition){e, guard, text};
     ind_status status = ind_facts_assume(g->facts, e);
     if (!status) return IND_OK;
     g->num_conditions--;
@@ -2730,7 +2729,17 @@ static ind_status ind__record_condition(ind_graph *g, ind_expr e, bool guard) {
     return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
 }
 
-/* Takes a condition, as read from `text`, into the graph; see ind_fact and ind_guard_that. No fact set is in force. */
+/* The guard of a condition that does not hold for the hints. */
+static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *text) {
+    size_t bytes = strlen(text) + sizeof "not ()";
+    char *negation = ind__arena_alloc(&g->arena, bytes);
+    if (!negation) return ind__graph_no_memory(g, "guard");
+    snprintf(negation, bytes, "not (%s)", text);
+    return ind__record_condition(g, ind_expr_not(e), negation, true);
+}
+
+/* Takes a condition, as read from `text` (of the graph's arena), into the graph; see ind_fact and ind_guard_that. No
+   fact set is in force. */
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
@@ -2758,7 +2767,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
                                "%s: %s comes after a tensor with %s in its size; it must stand before the first", what,
                                text, used);
     }
-    return ind__record_condition(g, guard && !hint ? ind_expr_not(e) : e, guard);
+    return guard && !hint ? ind__record_negation(g, e, text) : ind__record_condition(g, e, text, guard);
 }
 
 /* ----------------------------------------------------------------------------------------------- >>printer */
@@ -2902,9 +2911,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
     for (uint32_t i = 0; i < g->num_sizes; i++) ind__print_size(t, ind_expr_symbol(g->size_symbol[i]));
     for (uint32_t i = 0; i < g->num_conditions; i++) {
-        ind__textf(t, "  %s ", g->condition[i].guard ? "guard" : "fact");
-        ind__text_expr(t, g->condition[i].e);
-        ind__textf(t, "\n");
+        ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
     }
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_outputs(t, g);
@@ -2916,7 +2923,7 @@ const char *ind_graph_text(ind_graph *graph) {
     ind__text_free(&graph->text);
     memset(&graph->text, 0, sizeof graph->text);
     graph->text.context = graph->context;
-    ind_facts *before = ind__facts_enter(graph->context, NULL); /* under the facts they would be the number 1 */
+    ind_facts *before = ind__facts_enter(graph->context, NULL); /* as the text is read */
     ind__print_graph(&graph->text, graph);
     ind__graph_leave(graph, before);
     return ind__text_status(&graph->text) ? NULL : graph->text.data;
@@ -3560,6 +3567,20 @@ static ind_expr ind__parse_size(ind__parser *p) {
     return p->status ? none : e;
 }
 
+/* What was written, on one line: messages say it in the words of whoever wrote it. */
+static const char *ind__written(ind_graph *g, const char *from, const char *end) {
+    char *text = ind__arena_alloc(&g->arena, (size_t)(end - from) + 1), *to = text;
+    if (!text) return ind__graph_no_memory(g, "fact"), NULL;
+    for (; from < end; from++) {
+        if (*from == '#') from += strcspn(from, "\n");
+        bool space = *from == ' ' || *from == '\t' || *from == '\r' || *from == '\n';
+        if (!space) *to++ = *from;
+        if (space && to > text && to[-1] != ' ') *to++ = ' ';
+    }
+    while (to > text && to[-1] == ' ') *--to = 0;
+    return text;
+}
+
 /* fact = "fact" expr     guard = "guard" expr */
 static void ind__parse_condition(ind__parser *p, bool guard, bool *holds) {
     ind_expr e;
@@ -3567,13 +3588,8 @@ static void ind__parse_condition(ind__parser *p, bool guard, bool *holds) {
     const char *at = p->at;
     ind_facts *before = ind__facts_enter(p->g->context, NULL);
     p->as_written = true;
-    if (ind__need_expr(p, &e)) {
-        char text[200];
-        int length = (int)(p->at - at > 190 ? 190 : p->at - at);
-        while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\n')) length--;
-        snprintf(text, sizeof text, "%.*s", length, at);
-        ind__add_condition(p->g, e, text, guard, holds);
-    }
+    const char *text = ind__need_expr(p, &e) ? ind__written(p->g, at, p->at) : NULL;
+    if (text) ind__add_condition(p->g, e, text, guard, holds);
     p->as_written = false;
     ind__graph_leave(p->g, before);
     if (!p->status) ind__check_graph(p, at);

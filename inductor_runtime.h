@@ -215,6 +215,7 @@ IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 typedef struct ind__condition {
     ind_expr e;
     bool guard;
+    const char *text; /* as it was written */
 } ind__condition;
 
 /* Everything a module is made of; ownership of lowered (an ind__alloc block), schedule and plan goes to the module,
@@ -1641,13 +1642,8 @@ static ind_status rt__module_condition(ind_module *m, const ind__condition *c, r
     out->guard = c->guard;
     out->slot = ind__program_add(&x->check, c->e);
     if (out->slot == IND__RT_NONE) return ind__failed(m->context);
-    ind__text t = {.context = m->context};
-    ind__text_expr(&t, c->e);
-    ind_status status = ind__text_status(&t);
-    if (!status) out->text = ind__arena_string(&m->arena, t.data, t.size);
-    ind__text_free(&t);
-    if (!status && !out->text) status = IND_OUT_OF_MEMORY;
-    return status ? status : rt__condition_sizes(m, c->e, out);
+    out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
+    return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
 }
 
 static ind_status rt__module_derived(ind_module *m) {
@@ -1657,7 +1653,7 @@ static ind_status rt__module_derived(ind_module *m) {
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
         x->size_slot[i] = IND__RT_NONE;
-        x->size[i].hint = ind_hint(e); /* one that the facts allow */
+        x->size[i].hint = ind_hint(e);                        /* one that the facts allow */
         if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
         x->size_formula[i] = e;
         x->size_slot[i] = ind__program_add(&x->derive, e);

@@ -755,7 +755,7 @@ static void test_checked_runs(ind_context *c) {
     check(run_at(m, "S=6, T=2, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: fact ") &&
               strstr(ind_error(c), " does not hold: S = 6, T = 2"),
           "a fact", ind_error(c));
-    check(run_at(m, "T=7, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: guard ") &&
+    check(run_at(m, "T=7, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: guard T != 7 does not hold: T = 7") &&
               strstr(ind_error(c), " does not hold: T = 7"),
           "a guard", ind_error(c));
     check(run_at(m, "T=55, K=9") == IND_OUT_OF_RANGE && strstr(ind_error(c), " does not hold: T = 55, K = 9"),
