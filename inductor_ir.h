@@ -3982,6 +3982,7 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
 
 ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n) {
     if (!ind__ok(e)) return e;
+    if (n < 0 || (n && (!symbols || !values))) return ir__expr_none(e.context);
     for (int i = 0; i < n; i++) {
         if (!ir__both_ok(e, symbols[i]) || !ir__both_ok(e, values[i])) return ir__expr_none(e.context);
         if (ind_expr_symbol(symbols[i])) continue;

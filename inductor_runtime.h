@@ -4229,8 +4229,11 @@ static bool rt__holds(rt__readiness *r, ind_expr condition) {
 /* Adds the part of a conjunction that fails to the list, unless it is there. */
 static void rt__add_failing(rt__readiness *r, ind_expr guard) {
     char text[100];
-    while (ind_expr_query_kind(guard) == IND_EXPR_AND)
-        guard = ind_expr_arg(guard, rt__holds(r, ind_expr_arg(guard, 0)) ? 1 : 0);
+    while (ind_expr_query_kind(guard) == IND_EXPR_AND) {
+        int last = ind_expr_num_args(guard) - 1, i = 0;
+        while (i < last && rt__holds(r, ind_expr_arg(guard, i))) i++;
+        guard = ind_expr_arg(guard, i);
+    }
     ind_expr_print(guard, text, sizeof text);
     size_t used = strlen(r->fails);
     if (!strstr(r->fails, text)) snprintf(r->fails + used, sizeof r->fails - used, "%s%s", used ? ", " : "", text);

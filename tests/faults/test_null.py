@@ -67,6 +67,9 @@ ALLOWED = {
     ("ind_context_create", "desc"),
     ("ind_expr_eval", "user"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
+    ("ind_facts_check", "failed"),
+    ("ind_facts_check", "user"),
+    ("ind_facts_check", "value"),  # as in ind_expr_eval
     ("ind_formula_eval", "sizes"),  # a number needs none
     ("ind_expr_parse", "column"),
     ("ind_expr_parse", "user"),
@@ -80,6 +83,7 @@ ALLOWED = {
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
     ("ind_rms_norm", "weight"),
+    ("ind_simplify", "facts"),
     ("ind_slice", "end"),
     ("ind_slice", "start"),
     ("ind_slice", "step"),
