@@ -13,8 +13,9 @@
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
 
-   Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>internal
-   implementation: >>op-table >>shapes >>builder >>printer >>parser >>passes >>lowerings >>pipeline >>explain
+   Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
+   implementation: >>op-table >>shapes >>builder >>conditions >>printer >>parser >>passes >>lowerings >>pipeline
+   >>explain >>formula >>solve
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -79,6 +80,11 @@ extern "C" {
    in the range; a run outside is an error. Where an op needs two sizes to be equal, that must follow from the
    declarations; "B" and "S" are not taken to be equal because they might be.
 
+   What is known of sizes beyond their ranges is said by facts and guards, before the first tensor with such a size:
+   ind_fact(g, "S == 4*T") is a promise, ind_guard_that(g, "S <= 512", NULL) restricts the module. From there on both
+   hold: shapes that agree only because of them agree, kernels get simpler. Every run checks them. A guard is what one
+   may leave out or choose otherwise in another compile; against a fact no compile helps (ind_would_compile tells).
+
    ERRORS
    Functions return ind_status; ind_error(ctx) has the sentence. Builders return a tensor instead: on failure an
    invalid one, and the graph keeps the first error, so a long build is checked once (ind_graph_status, or ind_compile,
@@ -142,6 +148,17 @@ IND_API void ind_here(ind_graph *graph, const char *file, int line);
 
 /* Declares a symbolic size: "B in [1, 4096] multiple_of 1 hint 32"; multiple_of and hint may be left out. */
 IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
+
+/* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", joined by `and`. A size that
+   an equality gives in terms of others is replaced by that everywhere. To be said before the first tensor with a size
+   in it. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts what is known, is no condition, comes too late). */
+IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
+
+/* Restricts the module to sizes for which a condition holds, and takes it to hold from there on. With `holds` given, it
+   says which way the condition goes for the hints, and where it does not hold its negation becomes the guard: so a
+   caller may choose between two graphs. Nothing is recorded of what follows from the declarations. Errors: as ind_fact;
+   IND_OUT_OF_RANGE if it does not hold for the hints and holds is NULL. */
+IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
 /* Inputs and constants with their type as text: "f32[B, 256]"; sizes are expressions in declared symbols. Constants
    (weights) do not change between runs. ind_output names a tensor that the caller gets back. */
@@ -231,7 +248,7 @@ typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
     IND_OPS(X)
 #undef X
-    IND_NUM_OPS
+        IND_NUM_OPS
 } ind_graph_op;
 
 /* Marks a dimension list or an argument as "not given" / "no optional tensor". */
@@ -339,8 +356,9 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | input | const | assign | output
+     statement = size | fact | guard | input | const | assign | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
+     fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"
      result    = name [ ":" type ]
@@ -368,7 +386,7 @@ typedef enum ind_stage {
 #define X(name, text) IND_STAGE_##name,
     IND_STAGES(X)
 #undef X
-    IND_NUM_STAGES
+        IND_NUM_STAGES
 } ind_stage;
 
 #define IND_PASSES(X)                                                                                                  \
@@ -381,7 +399,7 @@ typedef enum ind_pass {
 #define X(name, text) IND_PASS_##name,
     IND_PASSES(X)
 #undef X
-    IND_NUM_PASSES
+        IND_NUM_PASSES
 } ind_pass;
 
 typedef struct ind_compile_desc {
@@ -418,14 +436,69 @@ typedef struct ind_cubin {
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
 
-/* Formulas in the declared sizes. */
+/* ----------------------------------------------------------------------------------------------- >>formula */
+
+/* What a module needs and does, as formulas in the declared sizes: bytes of workspace and at the peak
+   (ind_module_workspace, ind_module_peak), and what follows. ind_expr_print prints one. */
 typedef ind_expr ind_formula;
-/* Value at sizes ("B=8, S=128"). */
+
+/* One way to run a kernel: variants are tried in order, the first whose guard holds and whose alignment is met runs. */
+typedef struct ind_variant_info {
+    const char *strategy;     /* "row per warp" */
+    ind_formula grid[3];      /* blocks */
+    int threads;              /* per block */
+    ind_formula shared_bytes; /* dynamic shared memory */
+    ind_formula guard;        /* condition on sizes; invalid: always valid */
+    bool aligned;             /* pointers must be multiples of 16 bytes */
+    int vector;               /* elements per memory access */
+    int index_bits;           /* 32 or 64 */
+} ind_variant_info;
+
+typedef struct ind_kernel_info {
+    const char *name;                      /* the module's */
+    int num_origins;                       /* ops of the graph that it computes: ind_module_kernel_origin */
+    ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
+    ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
+    int num_variants;
+    ind_variant_info variant[2];
+} ind_kernel_info;
+
+/* The kernels in the order in which they run. A host module has the launches that CUDA would have on the default target
+   (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past the last. */
+IND_API int ind_module_num_kernels(const ind_module *module);
+IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
+IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
+
+/* Totals over all kernels. Invalid only without memory or beyond 64 bits (ind_error). */
+IND_API ind_formula ind_module_bytes_read(const ind_module *module);
+IND_API ind_formula ind_module_bytes_written(const ind_module *module);
+IND_API ind_formula ind_module_flops(const ind_module *module);
+
+/* Value at sizes ("B=8, S=128"; those that follow by a fact may be left out). The sizes must be allowed. */
 IND_API ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes, int64_t *value);
-/* The largest value of the size `name` in its declared range for which f <= limit, with the other sizes given; -1 if
-   none. f must not fall as the size grows (memory formulas do not). */
+/* What the values lie between over all allowed sizes; INT64_MIN, INT64_MAX: no bound is known. Not always the closest.
+ */
+IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, int64_t *hi);
+
+/* The largest value of the size `name` for which f <= limit, with the other sizes given: within its range, a multiple
+   of what it is declared to be, all facts and guards holding. Right for every formula; a value at which f exceeds 64
+   bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size), IND_INVALID_ARGUMENT
+   (a size missing, or `name` follows from others by a fact), IND_NOT_SUPPORTED (f goes up and down over a range too
+   wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
+/* The same as a formula in the other sizes, (limit - rest) // coefficient, where f is affine in the size and the
+   coefficient is proven positive; rounded down to the size's multiple, not clamped to its range. Errors: as above;
+   IND_NOT_SUPPORTED says why there is none. */
+IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
+
+/* Formulas made ready to be evaluated at many sizes: a few nanoseconds each, no memory, no lock; one thread at a time
+   each. sizes_v: values of all sizes in the order of declaration, not checked. values gets one per formula.
+   Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the context; NULL allowed. */
+typedef struct ind_evaluator ind_evaluator;
+IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
+IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
+IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
@@ -496,6 +569,12 @@ struct ind_graph {
     uint32_t num_tensors, cap_tensors;
     ind_expr *size_symbol; /* declared sizes in order */
     uint32_t num_sizes, cap_sizes;
+    ind__condition *condition; /* facts and guards in order, as given */
+    uint32_t num_conditions, cap_conditions;
+    ind_facts *facts;    /* the same as a fact set */
+    bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
+    bool *used;          /* by size: one of the first num_scanned nodes has it */
+    uint32_t num_used, cap_used, num_scanned;
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -527,11 +606,14 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
+/* Puts the graph's facts into force for all that is built or asked in its context, until the fact set that was in force
+   before, which is returned, is put back by ind__facts_enter. */
+ind_facts *ind__graph_enter(const ind_graph *g);
 /* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
 /* Type that tensors and numbers promote to (torch.result_type); IND_DTYPE_NONE for n == 0. */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
-/* A new graph in the same context with the passes applied (>>passes). */
+/* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out);
@@ -685,7 +767,7 @@ typedef struct ind__infer {
     ind__type result[2];
     ind_status status;
     char error[800];
-    char scratch[8][200]; /* texts of operands and types while an error is written */
+    char scratch[8][360]; /* texts of operands and types while an error is written */
     int next_scratch;
 } ind__infer;
 
@@ -750,13 +832,24 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
     return t->name ? t->name : "a number";
 }
 
+/* "; 'fact S == 4*T' would make them agree", where one could. */
+static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
+    char fact[128];
+    if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
+    if (ind_expr_print(condition, fact, sizeof fact) >= sizeof fact) return "";
+    char *out = ind__scratch(in);
+    snprintf(out, sizeof in->scratch[0], "; 'fact %s' would make them agree", fact);
+    return out;
+}
+
 static const char *ind__say_differ(ind__infer *in, ind_expr a, ind_expr b) {
     char first[64], second[64];
     if (ind_expr_is_int(a, NULL) && ind_expr_is_int(b, NULL)) return "";
+    const char *fact = ind__say_fact(in, ind_expr_eq(a, b));
     char *out = ind__scratch(in);
     ind_expr_print(a, first, sizeof first);
     ind_expr_print(b, second, sizeof second);
-    snprintf(out, sizeof in->scratch[0], " (%s and %s are not known to be equal)", first, second);
+    snprintf(out, sizeof in->scratch[0], " (%s and %s are not known to be equal%.180s)", first, second, fact);
     return out;
 }
 
@@ -1152,13 +1245,14 @@ static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb
     }
 }
 
-static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank) {
+static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank, ind_expr agree) {
     char *to = ind__scratch(in);
     ind__print_type(to, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s",
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
                        ind__say_name(in, 0), ind__say_type(in, 0), to,
                        strstr(to, "-1") ? "is not a multiple of the given sizes"
-                                        : "differs, or is not known to be equal");
+                                        : "differs, or is not known to be equal",
+                       ind__say_fact(in, agree));
 }
 
 static ind_status ind__rule_view(ind__infer *in) {
@@ -1182,7 +1276,7 @@ static ind_status ind__rule_view(ind__infer *in) {
         size[open] = rest;
         given = ind_expr_mul(given, rest);
     }
-    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count);
+    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count, ind_expr_eq(have, given));
     ind__set_result(in, 0, x->dtype, size, want->count);
     return IND_OK;
 }
@@ -1367,9 +1461,11 @@ static ind_status ind__rule_gather(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     for (int d = 0; d < x->rank; d++) {
         if (d == dim || ind_known_le(index->size[d], x->size[d])) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s",
-                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), d,
-                           ind__say_size(in, index->size[d]), ind__say_size(in, x->size[d]));
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s", ind__say_name(in, 1),
+                           ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), d,
+                           ind__say_size(in, index->size[d]), ind__say_size(in, x->size[d]),
+                           ind__say_fact(in, ind_expr_le(index->size[d], x->size[d])));
     }
     ind__set_result(in, 0, x->dtype, index->size, x->rank);
     return IND_OK;
@@ -1751,6 +1847,9 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     ind__free(c, g->node);
     ind__free(c, g->tensor);
     ind__free(c, g->size_symbol);
+    ind__free(c, g->condition);
+    ind__free(c, g->used);
+    if (!g->facts_borrowed) ind_facts_destroy(g->facts);
     ind__free(c, g->output);
     ind__free(c, g->names);
     ind__text_free(&g->text);
@@ -1778,8 +1877,9 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     ind_graph *g = ind__alloc(context, sizeof *g);
     if (!g) return NULL;
     g->context = g->arena.context = g->text.context = context;
+    (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys what is younger first */
     ind__own(context, &g->owned, ind__graph_destroy_owned);
-    if (ind__graph_init(g, name)) return g;
+    if (g->facts && ind__graph_init(g, name)) return g;
     ind_graph_destroy(g);
     ind__fail(context, IND_OUT_OF_MEMORY, "graph: out of memory");
     return NULL;
@@ -1811,8 +1911,36 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
+ind_facts *ind__graph_enter(const ind_graph *g) {
+    return ind__facts_enter(g->context, g->num_conditions ? g->facts : NULL);
+}
+
+static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
+    (void)ind__facts_enter(g->context, before);
+}
+
+/* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
+static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
+    bool ours = ind__ok(e) && e.context == g->context;
+    return ours && g->num_conditions ? ind_simplify(g->facts, e) : e;
+}
+
+/* A copy of a list of sizes, as they stand under the facts. */
+static const ind_expr *ind__copy_sizes(ind_graph *g, const ind_expr *from, int count) {
+    ind_expr *to = ind__arena_copy(&g->arena, from, (size_t)count * sizeof *from);
+    for (int i = 0; to && i < count; i++) {
+        to[i] = ind__under_facts(g, from[i]);
+        if (ind__ok(from[i]) && !ind__ok(to[i])) return NULL;
+    }
+    return to;
+}
+
 static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     *to = *from;
+    if (from->kind == IND__ATTR_SIZE) {
+        to->e = ind__under_facts(g, from->e);
+        return ind__ok(to->e) || !ind__ok(from->e);
+    }
     if (from->kind == IND__ATTR_STR && from->s) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
@@ -1820,7 +1948,7 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
         /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
-        to->list = ind__arena_copy(&g->arena, from->list, (size_t)from->count * sizeof *from->list);
+        to->list = ind__copy_sizes(g, from->list, from->count);
         return to->list != NULL;
     }
     return true;
@@ -1916,7 +2044,9 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
         if (custom_name && !node.name) {
             ind__graph_no_memory(g, custom_name);
         } else {
+            ind_facts *before = ind__graph_enter(g);
             result = ind__graph_try_add(g, &node, operands, num_operands, attrs, num_attrs);
+            ind__graph_leave(g, before);
         }
     }
     if (!result.id) ind__body_free(body);
@@ -1941,7 +2071,8 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
     if (ind__ok(ind__find_size(g, s->name, strlen(s->name)))) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
-    ind_expr *place = IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes);
+    bool *used = IND__PUSH(g->context, bool, g->used, g->num_used, g->cap_used);
+    ind_expr *place = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
     if (!place) return ind__graph_no_memory(g, "size");
     *place = symbol;
     return IND_OK;
@@ -1979,6 +2110,18 @@ static ind_status ind__check_source(ind__infer *in, const char *name, ind_dtype 
     return IND_OK;
 }
 
+static ind_status ind__infer_source(ind__infer *in, const char *name, ind_dtype dtype, const ind_expr *size, int rank) {
+    ind_expr now[IND_MAX_RANK];
+    if (ind__check_source(in, name, dtype, rank)) return in->status;
+    for (int d = 0; d < rank; d++) {
+        now[d] = ind__under_facts(in->g, size[d]);
+        if (!ind__ok(now[d]))
+            return ind__reject(in, ind__failed(in->c), "size %d of %s: %s", d, name, ind_error(in->c));
+    }
+    ind__set_result(in, 0, dtype, now, rank);
+    return ind__need_sizes(in, now, rank) ? in->status : ind__check_result(in, &in->result[0]);
+}
+
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank) {
     ind_tensor result = {g, 0};
@@ -1986,17 +2129,15 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
     ind__infer in;
     if (!g || g->status) return result;
     ind__infer_init(&in, g, &node);
-    if (!ind__check_source(&in, name, dtype, rank)) {
-        ind__set_result(&in, 0, dtype, size, rank);
-        if (!ind__need_sizes(&in, size, rank)) ind__check_result(&in, &in.result[0]);
-    }
-    if (in.status) {
+    ind_facts *before = ind__graph_enter(g);
+    if (ind__infer_source(&in, name, dtype, size, rank)) {
         ind__graph_fail(g, in.status, "%s: %s", ind__op_name(op), in.error);
     } else if (!ind__append_node(g, &node, in.result, NULL) || !ind__put_name(g, node.result, name, true)) {
         ind__graph_no_memory(g, ind__op_name(op));
     } else {
         result.id = node.result;
     }
+    ind__graph_leave(g, before);
     ind__graph_leave_here(g);
     return result;
 }
@@ -2474,17 +2615,16 @@ static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind
     return IND_OK;
 }
 
-ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
+static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
     char name[64];
     ind__custom u = {.graph = graph, .name = name};
-    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
     ind__clean_name(name, sizeof name, desc ? desc->name : NULL, "custom");
     if (ind__check_loop_desc(graph, name, desc)) return ind__graph_tensor(graph, 0);
 
     const ind__tensor_info *like = ind__tensor_of(desc->like);
     int rank = like ? like->rank : desc->rank;
     ind_expr size[IND_MAX_RANK]; /* a copy: fn may add to the graph, which moves its tensors */
-    for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : desc->size[d];
+    for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : ind__under_facts(graph, desc->size[d]);
     ind_dtype dtype = desc->dtype == IND_DTYPE_NONE && like ? like->dtype : desc->dtype;
     graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
     ind_body *body = ind__custom_record(&u, desc, size, rank, &dtype);
@@ -2500,6 +2640,134 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     }
     ind__free(graph->context, u.operand);
     return result;
+}
+
+ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    ind_facts *before = ind__graph_enter(graph);
+    ind_tensor result = ind__add_custom(graph, desc);
+    ind__graph_leave(graph, before);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------------- >>conditions */
+/* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
+   wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
+   one expression. That is why a condition may not come after a tensor that has one of its sizes. */
+
+/* Whether the size of this number is in e, be it with the range that the facts give it. */
+static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
+    ind_expr symbol = g->size_symbol[number];
+    return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
+}
+
+static void ind__mark_expr(ind_graph *g, ind_expr e) {
+    for (uint32_t i = 0; !ind_expr_is_int(e, NULL) && i < g->num_sizes; i++) {
+        g->used[i] = g->used[i] || ind__has_size(g, e, i);
+    }
+}
+
+static void ind__mark_node(ind_graph *g, const ind__node *n) {
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) ind__mark_expr(g, t->size[d]);
+    }
+    for (uint32_t i = 0; i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE) ind__mark_expr(g, a->e);
+        for (int k = 0; a->kind == IND__ATTR_SIZES && k < a->count; k++) ind__mark_expr(g, a->list[k]);
+    }
+    for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
+}
+
+/* The first size of the condition that a node has already; NULL: none. Every node is looked at once. */
+static const char *ind__used_size(ind_graph *g, ind_expr condition) {
+    if (g->num_scanned == 0) g->num_scanned = 1;
+    while (g->num_scanned < g->num_nodes) ind__mark_node(g, &g->node[g->num_scanned++]);
+    for (uint32_t i = 0; i < g->num_sizes; i++) {
+        if (g->used[i] && ind__has_size(g, condition, i)) {
+            return ind_expr_symbol(g->size_symbol[i])->name;
+        }
+    }
+    return NULL;
+}
+
+static bool ind__is_condition(ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    return kind == IND_EXPR_INT || (kind >= IND_EXPR_EQ && kind <= IND_EXPR_NOT);
+}
+
+/* What is known of a condition: 1 it holds, 0 it does not, -1 neither. */
+static int ind__settled(const ind_graph *g, ind_expr e) {
+    int64_t value;
+    if (ind_expr_is_int(e, &value)) return value != 0;
+    if (ind_known(g->facts, e)) return 1;
+    return ind_known(g->facts, ind_expr_not(e)) ? 0 : -1;
+}
+
+/* "S in [1, 4096], T in [1, 64]" */
+static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes) {
+    size_t used = 0;
+    snprintf(out, bytes, "no size");
+    for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
+        const ind_symbol *s = ind_expr_symbol(g->size_symbol[i]);
+        used += (size_t)snprintf(out + used, bytes - used, "%s%s in [%lld, %lld]", used ? ", " : "", s->name,
+                                 (long long)s->lo, (long long)s->hi);
+    }
+    return out;
+}
+
+static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
+    ind__condition *place = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    if (!place) return ind__graph_no_memory(g, "fact");
+    *place = (ind__condition){e, guard, text};
+    ind_status status = ind_facts_assume(g->facts, e);
+    if (!status) return IND_OK;
+    g->num_conditions--;
+    char why[400];
+    snprintf(why, sizeof why, "%.390s", ind_error(g->context));
+    return ind__graph_fail(g, status, "%s: %s", guard ? "guard" : "fact", why);
+}
+
+/* The guard of a condition that does not hold for the hints. */
+static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *text) {
+    size_t bytes = strlen(text) + sizeof "not ()";
+    char *negation = ind__arena_alloc(&g->arena, bytes);
+    if (!negation) return ind__graph_no_memory(g, "guard");
+    snprintf(negation, bytes, "not (%s)", text);
+    return ind__record_condition(g, ind_expr_not(e), negation, true);
+}
+
+/* Takes a condition, as read from `text` (of the graph's arena), into the graph; see ind_fact and ind_guard_that. No
+   fact set is in force. */
+static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
+    const char *what = guard ? "guard" : "fact";
+    char declared[200];
+    ind_expr now = ind__under_facts(g, e);
+    if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
+    if (!ind__is_condition(e)) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is no condition; write a comparison, as in S == 4*T",
+                               what, text);
+    }
+    int settled = ind__settled(g, now);
+    bool hint = settled >= 0 ? settled : ind_hint(now) != 0;
+    if (holds) *holds = hint;
+    if (settled == 1 || (settled == 0 && holds)) return IND_OK;
+    if (settled == 0) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts what is known; declared: %s", what, text,
+                               ind__say_declared(g, declared, sizeof declared));
+    }
+    if (guard && !hint && !holds) {
+        return ind__graph_fail(g, IND_OUT_OF_RANGE,
+                               "guard: %s does not hold for the hints; give its sizes hints for which it holds", text);
+    }
+    const char *used = ind__used_size(g, now);
+    if (used) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                               "%s: %s comes after a tensor with %s in its size; it must stand before the first", what,
+                               text, used);
+    }
+    return guard && !hint ? ind__record_negation(g, e, text) : ind__record_condition(g, e, text, guard);
 }
 
 /* ----------------------------------------------------------------------------------------------- >>printer */
@@ -2642,6 +2910,9 @@ static void ind__print_outputs(ind__text *t, const ind_graph *g) {
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
     for (uint32_t i = 0; i < g->num_sizes; i++) ind__print_size(t, ind_expr_symbol(g->size_symbol[i]));
+    for (uint32_t i = 0; i < g->num_conditions; i++) {
+        ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
+    }
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_outputs(t, g);
     ind__textf(t, "}\n");
@@ -2652,7 +2923,9 @@ const char *ind_graph_text(ind_graph *graph) {
     ind__text_free(&graph->text);
     memset(&graph->text, 0, sizeof graph->text);
     graph->text.context = graph->context;
+    ind_facts *before = ind__facts_enter(graph->context, NULL); /* as the text is read */
     ind__print_graph(&graph->text, graph);
+    ind__graph_leave(graph, before);
     return ind__text_status(&graph->text) ? NULL : graph->text.data;
 }
 
@@ -2663,6 +2936,7 @@ const char *ind_graph_text(ind_graph *graph) {
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
+    bool as_written;     /* expressions are not put under the graph's facts */
     const char *unknown; /* name of an undeclared size that an expression used */
     size_t unknown_length;
     int brackets;        /* within ( or [ lines may be broken */
@@ -2842,6 +3116,7 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
     p->unknown = NULL;
     const char *end = p->at;
     *out = ind__expr_parse(p->g->context, p->at, &end, ind__parser_find_size, p);
+    if (ind__ok(*out) && !p->as_written) *out = ind__under_facts(p->g, *out);
     if (ind__ok(*out)) {
         p->at = end;
         return true;
@@ -3292,6 +3567,34 @@ static ind_expr ind__parse_size(ind__parser *p) {
     return p->status ? none : e;
 }
 
+/* What was written, on one line: messages say it in the words of whoever wrote it. */
+static const char *ind__written(ind_graph *g, const char *from, const char *end) {
+    char *text = ind__arena_alloc(&g->arena, (size_t)(end - from) + 1), *to = text;
+    if (!text) return ind__graph_no_memory(g, "fact"), NULL;
+    for (; from < end; from++) {
+        if (*from == '#') from += strcspn(from, "\n");
+        bool space = *from == ' ' || *from == '\t' || *from == '\r' || *from == '\n';
+        if (!space) *to++ = *from;
+        if (space && to > text && to[-1] != ' ') *to++ = ' ';
+    }
+    while (to > text && to[-1] == ' ') *--to = 0;
+    return text;
+}
+
+/* fact = "fact" expr     guard = "guard" expr */
+static void ind__parse_condition(ind__parser *p, bool guard, bool *holds) {
+    ind_expr e;
+    ind__skip(p);
+    const char *at = p->at;
+    ind_facts *before = ind__facts_enter(p->g->context, NULL);
+    p->as_written = true;
+    const char *text = ind__need_expr(p, &e) ? ind__written(p->g, at, p->at) : NULL;
+    if (text) ind__add_condition(p->g, e, text, guard, holds);
+    p->as_written = false;
+    ind__graph_leave(p->g, before);
+    if (!p->status) ind__check_graph(p, at);
+}
+
 static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     char name[IND__MAX_NAME + 1];
     ind__type type;
@@ -3336,7 +3639,8 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, input, const, output, or NAME = OP(..)", r->name)) return false;
+    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, output, or NAME = OP(..)", r->name))
+        return false;
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
     }
@@ -3347,7 +3651,9 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
 /* The type written after a result must be the one that the op gives. */
 static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, const ind__tensor_info *t) {
     bool same = r->type.dtype == t->dtype && r->type.rank == t->rank;
+    ind_facts *before = ind__graph_enter(p->g);
     for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(r->type.size[d], t->size[d]);
+    ind__graph_leave(p->g, before);
     if (!r->typed || same) return true;
     char written[200], given[200];
     ind__print_type(written, sizeof written, r->type.dtype, r->type.size, r->type.rank);
@@ -3409,6 +3715,10 @@ static bool ind__take_keyword(ind__parser *p, const char *word) {
 static void ind__parse_statement(ind__parser *p) {
     if (ind__take_keyword(p, "size")) {
         ind__parse_size(p);
+    } else if (ind__take_keyword(p, "fact")) {
+        ind__parse_condition(p, false, NULL);
+    } else if (ind__take_keyword(p, "guard")) {
+        ind__parse_condition(p, true, NULL);
     } else if (ind__take_keyword(p, "input")) {
         ind__parse_source(p, IND_OP_INPUT);
     } else if (ind__take_keyword(p, "const")) {
@@ -3488,6 +3798,30 @@ ind_expr ind_size(ind_graph *graph, const char *declaration) {
     return ok ? e : none;
 }
 
+static ind_status ind__add_condition_text(ind_graph *g, const char *text, bool guard, bool *holds) {
+    ind__parser p = {.g = g, .text = text, .at = text};
+    const char *what = guard ? "guard" : "fact";
+    if (holds) *holds = false;
+    if (!g) return IND_INVALID_ARGUMENT;
+    if (g->status) return g->status;
+    if (text) {
+        ind__parse_condition(&p, guard, holds);
+        if (!g->status) ind__finish_string(&p, what);
+    } else {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the condition is NULL; it is written as \"S == 4*T\"", what);
+    }
+    ind__graph_leave_here(g);
+    return g->status;
+}
+
+ind_status ind_fact(ind_graph *graph, const char *condition) {
+    return ind__add_condition_text(graph, condition, false, NULL);
+}
+
+ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds) {
+    return ind__add_condition_text(graph, condition, true, holds);
+}
+
 static ind_tensor ind__add_source_text(ind_graph *g, ind_graph_op op, const char *name, const char *type) {
     ind__parser p = {.g = g, .text = type, .at = type};
     ind__type t = {0};
@@ -3544,10 +3878,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
 
 /* Invariants: operands come before their users; results are numbered in order and have the types that the op gives;
    names are unique and found; outputs exist and are no numbers. */
-ind_status ind__graph_verify(const ind_graph *g) {
+static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
-    if (!g) return IND_INVALID_ARGUMENT;
-    if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
         bool ok = n->op < IND_NUM_OPS && n->result == next && n->num_results == ind__op_rows[n->op].results;
@@ -3570,6 +3902,15 @@ ind_status ind__graph_verify(const ind_graph *g) {
         }
     }
     return IND_OK;
+}
+
+ind_status ind__graph_verify(const ind_graph *g) {
+    if (!g) return IND_INVALID_ARGUMENT;
+    if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
+    ind_facts *before = ind__graph_enter(g);
+    ind_status status = ind__verify_nodes(g);
+    ind__graph_leave(g, before);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>passes */
@@ -4024,12 +4365,26 @@ static ind_status graph__rewrite_status(const graph__rewrite *r) {
     return status ? status : ind__failed(r->to->context);
 }
 
+static bool graph__borrow_facts(ind_graph *to, const ind_graph *from) {
+    ind_facts_destroy(to->facts);
+    to->facts = from->facts;
+    to->facts_borrowed = true;
+    for (uint32_t i = 0; i < from->num_conditions; i++) {
+        ind__condition *c =
+            IND__PUSH(to->context, ind__condition, to->condition, to->num_conditions, to->cap_conditions);
+        if (!c) return false;
+        *c = from->condition[i];
+    }
+    return true;
+}
+
 static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     const ind_graph *g = r->from;
     for (uint32_t i = 0; i < g->num_sizes; i++) {
         ind_status status = ind__graph_declare(r->to, g->size_symbol[i]);
         if (status) return status;
     }
+    if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         ind__node n = g->node[i];
         if (!r->live[i]) continue;
@@ -5132,6 +5487,8 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .name = k->graph->name,
         .sizes = k->graph->size_symbol,
         .num_sizes = k->graph->num_sizes,
+        .condition = k->graph->condition,
+        .num_conditions = k->graph->num_conditions,
         .origin_name = k->origin_name,
         .num_origins = k->graph->num_nodes,
         .stats = k->stats,
@@ -5180,6 +5537,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     ind__compilation k = {.context = graph->context};
     if (desc) k.desc = *desc;
 
+    ind_facts *before = ind__graph_enter(graph);
     ind_status status = ind__graph_verify(graph);
     if (!status) status = ind__compile_begin(&k, graph);
     if (!status) status = ind__compile_passes(&k, graph);
@@ -5189,6 +5547,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     if (!status) status = ind__compile_module(&k);
 
     ind__compile_end(&k);
+    ind__graph_leave(graph, before);
     *module = k.module;
     return status;
 }
@@ -5211,7 +5570,10 @@ static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
     ind__target_defaults(&target);
-    return ind__plan_create(m->context, m->desc.schedule, &target, &m->desc.plan);
+    ind_facts *before = ind__facts_enter(m->context, m->facts);
+    ind_status status = ind__plan_create(m->context, m->desc.schedule, &target, &m->desc.plan);
+    (void)ind__facts_enter(m->context, before);
+    return status;
 }
 
 /* ---- compiled kernels */
@@ -5321,6 +5683,83 @@ static ind_status ind__print_cubins(ind__text *t, ind_module *m) {
     return IND_OK;
 }
 
+/* ---- for which sizes a module is right */
+
+/* "B in [1, 4096], S in [8, 512] multiple of 8" */
+static void ind__print_ranges(ind__text *t, const ind_module *m) {
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
+        const ind_symbol *s = &m->executable->size[i];
+        ind__textf(t, "%s%s in [%lld, %lld]", i ? ", " : "", s->name, (long long)s->lo, (long long)s->hi);
+        if (s->multiple_of > 1) ind__textf(t, " multiple of %lld", (long long)s->multiple_of);
+    }
+}
+
+/* Returns how many there are. */
+static int ind__print_conditions(ind__text *t, const ind_module *m, bool guards, bool json) {
+    int n = 0;
+    bool guard;
+    const char *text;
+    for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++) {
+        if (guard != guards) continue;
+        if (n++) ind__textf(t, ", ");
+        if (json) {
+            ind__text_json(t, text);
+        } else {
+            ind__textf(t, "%s", text);
+        }
+    }
+    return n;
+}
+
+static void ind__print_index_bits(ind__text *t, const ind_plan *plan) {
+    uint32_t wide = 0;
+    for (uint32_t i = 0; i < plan->num_kernels; i++) {
+        bool any = false;
+        for (int v = 0; v < plan->kernel[i].num_variants; v++) any |= plan->kernel[i].variant[v].index_bits > 32;
+        wide += any;
+    }
+    if (wide == 0) {
+        ind__textf(t, "; 32-bit indices");
+    } else {
+        ind__textf(t, "; 64-bit indices in %u of %u kernels", (unsigned)wide, (unsigned)plan->num_kernels);
+    }
+}
+
+/* "facts: S == 4*T; guards: none; kernels valid for B in [1, 4096]; 32-bit indices" */
+static void ind__print_validity(ind__text *t, const ind_module *m, bool plan) {
+    if (m->desc.num_sizes == 0) return;
+    size_t before = t->size;
+    ind__textf(t, "facts: ");
+    if (ind__print_conditions(t, m, false, false)) {
+        ind__textf(t, "; guards: ");
+    } else {
+        t->size = before; /* without facts there is nothing to say of them */
+        ind__textf(t, "guards: ");
+    }
+    if (!ind__print_conditions(t, m, true, false)) ind__textf(t, "none");
+    ind__textf(t, "; kernels valid for ");
+    ind__print_ranges(t, m);
+    if (plan) ind__print_index_bits(t, m->desc.plan);
+    ind__textf(t, "\n");
+}
+
+/* The same as further keys of the JSON object that t ends with. */
+static void ind__add_json_validity(ind__text *t, const ind_module *m) {
+    while (t->size && t->data[t->size - 1] != '}') t->size--;
+    if (t->size) t->size--;
+    ind__textf(t, ", \"sizes\": [");
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
+        const ind_symbol *s = &m->executable->size[i];
+        ind__textf(t, "%s{\"name\": \"%s\", \"lo\": %lld, \"hi\": %lld, \"multiple_of\": %lld}", i ? ", " : "", s->name,
+                   (long long)s->lo, (long long)s->hi, (long long)s->multiple_of);
+    }
+    ind__textf(t, "], \"facts\": [");
+    ind__print_conditions(t, m, false, true);
+    ind__textf(t, "], \"guards\": [");
+    ind__print_conditions(t, m, true, true);
+    ind__textf(t, "]}\n");
+}
+
 /* ---- texts, made when first asked for and kept by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
@@ -5335,6 +5774,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     case IND_STAGE_CUBIN: return ind__print_cubins(t, m);
     default: break;
     }
+    if (stage == IND_STAGE_SCHEDULE || stage == IND_STAGE_PLAN) ind__print_validity(t, m, stage == IND_STAGE_PLAN);
     return IND_OK;
 }
 
@@ -5353,6 +5793,7 @@ static ind_status ind__print_stage_json(ind__text *t, ind_module *m, ind_stage s
         ind__text_json(t, text);
         ind__textf(t, "}\n");
     }
+    if (stage == IND_STAGE_SCHEDULE || stage == IND_STAGE_PLAN) ind__add_json_validity(t, m);
     return IND_OK;
 }
 
@@ -5384,7 +5825,165 @@ const char *ind_module_json(ind_module *module, ind_stage stage) {
     return ind__stage_text(module, stage, true);
 }
 
-/* ---- formulas */
+/* ------------------------------------------------------------------------------------------------ >>formula */
+
+static ind_status ind__check_formula(ind_module *m, ind_formula f) {
+    if (!ind__ok(f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
+    if (f.context == m->context) return IND_OK;
+    return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: it belongs to another context than the module");
+}
+
+/* ---- what a module does */
+
+int ind_module_num_kernels(const ind_module *module) {
+    return module ? (int)module->desc.schedule->num_kernels : 0;
+}
+
+static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__variant *v) {
+    out->strategy = ind__strategy_text(v->strategy);
+    for (int d = 0; d < 3; d++) out->grid[d] = ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1);
+    out->threads = v->threads;
+    out->shared_bytes = ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0);
+    out->guard = (ind_formula){c, ind_expr_is_int(v->guard, NULL) ? 0 : v->guard.id}; /* the number 1: always */
+    out->aligned = v->guard_aligned;
+    out->vector = v->vector;
+    out->index_bits = v->index_bits;
+}
+
+_Static_assert(sizeof(((ind_kernel_info *)0)->variant) / sizeof(ind_variant_info) == IND__MAX_VARIANTS, "one for each");
+
+ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info) {
+    if (!module || !info) return IND_INVALID_ARGUMENT;
+    memset(info, 0, sizeof *info);
+    ind_context *c = module->context;
+    if (index < 0 || (uint32_t)index >= module->desc.schedule->num_kernels) {
+        return ind__fail(c, IND_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u", module->desc.name, index,
+                         (unsigned)module->desc.schedule->num_kernels);
+    }
+    ind_status status = ind__need_plan(module);
+    if (status) return status;
+    const ind_kernel *k = &module->desc.schedule->kernel[index];
+    const ind_kernel_plan *p = &module->desc.plan->kernel[index];
+    info->name = k->name;
+    info->num_origins = (int)k->num_origins;
+    info->bytes_read = k->bytes_read;
+    info->bytes_written = k->bytes_written;
+    info->flops = k->flops;
+    info->num_variants = p->num_variants;
+    for (int v = 0; v < p->num_variants; v++) {
+        ind__fill_variant(c, &info->variant[v], &p->variant[v]);
+        if (!ind__ok(info->variant[v].shared_bytes) || !ind__ok(info->variant[v].grid[2])) return ind__failed(c);
+    }
+    return IND_OK;
+}
+
+const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index) {
+    if (!module || kernel < 0 || kernel >= ind_module_num_kernels(module) || index < 0) return NULL;
+    const ind_kernel *k = &module->desc.schedule->kernel[kernel];
+    uint32_t node = (uint32_t)index < k->num_origins ? k->origin[index] : UINT32_MAX;
+    return node < module->desc.num_origins ? module->desc.origin_name[node] : NULL;
+}
+
+/* The sum over all kernels of the formula at this place in ind_kernel. */
+static ind_formula ind__module_total(const ind_module *m, size_t place) {
+    if (!m) return (ind_formula){0};
+    uint32_t n = m->desc.schedule->num_kernels;
+    ind_expr none = {m->context, 0}, *term = ind__alloc(m->context, (n + (size_t)1) * sizeof *term);
+    if (!term || n > INT32_MAX) return none;
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + place, sizeof *term);
+    }
+    ind_facts *before = ind__facts_enter(m->context, m->facts);
+    ind_expr sum = ind_expr_sum(m->context, term, (int)n);
+    (void)ind__facts_enter(m->context, before);
+    ind__free(m->context, term);
+    return sum;
+}
+
+ind_formula ind_module_bytes_read(const ind_module *module) {
+    return ind__module_total(module, offsetof(ind_kernel, bytes_read));
+}
+
+ind_formula ind_module_bytes_written(const ind_module *module) {
+    return ind__module_total(module, offsetof(ind_kernel, bytes_written));
+}
+
+ind_formula ind_module_flops(const ind_module *module) {
+    return ind__module_total(module, offsetof(ind_kernel, flops));
+}
+
+/* ---- values */
+
+struct ind_evaluator {
+    ind__owned owned; /* first */
+    ind__program program;
+    uint32_t *slot; /* by formula */
+    int num;
+    int64_t *values; /* slots of the program */
+};
+
+static void ind__evaluator_destroy_owned(ind__owned *owned) {
+    ind_evaluator *e = (ind_evaluator *)owned;
+    ind_context *c = e->program.context;
+    ind__program_free(&e->program);
+    ind__free(c, e->slot);
+    ind__free(c, e->values);
+    ind__free(c, e);
+}
+
+static ind_status ind__evaluator_fill(ind_evaluator *e, ind_module *m, const ind_formula *f) {
+    ind_status status = ind__program_init(&e->program, m->context, m->desc.sizes, m->desc.num_sizes);
+    e->slot = ind__alloc(m->context, ((size_t)e->num + 1) * sizeof *e->slot);
+    if (!status && !e->slot) status = ind__failed(m->context);
+    for (int i = 0; i < e->num && !status; i++) {
+        status = ind__check_formula(m, f[i]);
+        if (status) break;
+        e->slot[i] = ind__program_add(&e->program, f[i]);
+        if (e->slot[i] == UINT32_MAX) status = ind__failed(m->context);
+    }
+    size_t slots = (size_t)e->program.num_inputs + e->program.num_ops;
+    if (!status && !(e->values = ind__alloc(m->context, (slots + 1) * sizeof *e->values)))
+        status = ind__failed(m->context);
+    return status;
+}
+
+ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator) {
+    if (evaluator) *evaluator = NULL;
+    if (!module) return IND_INVALID_ARGUMENT;
+    if (!evaluator || !f || num < 1) {
+        return ind__fail(module->context, IND_INVALID_ARGUMENT,
+                         "evaluator: formulas or the place for it are NULL, or none");
+    }
+    ind_evaluator *e = ind__alloc(module->context, sizeof *e);
+    if (!e) return ind__failed(module->context);
+    e->num = num;
+    e->program.context = module->context;
+    ind_status status = ind__evaluator_fill(e, module, f);
+    if (status) {
+        ind__evaluator_destroy_owned(&e->owned);
+        return status;
+    }
+    ind__own(module->context, &e->owned, ind__evaluator_destroy_owned);
+    *evaluator = e;
+    return IND_OK;
+}
+
+ind_status ind_evaluator_run(ind_evaluator *e, const int64_t *sizes_v, int64_t *values) {
+    if (!e) return IND_INVALID_ARGUMENT;
+    if (!values || (!sizes_v && e->program.num_inputs)) {
+        return ind__fail(e->program.context, IND_INVALID_ARGUMENT, "evaluator: sizes or the place for values are NULL");
+    }
+    if (e->program.num_inputs) memcpy(e->values, sizes_v, e->program.num_inputs * sizeof *sizes_v);
+    ind_status status = ind__program_run(&e->program, e->values);
+    for (int i = 0; i < e->num && !status; i++) values[i] = e->values[e->slot[i]];
+    return status;
+}
+
+void ind_evaluator_destroy(ind_evaluator *evaluator) {
+    if (!evaluator) return;
+    ind__disown(evaluator->program.context, &evaluator->owned);
+    ind__evaluator_destroy_owned(&evaluator->owned);
+}
 
 typedef struct ind__size_values {
     const ind_module *module;
@@ -5403,54 +6002,483 @@ static bool ind__size_value(const ind_symbol *symbol, void *user, int64_t *out) 
 
 ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes, int64_t *value) {
     if (!module || !value) return IND_INVALID_ARGUMENT;
-    if (!ind__ok(f)) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
-    ind__module_desc *d = &module->desc;
-    int64_t *values = ind__alloc(module->context, (d->num_sizes + (size_t)1) * sizeof *values);
+    ind_status status = ind__check_formula(module, f);
+    if (status) return status;
+    int64_t *values = ind__alloc(module->context, (module->desc.num_sizes + (size_t)1) * sizeof *values);
     if (!values) return ind__failed(module->context);
-    ind_status status = ind__parse_sizes(module->context, sizes ? sizes : "", d->sizes, d->num_sizes, d->name, values);
+    status = ind__module_sizes(module, "run", sizes ? sizes : "", values);
     ind__size_values v = {module, values};
     if (!status) status = ind_expr_eval(f, ind__size_value, &v, value);
     ind__free(module->context, values);
     return status;
 }
 
-/* The formula at `name` = value: the other sizes with this one put before them. */
-static bool ind__formula_fits(ind_module *m, ind_formula f, const char *name, const char *sizes, int64_t value,
-                              int64_t limit) {
-    ind__text t = {.context = m->context};
-    int64_t result = 0;
-    bool more = sizes && sizes[strspn(sizes, " \t")];
-    ind__textf(&t, "%s=%lld%s%s", name, (long long)value, more ? "," : "", more ? sizes : "");
-    ind_status status = ind__text_status(&t);
-    if (!status) status = ind_formula_eval(m, f, t.data, &result);
-    ind__text_free(&t);
-    return !status && result <= limit;
+ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, int64_t *hi) {
+    if (lo) *lo = INT64_MIN;
+    if (hi) *hi = INT64_MAX;
+    if (!module) return IND_INVALID_ARGUMENT;
+    if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the place for a bound is NULL");
+    ind_status status = ind__check_formula(module, f);
+    if (!status) ind_bounds(module->facts, f, lo, hi);
+    return status;
+}
+
+/* Number of the size of this name; UINT32_MAX, with an error: there is none, or it follows from others. */
+static uint32_t ind__free_size(ind_module *m, const char *name) {
+    uint32_t i = 0;
+    while (i < m->desc.num_sizes && strcmp(m->executable->size[i].name, name)) i++;
+    if (i == m->desc.num_sizes) {
+        ind__fail(m->context, IND_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", m->desc.name, name);
+        return UINT32_MAX;
+    }
+    ind_expr e = ind_module_size_formula(m, (int)i);
+    if (!ind__ok(e)) return i;
+    char text[200];
+    ind_expr_print(e, text, sizeof text);
+    ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: %s follows from a fact, it is %s; ask for a size in that",
+              name, text);
+    return UINT32_MAX;
+}
+
+static void ind__refuse_inverse(ind_context *c, const char *name, ind_expr coefficient) {
+    char text[200];
+    ind_expr_print(coefficient, text, sizeof text);
+    if (ind__ok(coefficient)) {
+        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not known to grow with %s, whose coefficient is %s", name,
+                  text);
+    } else {
+        ind__fail(c, IND_NOT_SUPPORTED, "formula: it is not affine in %s; ind_formula_solve finds values", name);
+    }
+}
+
+ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit) {
+    ind_formula none = {module ? module->context : NULL, 0};
+    ind_expr coefficient, rest;
+    if (!module || ind__check_formula(module, f)) return none;
+    ind_context *c = module->context;
+    if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
+    uint32_t at = ind__free_size(module, name);
+    if (at == UINT32_MAX) return none;
+    ind_facts *before = ind__facts_enter(c, module->facts);
+    c->error.status = IND_OK;
+    ind_expr size = module->desc.sizes[at], inverse = none;
+    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
+    f = module->facts ? ind_simplify(module->facts, f) : f;
+    bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
+    if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
+        ind_expr step = ind_int(c, ind_expr_symbol(size)->multiple_of);
+        ind_expr room = ind_expr_sub(ind_int(c, limit), rest);
+        inverse = ind_expr_mul(ind_expr_floordiv(room, ind_expr_mul(coefficient, step)), step);
+    } else if (ind_error_status(c) == IND_OK) {
+        ind__refuse_inverse(c, name, affine ? coefficient : none);
+    }
+    (void)ind__facts_enter(c, before);
+    return inverse;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>solve */
+/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one straight
+   program over the sizes. A box is a range of the size. Walking the program once with intervals instead of numbers says
+   of every slot what it lies between in the box, whether it rises or falls with the size, and whether every op has a
+   value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that fits as a whole ends
+   the search, in one that rises the last value that fits is found by bisection, any other is halved. So the answer is
+   right for every formula, and takes a few dozen steps for those that rise. */
+
+typedef struct ind__span {
+    int64_t lo, hi;
+    bool rises, falls; /* it never falls, it never rises while the size grows; both: it does not change */
+} ind__span;
+
+typedef struct ind__solver {
+    ind_module *module;
+    ind__program program;
+    uint32_t size, formula; /* slots */
+    uint32_t *condition;    /* slots */
+    uint32_t num_conditions;
+    int64_t step, limit; /* the size is a multiple of step */
+    int64_t *slot;
+    ind__span *span;
+    bool total; /* of the last box: every op has a value everywhere .. */
+    bool never; /* .. or some op has one nowhere */
+} ind__solver;
+
+static ind__span ind__flip(ind__span a) {
+    bool rises = a.rises;
+    a.rises = a.falls;
+    a.falls = rises;
+    return a;
+}
+
+static bool ind__steady(ind__span a) {
+    return a.rises && a.falls;
+}
+
+/* Overflow of an end: that point has no value. `above`: beyond the largest, else below the least number. */
+static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
+    return !overflow ? exact : above ? INT64_MAX : INT64_MIN;
+}
+
+static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
+    ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
+    bool low = __builtin_add_overflow(a.lo, b.lo, &r.lo), high = __builtin_add_overflow(a.hi, b.hi, &r.hi);
+    s->never |= (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large; even the largest too small */
+    s->total &= !low && !high;
+    r.lo = ind__saturate(low, a.lo > 0, r.lo);
+    r.hi = ind__saturate(high, a.hi > 0, r.hi);
+    return r;
+}
+
+/* How a product changes with the size: by the signs of its operands. */
+static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
+    bool a_up = a.lo >= 0, b_up = b.lo >= 0, a_down = a.hi <= 0, b_down = b.hi <= 0;
+    ind__span x = b_down && !b_up ? ind__flip(a) : a, y = a_down && !a_up ? ind__flip(b) : b;
+    r->rises = r->falls = ind__steady(a) && ind__steady(b);
+    if (ind__steady(a) && (a_up || a_down)) { /* a number times b */
+        r->rises = y.rises, r->falls = y.falls;
+    } else if (ind__steady(b) && (b_up || b_down)) {
+        r->rises = x.rises, r->falls = x.falls;
+    } else if ((a_up || a_down) && (b_up || b_down)) {
+        r->rises = x.rises && y.rises, r->falls = x.falls && y.falls;
+    }
+}
+
+/* Ends of a function of two operands that is monotone in each while the other stands still: at the corners. */
+static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
+                              bool (*apply)(int64_t, int64_t, int64_t *, bool *)) {
+    ind__span r = {INT64_MAX, INT64_MIN, false, false};
+    int above = 0, below = 0;
+    for (int k = 0; k < 4; k++) {
+        int64_t v;
+        bool up;
+        if (apply(k & 1 ? a.hi : a.lo, k & 2 ? b.hi : b.lo, &v, &up)) {
+            above += up, below += !up;
+            v = up ? INT64_MAX : INT64_MIN;
+        }
+        if (v < r.lo) r.lo = v;
+        if (v > r.hi) r.hi = v;
+    }
+    s->total &= above + below == 0;
+    s->never |= above == 4 || below == 4;
+    return r;
+}
+
+static bool ind__mul_ends(int64_t a, int64_t b, int64_t *out, bool *above) {
+    *above = (a < 0) == (b < 0);
+    return __builtin_mul_overflow(a, b, out);
+}
+
+static bool ind__div_ends(int64_t a, int64_t b, int64_t *out, bool *above) {
+    *above = true;
+    *out = INT64_MAX;
+    if (a == INT64_MIN && b == -1) return true;
+    *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
+    return false;
+}
+
+static ind__span ind__span_mul(ind__solver *s, ind__span a, ind__span b) {
+    ind__span r = ind__corners(s, a, b, ind__mul_ends);
+    ind__product_trend(&r, a, b);
+    return r;
+}
+
+/* a // b where b may be 0 has no value there; elsewhere it is no larger than a. */
+static ind__span ind__span_div_zero(ind__solver *s, ind__span a, ind__span b) {
+    int64_t low = a.lo == INT64_MIN ? INT64_MAX : a.lo < 0 ? -a.lo : a.lo;
+    int64_t high = a.hi == INT64_MIN ? INT64_MAX : a.hi < 0 ? -a.hi : a.hi, most = low > high ? low : high;
+    ind__span r = {-most, most, false, false};
+    s->total = false;
+    s->never |= b.lo == 0 && b.hi == 0;
+    return r;
+}
+
+static ind__span ind__span_div(ind__solver *s, ind__span a, ind__span b) {
+    if (b.lo <= 0 && b.hi >= 0) return ind__span_div_zero(s, a, b);
+    ind__span r = ind__corners(s, a, b, ind__div_ends);
+    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has its sign */
+    return r;
+}
+
+static ind__span ind__span_mod(ind__solver *s, ind__span a, ind__span b) {
+    if (b.lo <= 0 && b.hi >= 0) {
+        ind__span r = {b.lo < 0 ? b.lo + 1 : 0, b.hi > 0 ? b.hi - 1 : 0, false, false};
+        s->total = false;
+        s->never |= b.lo == 0 && b.hi == 0;
+        return r;
+    }
+    int64_t first, last;
+    bool above, one = b.lo == b.hi && b.lo > -INT32_MAX && b.lo < INT32_MAX && a.lo > INT64_MIN / 2;
+    if (one && !ind__div_ends(a.lo, b.lo, &first, &above) && !ind__div_ends(a.hi, b.lo, &last, &above) &&
+        first == last) {
+        int64_t from = first * b.lo; /* all within one multiple of b: only shifted */
+        return (ind__span){a.lo - from, a.hi - from, a.rises, a.falls};
+    }
+    if (a.lo >= 0 && a.hi < b.lo) return a;
+    bool steady = ind__steady(a) && ind__steady(b);
+    ind__span r = {b.hi < 0 ? b.lo + 1 : 0, b.hi < 0 ? 0 : b.hi - 1, steady, steady};
+    if (a.lo >= 0 && b.lo > 0 && a.hi < r.hi) r.hi = a.hi;
+    return r;
+}
+
+static ind__span ind__span_pick(ind__span a, ind__span b, bool largest) {
+    bool lo_a = (a.lo > b.lo) == largest, hi_a = (a.hi > b.hi) == largest;
+    return (ind__span){lo_a ? a.lo : b.lo, hi_a ? a.hi : b.hi, a.rises && b.rises, a.falls && b.falls};
+}
+
+/* Whether it is not 0, as 0 or 1. */
+static ind__span ind__span_truth(ind__span a) {
+    bool steady = ind__steady(a), grows = a.lo >= 0;
+    return (ind__span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, steady || (grows && a.rises),
+                       steady || (grows && a.falls)};
+}
+
+static ind__span ind__span_not(ind__span a) {
+    ind__span t = ind__flip(ind__span_truth(a));
+    return (ind__span){!t.hi, !t.lo, t.rises, t.falls};
+}
+
+/* a <= b */
+static ind__span ind__span_le(ind__span a, ind__span b) {
+    return (ind__span){a.hi <= b.lo, a.lo <= b.hi, a.falls && b.rises, a.rises && b.falls};
+}
+
+static ind__span ind__span_eq(ind__span a, ind__span b) {
+    bool steady = ind__steady(a) && ind__steady(b), apart = a.hi < b.lo || b.hi < a.lo;
+    return (ind__span){a.lo == a.hi && b.lo == b.hi && a.lo == b.lo, !apart, steady || apart, steady || apart};
+}
+
+static ind__span ind__span_where(ind__span condition, ind__span a, ind__span b) {
+    ind__span t = ind__span_truth(condition);
+    if (t.lo == t.hi) return t.lo ? a : b;
+    return (ind__span){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi, false, false};
+}
+
+static ind__span ind__span_op(ind__solver *s, const ind__program_op *op) {
+    ind__span a = s->span[op->a], b = s->span[op->b], c = s->span[op->c];
+    switch ((ind_expr_kind)op->kind) {
+    case IND_EXPR_INT: return (ind__span){op->imm, op->imm, true, true};
+    case IND_EXPR_ADD: return ind__span_add(s, a, b);
+    case IND_EXPR_MUL: return ind__span_mul(s, a, b);
+    case IND_EXPR_FLOORDIV: return ind__span_div(s, a, b);
+    case IND_EXPR_MOD: return ind__span_mod(s, a, b);
+    case IND_EXPR_MIN: return ind__span_pick(a, b, false);
+    case IND_EXPR_MAX: return ind__span_pick(a, b, true);
+    case IND_EXPR_EQ: return ind__span_eq(a, b);
+    case IND_EXPR_NE: return ind__span_not(ind__span_eq(a, b));
+    case IND_EXPR_LE: return ind__span_le(a, b);
+    case IND_EXPR_LT: return ind__span_not(ind__span_le(b, a));
+    case IND_EXPR_AND: return ind__span_pick(ind__span_truth(a), ind__span_truth(b), false);
+    case IND_EXPR_OR: return ind__span_pick(ind__span_truth(a), ind__span_truth(b), true);
+    case IND_EXPR_NOT: return ind__span_not(a);
+    case IND_EXPR_WHERE: return ind__span_where(a, b, c);
+    default: s->total = false; return (ind__span){INT64_MIN, INT64_MAX, false, false};
+    }
+}
+
+/* Fills the spans for the size in [first, last], in steps. */
+static void ind__survey(ind__solver *s, int64_t first, int64_t last) {
+    s->total = true;
+    s->never = false;
+    for (uint32_t i = 0; i < s->program.num_inputs; i++) s->span[i] = (ind__span){s->slot[i], s->slot[i], true, true};
+    s->span[s->size] = (ind__span){first * s->step, last * s->step, true, first == last};
+    for (uint32_t i = 0; i < s->program.num_ops && !s->never; i++) {
+        s->span[s->program.num_inputs + i] = ind__span_op(s, &s->program.op[i]);
+    }
+}
+
+static bool ind__fits(ind__solver *s, int64_t steps) {
+    s->slot[s->size] = steps * s->step;
+    bool ok = !ind__program_run(&s->program, s->slot) && s->slot[s->formula] <= s->limit;
+    for (uint32_t i = 0; ok && i < s->num_conditions; i++) ok = s->slot[s->condition[i]] != 0;
+    return ok;
+}
+
+typedef enum ind__box_kind { IND__BOX_NONE, IND__BOX_ALL, IND__BOX_PREFIX, IND__BOX_MIXED } ind__box_kind;
+
+/* What fits of a box: nothing, all, a first part of it (or nothing), or that is not known. */
+static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
+    ind__survey(s, first, last);
+    if (s->never || s->span[s->formula].lo > s->limit) return IND__BOX_NONE;
+    bool all = s->total && s->span[s->formula].hi <= s->limit, prefix = s->total && s->span[s->formula].rises;
+    for (uint32_t i = 0; i < s->num_conditions; i++) {
+        ind__span t = ind__span_truth(s->span[s->condition[i]]);
+        if (!t.hi) return IND__BOX_NONE;
+        all &= t.lo != 0;
+        prefix &= t.lo || t.falls; /* once it fails it goes on failing */
+    }
+    return all ? IND__BOX_ALL : prefix ? IND__BOX_PREFIX : IND__BOX_MIXED;
+}
+
+/* The middle, rounded up; ends of any sign. */
+static int64_t ind__upper_middle(int64_t a, int64_t b) {
+    uint64_t width = (uint64_t)b - (uint64_t)a;
+    return (int64_t)((uint64_t)a + width / 2 + width % 2);
+}
+
+/* The last of [first, last] that fits, where all up to it do. False: none does. */
+static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
+    if (!ind__fits(s, first)) return false;
+    while (first < last) {
+        int64_t middle = ind__upper_middle(first, last);
+        if (ind__fits(s, middle)) {
+            first = middle;
+        } else {
+            last = middle - 1;
+        }
+    }
+    *found = first;
+    return true;
+}
+
+#define IND__SOLVE_WORK (INT64_C(1) << 26) /* ops that may be looked at: a second or so */
+
+/* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
+static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
+    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 wait */
+    int n = 1;
+    low[0] = first, high[0] = last;
+    while (n > 0) {
+        int64_t a = low[--n], b = high[n], middle = ind__upper_middle(a, b);
+        if ((work += s->program.num_ops + 16) > IND__SOLVE_WORK) return IND_LIMIT;
+        ind__box_kind kind = a == b ? (ind__fits(s, a) ? IND__BOX_ALL : IND__BOX_NONE) : ind__judge(s, a, b);
+        if (kind == IND__BOX_ALL) return *found = b, IND_OK;
+        if (kind == IND__BOX_PREFIX && ind__bisect(s, a, b, found)) return IND_OK;
+        if (kind != IND__BOX_MIXED) continue;
+        low[n] = a, high[n++] = middle - 1;
+        low[n] = middle, high[n++] = b;
+    }
+    return IND_OUT_OF_RANGE;
+}
+
+static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
+    int64_t value;
+    if (ind_expr_is_int(condition, &value) && value) return IND_OK;
+    uint32_t slot = ind__program_add(&s->program, condition);
+    if (slot == UINT32_MAX) return ind__failed(s->module->context);
+    s->condition[s->num_conditions++] = slot;
+    return IND_OK;
+}
+
+/* A size that follows from others lies in its range too, and is what was given for it, if it was. */
+static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
+    ind_context *c = s->module->context;
+    const ind_symbol *symbol = &s->module->executable->size[size];
+    ind_expr e = ind_module_size_formula(s->module, (int)size);
+    ind_status status = ind__solver_require(s, ind_expr_le(ind_int(c, symbol->lo), e));
+    if (!status) status = ind__solver_require(s, ind_expr_le(e, ind_int(c, symbol->hi)));
+    if (!status) {
+        ind_expr rest = ind_expr_mod(e, ind_int(c, symbol->multiple_of));
+        status = ind__solver_require(s, ind_expr_eq(rest, ind_int(c, 0)));
+    }
+    bool fixed = given != IND__SIZE_UNSET;
+    return status || !fixed ? status : ind__solver_require(s, ind_expr_eq(e, ind_int(c, given)));
+}
+
+/* Conditions in the free sizes alone; built under no facts, since under them they would hold. */
+static ind_status ind__solver_conditions(ind__solver *s, const int64_t *given) {
+    ind_module *m = s->module;
+    ind_expr *from = ind__alloc(m->context, (2 * (size_t)m->desc.num_sizes + 1) * sizeof *from);
+    ind_status status = from ? IND_OK : ind__failed(m->context);
+    int n = 0;
+    for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
+        ind_expr e = ind_module_size_formula(m, (int)i);
+        if (!ind__ok(e)) continue;
+        from[n] = m->desc.sizes[i];
+        from[m->desc.num_sizes + (uint32_t)n++] = e;
+        status = ind__require_derived(s, i, given[i]);
+    }
+    for (uint32_t i = 0; i < m->desc.num_conditions && !status; i++) {
+        ind_expr e = ind__substitute(m->desc.condition[i].e, from, from + m->desc.num_sizes, n);
+        status = ind__ok(e) ? ind__solver_require(s, e) : ind__failed(m->context);
+    }
+    ind__free(m->context, from);
+    return status;
+}
+
+/* The sizes that are given; each free one but the unknown must be. */
+static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *given) {
+    ind_module *m = s->module;
+    ind_status status = ind__module_given_sizes(m, "formula", sizes, given);
+    for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
+        const char *name = m->executable->size[i].name;
+        bool missing = given[i] == IND__SIZE_UNSET, derived = ind__ok(ind_module_size_formula(m, (int)i));
+        s->slot[i] = missing ? 0 : given[i];
+        if (i == s->size && !missing) {
+            status = ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s is both asked for and given", name);
+        } else if (i != s->size && missing && !derived) {
+            status =
+                ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s has no value: give it as in \"%s=%lld\"",
+                          name, name, (long long)m->executable->size[i].hint);
+        }
+    }
+    return status;
+}
+
+static ind_status ind__solver_prepare(ind__solver *s, ind_formula f, const char *sizes) {
+    ind_module *m = s->module;
+    ind_context *c = m->context;
+    uint32_t n = m->desc.num_sizes;
+    ind_expr now = m->facts ? ind_simplify(m->facts, f) : f;
+    ind_status status = ind__program_init(&s->program, c, m->desc.sizes, n);
+    int64_t *given = ind__alloc(c, (n + (size_t)1) * sizeof *given);
+    s->condition = ind__alloc(c, (4 * (size_t)n + m->desc.num_conditions + 1) * sizeof *s->condition);
+    if (!status && (!given || !s->condition)) status = ind__failed(c);
+    s->formula = status ? UINT32_MAX : ind__program_add(&s->program, now);
+    if (!status && s->formula == UINT32_MAX) status = ind__failed(c);
+    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* the program still grows */
+    if (!status && !s->slot) status = ind__failed(c);
+    if (!status) status = ind__solver_sizes(s, sizes, given);
+    ind_facts *before = ind__facts_enter(c, NULL);
+    if (!status) status = ind__solver_conditions(s, given);
+    (void)ind__facts_enter(c, before);
+    ind__free(c, given);
+    if (status) return status;
+    size_t slots = (size_t)n + s->program.num_ops;
+    int64_t *all = ind__resize(c, s->slot, (n + (size_t)1) * sizeof *all, (slots + 1) * sizeof *all);
+    s->span = ind__alloc(c, (slots + 1) * sizeof *s->span);
+    if (all) s->slot = all;
+    return all && s->span ? IND_OK : ind__failed(c);
+}
+
+static void ind__solver_free(ind__solver *s) {
+    ind_context *c = s->module->context;
+    ind__program_free(&s->program);
+    ind__free(c, s->condition);
+    ind__free(c, s->slot);
+    ind__free(c, s->span);
+}
+
+/* IND_OK, and the largest number of steps that fits in *found. */
+static ind_status ind__solve(ind__solver *s, int64_t *found) {
+    const ind_symbol *symbol = &s->module->executable->size[s->size];
+    int64_t m = s->step, first, last;
+    bool above;
+    ind__div_ends(symbol->lo, m, &first, &above);
+    ind__div_ends(symbol->hi, m, &last, &above);
+    first += symbol->lo % m != 0;
+    ind_status status = first <= last ? ind__search(s, first, last, found) : IND_OUT_OF_RANGE;
+    if (!status) return IND_OK;
+    if (status == IND_LIMIT) {
+        return ind__fail(s->module->context, IND_NOT_SUPPORTED,
+                         "formula: it goes up and down with %s, or its conditions do, over too wide a range to search: "
+                         "[%lld, %lld]",
+                         symbol->name, (long long)symbol->lo, (long long)symbol->hi);
+    }
+    return ind__fail(s->module->context, status, "formula: for no %s in [%lld, %lld] is it allowed and at most %lld",
+                     symbol->name, (long long)symbol->lo, (long long)symbol->hi, (long long)s->limit);
 }
 
 int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes, int64_t limit) {
-    const ind_symbol *s = NULL;
-    if (!module || !name) return -1;
-    for (uint32_t i = 0; i < module->desc.num_sizes; i++) {
-        const ind_symbol *candidate = ind_expr_symbol(module->desc.sizes[i]);
-        if (!strcmp(candidate->name, name)) s = candidate;
-    }
-    if (!s) {
-        ind__fail(module->context, IND_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", module->desc.name,
-                  name);
-        return -1;
-    }
-    /* Steps of multiple_of: the least is known to fit, `above` is not. */
-    int64_t m = s->multiple_of, least = (s->lo + m - 1) / m, above = s->hi / m + 1;
-    if (least >= above || !ind__formula_fits(module, f, name, sizes, least * m, limit)) return -1;
-    while (above - least > 1) {
-        int64_t middle = least + (above - least) / 2;
-        if (ind__formula_fits(module, f, name, sizes, middle * m, limit)) {
-            least = middle;
-        } else {
-            above = middle;
-        }
-    }
-    return least * m;
+    int64_t found = 0;
+    if (!module || ind__check_formula(module, f)) return -1;
+    if (!name) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
+    ind__solver s = {.module = module, .size = ind__free_size(module, name), .limit = limit};
+    if (s.size == UINT32_MAX) return -1;
+    s.step = module->executable->size[s.size].multiple_of;
+    ind_status before = ind_error_status(module->context), status = ind__solver_prepare(&s, f, sizes);
+    if (!status) status = ind__solve(&s, &found);
+    ind__solver_free(&s);
+    if (!status) module->context->error.status = before; /* values that overflowed on the way were no failure */
+    return status ? -1 : found * s.step;
 }
 
 #endif /* INDUCTOR_GRAPH_IMPLEMENTATION_DONE */

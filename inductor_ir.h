@@ -2673,9 +2673,10 @@ ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
 }
 
 static bool ir__all_of(ind_context *c, const ind_expr *v, int n) {
+    if (!c || n < 0 || (n && !v)) return false;
     for (int i = 0; i < n; i++)
         if (!ind__ok(v[i]) || v[i].context != c) return false;
-    return c && n >= 0 && (v || !n);
+    return true;
 }
 
 ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {
@@ -4018,6 +4019,7 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
 
 ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n) {
     if (!ind__ok(e)) return e;
+    if (n < 0 || (n && (!symbols || !values))) return ir__expr_none(e.context);
     for (int i = 0; i < n; i++) {
         if (!ir__both_ok(e, symbols[i]) || !ir__both_ok(e, values[i])) return ir__expr_none(e.context);
         if (ind_expr_symbol(symbols[i])) continue;
@@ -7778,9 +7780,16 @@ static uint32_t ir__program_push(ind__program *p, ind_expr_kind kind, uint32_t a
     return p->num_inputs + p->num_ops - 1;
 }
 
+/* One size in two forms: facts put a symbol with a narrower range in place of the declared one. */
+static bool ir__same_size(ind_expr a, ind_expr b) {
+    const ind_symbol *x = ind_expr_symbol(a), *y = ind_expr_symbol(b);
+    bool sizes = x && y && x->kind == IND_SYMBOL_SIZE && y->kind == IND_SYMBOL_SIZE;
+    return sizes && x->slot == y->slot && !strcmp(x->name, y->name);
+}
+
 static uint32_t ir__program_symbol(ind__program *p, ind_expr e) {
     for (uint32_t i = 0; i < p->num_inputs; i++)
-        if (p->input[i].id == e.id) return i;
+        if (p->input[i].id == e.id || ir__same_size(p->input[i], e)) return i;
     ind__fail(p->context, IND_NOT_FOUND, "no value is given for %s", ind_expr_symbol(e)->name);
     return UINT32_MAX;
 }

@@ -13,9 +13,9 @@
 
    What it does not do: no compile after ind__module_create, no copy between devices, no device but the context's one.
 
-   Contents: >>library >>memory >>module >>run >>graph >>profile >>pack >>internal
+   Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
-   >>host-device >>cuda-device >>capture >>profile
+   >>host-device >>cuda-device >>capture >>profile >>readiness
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
@@ -69,6 +69,16 @@ IND_API const ind_binding_info *ind_module_query_binding(const ind_module *modul
 /* The declared sizes, in order of declaration. */
 IND_API int ind_module_num_sizes(const ind_module *module);
 IND_API const ind_symbol *ind_module_query_size(const ind_module *module, int index);
+/* What a size is by the facts of the graph, as a formula in the others: after `S == 4*T`, 4*T for S. Such a size may be
+   left out where sizes are given as text. Invalid, without an error: the size is free, or there is none of this number.
+ */
+IND_API ind_expr ind_module_size_formula(const ind_module *module, int index);
+
+/* Conditions on the sizes beyond their ranges, in order of declaration: facts (promised by whoever made the graph) and
+   guards (the module was compiled for sizes where they hold). Every launch checks them. The text of one; *guard (may be
+   NULL) says which it is. NULL past the last. */
+IND_API int ind_module_num_conditions(const ind_module *module);
+IND_API const char *ind_module_query_condition(const ind_module *module, int index, bool *guard);
 
 /* A constant given once for all runs (weights). With IND_MEMORY_HOST the data are copied to the device now; else the
    pointer is kept and stays the caller's. Not while the module runs. bytes must be the constant's exact size: it may
@@ -98,6 +108,36 @@ typedef struct ind_module_stats {
 IND_API ind_module_stats ind_module_query_stats(const ind_module *module);
 /* Also frees the instances of the module that are left. Before its context; NULL allowed. */
 IND_API void ind_module_destroy(ind_module *module);
+
+/* ----------------------------------------------------------------------------------------------- >>verdict */
+
+/* What a run at given sizes would meet, without running: enumerator, text. */
+#define IND_READINESSES(X)                                                                                             \
+    X(READY, "ready")             /* the module runs; nothing is compiled */                                           \
+    X(GUARD_FAILS, "guard fails") /* the graph must be compiled again, without that guard or with other hints */       \
+    X(OUTSIDE, "outside")     /* against a declared range or a fact, or beyond the device: compiling does not help */  \
+    X(BAD_SIZES, "bad sizes") /* the text cannot be read, or names or leaves out a size it should not */
+
+typedef enum ind_readiness {
+#define X(name, text) IND_##name,
+    IND_READINESSES(X)
+#undef X
+} ind_readiness;
+
+typedef struct ind_verdict {
+    ind_readiness ready;
+    ind_status status; /* what ind_run would return because of the sizes */
+    int num_kernels;   /* READY: launches of a run .. */
+    int num_general;   /* .. and those that take a slower variant, because the guard of their first one fails */
+    double compile_ms; /* GUARD_FAILS: what compiling this module took, as a likely price of the next */
+    char reason[256];  /* "guard S <= 512 does not hold: S = 600", "2 of 13 kernels run a general variant: S % 8 == 0
+                          fails"; empty if there is nothing to say */
+} ind_verdict;
+
+/* Would a run at these sizes ("B=7, S=300"; NULL: none) compile, and how well would it run? Touches no device and keeps
+   no memory. Pointers are taken to be aligned to 16 bytes. The price in variants is known where there is a plan:
+   modules for CUDA, emit_only ones, and host modules whose plan was asked for. One thread at a time. */
+IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
 
@@ -171,6 +211,13 @@ IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
+/* A condition that holds at every launch: promised (a fact), or compiled for (a guard). As given, not simplified. */
+typedef struct ind__condition {
+    ind_expr e;
+    bool guard;
+    const char *text; /* as it was written */
+} ind__condition;
+
 /* Everything a module is made of; ownership of lowered (an ind__alloc block), schedule and plan goes to the module,
    also on failure. Names and arrays are copied. */
 typedef struct ind__module_desc {
@@ -183,8 +230,8 @@ typedef struct ind__module_desc {
     uint32_t num_sizes;
     const char *const *origin_name; /* per graph node, for messages */
     uint32_t num_origins;
-    ind_expr *guard; /* conditions on sizes under which the module is valid */
-    uint32_t num_guards;
+    const ind__condition *condition; /* on sizes, beyond their ranges */
+    uint32_t num_conditions;
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
@@ -194,6 +241,7 @@ struct ind_module {
     ind_context *context;
     ind__module_desc desc; /* names and arrays copied into the arena */
     ind__arena arena;
+    ind_facts *facts; /* all its conditions; NULL: there are none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
     void **constant;                    /* per binding: device pointer set by ind_module_constant, or NULL */
@@ -211,9 +259,13 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
 ind_status ind__write_file(ind_context *c, const char *path, const void *data,
                            size_t bytes); /* atomic: temp + rename */
 double ind__now_ms(void);
-/* "B=8, S=128" -> values in order; IND_PARSE, IND_NOT_FOUND, IND_OUT_OF_RANGE (names the range as declared). */
-ind_status ind__parse_sizes(ind_context *c, const char *text, const ind_expr *sizes, uint32_t num_sizes,
-                            const char *graph, int64_t *values);
+#define IND__SIZE_UNSET INT64_MIN
+/* "B=8, S=128" -> values in order, IND__SIZE_UNSET for those not given; ranges of those given are checked. who stands
+   before messages ("run"). IND_PARSE, IND_NOT_FOUND, IND_OUT_OF_RANGE (names the range as declared). */
+ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
+/* The same for all sizes: those that follow from others are filled in, the conditions are checked.
+   IND_INVALID_ARGUMENT names a size that is missing. */
+ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
 
 #ifdef __cplusplus
 }
@@ -1397,6 +1449,14 @@ typedef struct rt__exec_step {
     int num_variants;
 } rt__exec_step;
 
+typedef struct rt__exec_condition {
+    uint32_t slot; /* in the program `check` */
+    bool guard;
+    const char *text;
+    uint32_t *size; /* numbers of the sizes in it */
+    uint32_t num_sizes;
+} rt__exec_condition;
+
 typedef struct rt__host_kernel rt__host_kernel;
 
 /* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
@@ -1410,8 +1470,12 @@ typedef struct ind__executable {
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
     uint32_t *binding_bytes;
     char **binding_text; /* input "x" f32[B, 256] */
-    uint32_t *guard_slot;
-    char **guard_text;
+    /* Conditions are a program of their own: they may be what keeps the other one from dividing by zero. */
+    ind__program check, derive;
+    rt__exec_condition *condition;
+    ind_expr *size_formula; /* by size: what it is by the facts, invalid if it is free */
+    uint32_t *size_slot;    /* its slot in `derive`, RT_NONE if it is free */
+    uint32_t num_scratch;   /* slots that either of the two programs needs */
     rt__exec_step *step;
     uint32_t num_steps;
     rt__exec_arg *arg;
@@ -1552,23 +1616,67 @@ static ind_status rt__module_buffers(ind_module *m) {
     return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
 }
 
-static ind_status rt__module_guards(ind_module *m) {
+/* The facts that hold in all that is asked of the module later, made from its conditions alone: the graph may be gone.
+ */
+static ind_status rt__module_facts(ind_module *m) {
+    if (m->desc.num_conditions == 0) return IND_OK;
+    ind_facts *before = ind__facts_enter(m->context, NULL);
+    ind_status status = ind_facts_create(m->context, &m->facts);
+    for (uint32_t i = 0; i < m->desc.num_conditions && !status; i++)
+        status = ind_facts_assume(m->facts, m->desc.condition[i].e);
+    (void)ind__facts_enter(m->context, before);
+    return status;
+}
+
+/* Numbers of the sizes in e, for the message when it fails. */
+static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condition *out) {
+    out->size = (uint32_t *)ind__arena_alloc(&m->arena, m->desc.num_sizes * sizeof *out->size);
+    if (!out->size) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++)
+        if (ind__expr_depends(e, m->desc.sizes[i])) out->size[out->num_sizes++] = i;
+    return IND_OK;
+}
+
+static ind_status rt__module_condition(ind_module *m, const ind__condition *c, rt__exec_condition *out) {
     ind__executable *x = m->executable;
-    uint32_t n = m->desc.num_guards;
-    x->guard_slot = (uint32_t *)ind__arena_alloc(&m->arena, n * sizeof *x->guard_slot);
-    x->guard_text = (char **)ind__arena_alloc(&m->arena, n * sizeof *x->guard_text);
-    if (!x->guard_slot || !x->guard_text) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < n; i++) {
-        ind_status status = rt__exec_slot(x, m->desc.guard[i], &x->guard_slot[i]);
-        if (status) return status;
-        ind__text t = {.context = m->context};
-        ind__text_expr(&t, m->desc.guard[i]);
-        status = ind__text_status(&t);
-        if (!status) x->guard_text[i] = ind__arena_string(&m->arena, t.data, t.size);
-        ind__text_free(&t);
-        if (status || !x->guard_text[i]) return status ? status : IND_OUT_OF_MEMORY;
+    out->guard = c->guard;
+    out->slot = ind__program_add(&x->check, c->e);
+    if (out->slot == IND__RT_NONE) return ind__failed(m->context);
+    out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
+    return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
+}
+
+static ind_status rt__module_derived(ind_module *m) {
+    ind__executable *x = m->executable;
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
+        ind_expr e = m->facts ? ind_simplify(m->facts, m->desc.sizes[i]) : m->desc.sizes[i];
+        if (!ind__ok(e)) return ind__failed(m->context);
+        const ind_symbol *s = ind_expr_symbol(e);
+        x->size_slot[i] = IND__RT_NONE;
+        x->size[i].hint = ind_hint(e);                        /* one that the facts allow */
+        if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
+        x->size_formula[i] = e;
+        x->size_slot[i] = ind__program_add(&x->derive, e);
+        if (x->size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
     }
     return IND_OK;
+}
+
+static ind_status rt__module_conditions(ind_module *m) {
+    ind__executable *x = m->executable;
+    uint32_t num = m->desc.num_conditions, sizes = m->desc.num_sizes;
+    x->condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->condition);
+    x->size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_formula);
+    x->size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_slot);
+    if (!x->condition || !x->size_formula || !x->size_slot) return IND_OUT_OF_MEMORY;
+    ind_status status = ind__program_init(&x->check, m->context, m->desc.sizes, sizes);
+    if (!status) status = ind__program_init(&x->derive, m->context, m->desc.sizes, sizes);
+    if (!status) status = rt__module_facts(m);
+    if (!status) status = rt__module_derived(m);
+    for (uint32_t i = 0; i < num && !status; i++)
+        status = rt__module_condition(m, &m->desc.condition[i], &x->condition[i]);
+    x->num_scratch = sizes + (x->check.num_ops > x->derive.num_ops ? x->check.num_ops : x->derive.num_ops);
+    return status;
 }
 
 /* The caller's names and arrays become the module's own. */
@@ -1577,10 +1685,10 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     const char *name = d->name ? d->name : "graph";
     m->desc.name = ind__arena_string(a, name, strlen(name));
     m->desc.sizes = (const ind_expr *)ind__arena_copy(a, d->sizes, d->num_sizes * sizeof *d->sizes);
-    m->desc.guard = (ind_expr *)ind__arena_copy(a, d->guard, d->num_guards * sizeof *d->guard);
+    m->desc.condition = (ind__condition *)ind__arena_copy(a, d->condition, d->num_conditions * sizeof *d->condition);
     const char **origins = (const char **)ind__arena_alloc(a, d->num_origins * sizeof *origins);
     m->desc.origin_name = origins;
-    if (!m->desc.name || !m->desc.sizes || !m->desc.guard || !origins) return IND_OUT_OF_MEMORY;
+    if (!m->desc.name || !m->desc.sizes || !m->desc.condition || !origins) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < d->num_origins; i++) {
         const char *o = d->origin_name[i];
         if (o && !(origins[i] = ind__arena_string(a, o, strlen(o)))) return IND_OUT_OF_MEMORY;
@@ -1623,7 +1731,7 @@ static ind_status rt__module_prepare(ind_module *m) {
     ind_status status = rt__module_tables(m);
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
-    if (!status) status = rt__module_guards(m);
+    if (!status) status = rt__module_conditions(m);
     for (uint32_t i = 0; i < x->num_steps && !status; i++)
         x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
@@ -1660,11 +1768,14 @@ static void rt__module_free(ind__owned *owned) {
         if (inside) rt__cuda_leave(x->runtime);
         rt__host_free(m);
         ind__program_free(&x->program);
+        ind__program_free(&x->check);
+        ind__program_free(&x->derive);
         ind__free(c, x->arg);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
     rt__desc_destroy(c, &m->desc);
+    ind_facts_destroy(m->facts);
     ind__arena_free(&m->arena);
     ind__free(c, m);
 }
@@ -1716,6 +1827,24 @@ int ind_module_num_sizes(const ind_module *m) {
 
 const ind_symbol *ind_module_query_size(const ind_module *m, int index) {
     return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->size[index] : NULL;
+}
+
+ind_expr ind_module_size_formula(const ind_module *m, int index) {
+    ind_expr none = {m ? m->context : NULL, 0};
+    bool derived =
+        m && index >= 0 && (uint32_t)index < m->desc.num_sizes && ind__ok(m->executable->size_formula[index]);
+    return derived ? m->executable->size_formula[index] : none;
+}
+
+int ind_module_num_conditions(const ind_module *m) {
+    return m ? (int)m->desc.num_conditions : 0;
+}
+
+const char *ind_module_query_condition(const ind_module *m, int index, bool *guard) {
+    if (guard) *guard = false;
+    if (!m || index < 0 || (uint32_t)index >= m->desc.num_conditions) return NULL;
+    if (guard) *guard = m->executable->condition[index].guard;
+    return m->executable->condition[index].text;
 }
 
 ind_expr ind_module_workspace(const ind_module *m) {
@@ -1885,29 +2014,21 @@ static void rt__print_bound(char out[24], int64_t v) {
         snprintf(out, 24, "%lld", (long long)v);
 }
 
-static ind_status rt__check_size(ind_context *c, const ind_symbol *s, int64_t value, const char *graph) {
+static ind_status rt__check_size(ind_module *m, const char *who, uint32_t size, int64_t value) {
+    const ind_symbol *s = &m->executable->size[size];
     if (value < s->lo || value > s->hi) {
         char lo[24], hi[24];
         rt__print_bound(lo, s->lo);
         rt__print_bound(hi, s->hi);
-        return ind__fail(c, IND_OUT_OF_RANGE, "run: %s = %lld is outside [%s, %s], as declared for graph \"%s\"",
-                         s->name, (long long)value, lo, hi, graph);
+        return ind__fail(m->context, IND_OUT_OF_RANGE,
+                         "%s: %s = %lld is outside [%s, %s], as declared for graph \"%s\"", who, s->name,
+                         (long long)value, lo, hi, m->desc.name);
     }
     if (s->multiple_of > 1 && value % s->multiple_of)
-        return ind__fail(c, IND_OUT_OF_RANGE, "run: %s = %lld is no multiple of %lld, as declared for graph \"%s\"",
-                         s->name, (long long)value, (long long)s->multiple_of, graph);
+        return ind__fail(m->context, IND_OUT_OF_RANGE,
+                         "%s: %s = %lld is no multiple of %lld, as declared for graph \"%s\"", who, s->name,
+                         (long long)value, (long long)s->multiple_of, m->desc.name);
     return IND_OK;
-}
-
-typedef struct rt__size_list {
-    const ind_expr *expr; /* or */
-    const ind_symbol *symbol;
-    uint32_t num;
-    const char *graph;
-} rt__size_list;
-
-static const ind_symbol *rt__size_at(const rt__size_list *l, uint32_t i) {
-    return l->symbol ? &l->symbol[i] : ind_expr_symbol(l->expr[i]);
 }
 
 static const char *rt__skip_spaces(const char *p) {
@@ -1930,57 +2051,111 @@ static bool rt__parse_int64(const char **at, int64_t *out) {
     return true;
 }
 
-#define IND__SIZE_UNSET INT64_MIN
-
 /* One "NAME = VALUE" at *at, which is moved behind it. */
-static ind_status rt__parse_one_size(ind_context *c, const rt__size_list *l, const char *text, const char **at,
+static ind_status rt__parse_one_size(ind_module *m, const char *who, const char *text, const char **at,
                                      int64_t *values) {
+    ind_context *c = m->context;
     const char *name = *at, *p = name;
     while (*p == '_' || (*p >= '0' && *p <= '9') || ((*p | 32) >= 'a' && (*p | 32) <= 'z')) p++;
     size_t length = (size_t)(p - name);
     int shown = length < 64 ? (int)length : 64;
     p = rt__skip_spaces(p);
     if (!length || *p != '=')
-        return ind__fail(c, IND_PARSE, "run: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"",
-                         text, (int)(name - text) + 1);
+        return ind__fail(c, IND_PARSE, "%s: sizes \"%.200s\": expected NAME=VALUE at column %d, as in \"B=8, S=128\"",
+                         who, text, (int)(name - text) + 1);
     p = rt__skip_spaces(p + 1);
     int64_t value;
     if (!rt__parse_int64(&p, &value))
-        return ind__fail(c, IND_PARSE, "run: sizes \"%.200s\": expected an integer at column %d", text,
+        return ind__fail(c, IND_PARSE, "%s: sizes \"%.200s\": expected an integer at column %d", who, text,
                          (int)(p - text) + 1);
     *at = p;
-    for (uint32_t i = 0; i < l->num; i++) {
-        const ind_symbol *s = rt__size_at(l, i);
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
+        const ind_symbol *s = &m->executable->size[i];
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
         if (values[i] != IND__SIZE_UNSET)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: size %s is given twice in \"%.200s\"", s->name, text);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name, text);
         values[i] = value;
-        return rt__check_size(c, s, value, l->graph);
+        return rt__check_size(m, who, i, value);
     }
-    return ind__fail(c, IND_NOT_FOUND, "run: graph \"%s\" has no size \"%.*s\"", l->graph, shown, name);
+    return ind__fail(c, IND_NOT_FOUND, "%s: graph \"%s\" has no size \"%.*s\"", who, m->desc.name, shown, name);
 }
 
-static ind_status rt__parse_sizes(ind_context *c, const char *text, const rt__size_list *l, int64_t *values) {
-    for (uint32_t i = 0; i < l->num; i++) values[i] = IND__SIZE_UNSET;
+ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) values[i] = IND__SIZE_UNSET;
     const char *p = rt__skip_spaces(text ? text : "");
     while (*p) {
-        ind_status status = rt__parse_one_size(c, l, text, &p, values);
+        ind_status status = rt__parse_one_size(m, who, text, &p, values);
         if (status) return status;
         p = rt__skip_spaces(p);
         if (*p == ',') p = rt__skip_spaces(p + 1);
     }
-    for (uint32_t i = 0; i < l->num; i++)
-        if (values[i] == IND__SIZE_UNSET)
-            return ind__fail(
-                c, IND_INVALID_ARGUMENT, "run: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
-                rt__size_at(l, i)->name, l->graph, rt__size_at(l, i)->name, (long long)rt__size_at(l, i)->hint);
     return IND_OK;
 }
 
-ind_status ind__parse_sizes(ind_context *c, const char *text, const ind_expr *sizes, uint32_t num_sizes,
-                            const char *graph, int64_t *values) {
-    rt__size_list l = {.expr = sizes, .num = num_sizes, .graph = graph};
-    return rt__parse_sizes(c, text, &l, values);
+/* Sizes that are not given but follow from the others by a fact. */
+static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *values, int64_t *scratch) {
+    const ind__executable *x = m->executable;
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
+        scratch[i] = values[i] == IND__SIZE_UNSET ? 0 : values[i];
+        if (values[i] == IND__SIZE_UNSET && x->size_slot[i] == IND__RT_NONE)
+            return ind__fail(m->context, IND_INVALID_ARGUMENT,
+                             "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"", who,
+                             x->size[i].name, m->desc.name, x->size[i].name, (long long)x->size[i].hint);
+    }
+    ind_status status = ind__program_run(&x->derive, scratch);
+    for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
+        if (values[i] != IND__SIZE_UNSET) continue;
+        values[i] = scratch[x->size_slot[i]];
+        status = rt__check_size(m, who, i, values[i]);
+    }
+    return status;
+}
+
+/* "run: fact S == 4*T does not hold: S = 6, T = 2" */
+static ind_status rt__condition_failed(ind_module *m, const char *who, const rt__exec_condition *c,
+                                       const int64_t *values) {
+    char list[300] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < c->num_sizes && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = %lld", i ? ", " : "",
+                                 m->executable->size[c->size[i]].name, (long long)values[c->size[i]]);
+    return ind__fail(m->context, IND_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who, c->guard ? "guard" : "fact",
+                     c->text, list);
+}
+
+/* Facts first: where one fails, no guard matters. *guard: what fails is a guard. */
+static ind_status rt__check_conditions(ind_module *m, const char *who, const int64_t *values, int64_t *scratch,
+                                       bool *guard) {
+    const ind__executable *x = m->executable;
+    memcpy(scratch, values, m->desc.num_sizes * sizeof *values);
+    ind_status status = ind__program_run(&x->check, scratch);
+    if (status) return status;
+    for (int guards = 0; guards < 2; guards++) {
+        *guard = guards;
+        for (uint32_t i = 0; i < m->desc.num_conditions; i++) {
+            const rt__exec_condition *c = &x->condition[i];
+            if (c->guard == *guard && !scratch[c->slot]) return rt__condition_failed(m, who, c, values);
+        }
+    }
+    *guard = false;
+    return IND_OK;
+}
+
+static ind_status rt__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values, int64_t *scratch,
+                                   bool *guard) {
+    *guard = false;
+    ind_status status = ind__module_given_sizes(m, who, text, values);
+    if (!status) status = rt__derive_sizes(m, who, values, scratch);
+    return status ? status : rt__check_conditions(m, who, values, scratch, guard);
+}
+
+ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
+    bool guard;
+    int64_t *scratch = (int64_t *)ind__alloc(m->context, (m->executable->num_scratch + (size_t)1) * sizeof *scratch);
+    if (!scratch) return ind__failed(m->context);
+    ind_status status = rt__module_sizes(m, who, text, values, scratch, &guard);
+    ind__free(m->context, scratch);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------- >>instance */
@@ -2010,6 +2185,7 @@ struct ind_instance {
     char error[512];
     int64_t *size, *next_size; /* of the last launch; those now asked for */
     int64_t *slot;             /* values of the module's program */
+    int64_t *scratch;          /* values of the programs of its conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
     uint64_t *address;              /* per buffer */
@@ -2067,6 +2243,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
     n->slot =
         (int64_t *)rt__instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
+    n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
     n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
     n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
     n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
@@ -2107,8 +2284,8 @@ static void rt__instance_clear(ind_instance *n) {
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
     for (int i = 0; n->worker && i < n->num_workers; i++) ind__free(c, n->worker[i].block);
-    void *const owned[] = {n->size,  n->next_size, n->slot, n->pointer, n->next_pointer, n->address,    n->cell,
-                           n->param, n->chosen,    n->grid, n->buffer,  n->worker,       n->index_error};
+    void *const owned[] = {n->size, n->next_size, n->slot,   n->scratch, n->pointer, n->next_pointer, n->address,
+                           n->cell, n->param,     n->chosen, n->grid,    n->buffer,  n->worker,       n->index_error};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -2166,28 +2343,26 @@ const char *ind_instance_error(const ind_instance *n) {
 static ind_status rt__instance_sizes(ind_instance *n, const char *text, const int64_t *values) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    ind_context *c = m->context;
     uint32_t num = m->desc.num_sizes;
+    bool guard;
     if (values) {
         memcpy(n->next_size, values, num * sizeof *values);
     } else {
-        rt__size_list l = {.symbol = x->size, .num = num, .graph = m->desc.name};
-        ind_status status = rt__parse_sizes(c, text, &l, n->next_size);
+        ind_status status = ind__module_given_sizes(m, "run", text, n->next_size);
+        if (!status) status = rt__derive_sizes(m, "run", n->next_size, n->scratch);
         if (status) return status;
     }
     if (n->evaluated && !memcmp(n->size, n->next_size, num * sizeof *n->size)) return IND_OK;
     for (uint32_t i = 0; i < num; i++) {
-        ind_status status = rt__check_size(c, &x->size[i], n->next_size[i], m->desc.name);
+        ind_status status = rt__check_size(m, "run", i, n->next_size[i]);
         if (status) return status;
     }
     n->evaluated = n->bound = false;
-    memcpy(n->slot, n->next_size, num * sizeof *n->slot);
-    ind_status status = ind__program_run(&x->program, n->slot);
+    ind_status status = rt__check_conditions(m, "run", n->next_size, n->scratch, &guard);
     if (status) return status;
-    for (uint32_t i = 0; i < m->desc.num_guards; i++)
-        if (!n->slot[x->guard_slot[i]])
-            return ind__fail(c, IND_OUT_OF_RANGE, "run: graph \"%s\" was compiled for sizes with %s", m->desc.name,
-                             x->guard_text[i]);
+    memcpy(n->slot, n->next_size, num * sizeof *n->slot);
+    status = ind__program_run(&x->program, n->slot);
+    if (status) return status;
     memcpy(n->size, n->next_size, num * sizeof *n->size);
     n->evaluated = true;
     return IND_OK;
@@ -2294,6 +2469,14 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
     }
 }
 
+/* Blocks that CUDA launches in dimension d, at most. */
+static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int64_t blocks) {
+    static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
+    if (blocks >= 0 && blocks <= limit[d]) return IND_OK;
+    return ind__fail(c, IND_LIMIT, "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible",
+                     kernel, (long long)blocks, d, (long long)limit[d]);
+}
+
 /* Chooses the variant of a step and fills its arguments and grid. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
@@ -2304,15 +2487,12 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = &s->variant[k];
-    static const int64_t limit[3] = {INT32_MAX, 65535, 65535};
     n->chosen[at] = (uint8_t)k;
     for (int d = 0; d < 3; d++) {
         int64_t g = n->slot[v->grid_slot[d]];
         if (g == 0) n->chosen[at] = IND__STEP_SKIPPED;
-        if (g < 0 || g > limit[d])
-            return ind__fail(c, IND_LIMIT,
-                             "kernel %s needs a grid of %lld blocks in dimension %d, at most %lld are possible",
-                             s->name, (long long)g, d, (long long)limit[d]);
+        ind_status status = rt__check_grid(c, s->name, d, g);
+        if (status) return status;
         n->grid[at * 4 + d] = (unsigned)g;
     }
     n->grid[at * 4 + 3] = (unsigned)n->slot[v->shared_slot];
@@ -3897,9 +4077,8 @@ ind_status ind_replay(ind_instance *n, void *stream) {
     if (!n->captured.valid)
         return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT, "ind_replay: nothing was captured"));
     if (m->desc.device == IND_DEVICE_HOST)
-        return ind_launch(n, &(ind_launch_desc){.stream = stream,
-                                                .pointers = n->captured.pointer,
-                                                .sizes_v = n->captured.size});
+        return ind_launch(
+            n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
     n->stream = stream;
@@ -4031,6 +4210,98 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
     status = rt__profile_run(n, desc, repeats, times, max_times, total_ms);
     rt__module_leave(m);
     return rt__instance_failed(n, status);
+}
+
+/* ---------------------------------------------------------------------------------------------- >>readiness */
+
+typedef struct rt__readiness {
+    ind_module *module;
+    rt__size_values sizes;
+    char fails[160]; /* conditions of variants that do not hold, each once */
+    int num_general;
+} rt__readiness;
+
+static bool rt__holds(rt__readiness *r, ind_expr condition) {
+    int64_t holds;
+    return !ind_expr_eval(condition, rt__size_value, &r->sizes, &holds) && holds;
+}
+
+/* Adds the part of a conjunction that fails to the list, unless it is there. */
+static void rt__add_failing(rt__readiness *r, ind_expr guard) {
+    char text[100];
+    while (ind_expr_query_kind(guard) == IND_EXPR_AND) {
+        int last = ind_expr_num_args(guard) - 1, i = 0;
+        while (i < last && rt__holds(r, ind_expr_arg(guard, i))) i++;
+        guard = ind_expr_arg(guard, i);
+    }
+    ind_expr_print(guard, text, sizeof text);
+    size_t used = strlen(r->fails);
+    if (!strstr(r->fails, text)) snprintf(r->fails + used, sizeof r->fails - used, "%s%s", used ? ", " : "", text);
+}
+
+/* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
+static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k) {
+    int at = 0;
+    while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
+    r->num_general += at > 0;
+    if (at > 0) rt__add_failing(r, k->variant[0].guard);
+    for (int d = 0; r->module->desc.device == IND_DEVICE_CUDA && d < 3; d++) {
+        int64_t blocks = 1;
+        ind_expr grid = k->variant[at].grid[d];
+        ind_status status = ind__ok(grid) ? ind_expr_eval(grid, rt__size_value, &r->sizes, &blocks) : IND_OK;
+        if (!status) status = rt__check_grid(r->module->context, k->kernel->name, d, blocks);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+/* The sizes are allowed: what do the formulas of the module say? */
+static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
+    ind_module *m = r->module;
+    const ind_plan *plan = m->desc.plan;
+    memcpy(slots, r->sizes.value, m->desc.num_sizes * sizeof *slots);
+    ind_status status = ind__program_run(&m->executable->program, slots);
+    for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
+        status = rt__kernel_readiness(r, &plan->kernel[i]);
+    return status;
+}
+
+static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
+    bool guard;
+    rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
+    ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = (int)m->executable->num_steps};
+    v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
+    if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
+    if (!v.status && (v.status = rt__module_readiness(&r, slots)) != IND_OK) v.ready = IND_OUTSIDE;
+    const ind_module_stats *t = &m->desc.stats;
+    if (guard) v.compile_ms = t->lower_ms + t->schedule_ms + t->emit_ms + t->compile_ms + t->load_ms;
+    if (v.status) {
+        const char *why = ind_error(m->context), *after = strncmp(why, "sizes: ", 7) ? why : why + 7;
+        snprintf(v.reason, sizeof v.reason, "%.250s", after);
+        return v;
+    }
+    v.ready = IND_READY;
+    v.num_general = r.num_general;
+    if (r.num_general)
+        snprintf(v.reason, sizeof v.reason, "%d of %d kernels run a general variant: %s %s", r.num_general,
+                 v.num_kernels, r.fails, strchr(r.fails, ',') ? "fail" : "fails");
+    return v;
+}
+
+ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
+    ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_INVALID_ARGUMENT, .reason = "the module is NULL"};
+    if (!m) return none;
+    const ind__executable *x = m->executable;
+    size_t slots = (size_t)x->program.num_inputs + x->program.num_ops + x->num_scratch, num = m->desc.num_sizes;
+    int64_t *memory = (int64_t *)ind__alloc(m->context, (slots + num + 1) * sizeof *memory);
+    if (!memory) {
+        none.status = IND_OUT_OF_MEMORY;
+        snprintf(none.reason, sizeof none.reason, "out of memory");
+        return none;
+    }
+    ind_verdict v = rt__verdict(m, sizes, memory + slots, memory);
+    ind__free(m->context, memory);
+    return v;
 }
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */

@@ -1,5 +1,5 @@
-/* Shows symbolic sizes: compiled once, run for many batches and lengths; memory as a formula of the sizes, evaluated
-   and solved; and what a size outside its declared range gets. */
+/* Shows symbolic sizes: compiled once, run for many batches and lengths; a fact and a guard; memory and work as
+   formulas of the sizes, evaluated, inverted and solved; and what would happen at sizes before they are used. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 #include <math.h>
@@ -15,7 +15,10 @@ static ind_module *build(ind_context *ctx) {
     ind_graph *g = ind_graph_create(ctx, "pooled");
     ind_size(g, "B in [1, 16] hint 4");
     ind_size(g, "S in [1, 100] hint 32");
-    ind_tensor t = ind_input(g, "x", "f32[B, S, 48]");
+    ind_size(g, "N in [1, 1600] hint 128");
+    ind_fact(g, "N == B*S");                       /* promised: N need not be given, but is checked where it is */
+    ind_guard_that(g, "B <= 12 or S <= 64", NULL); /* what this module is restricted to; another may have the rest */
+    ind_tensor t = ind_view_text(ind_input(g, "x", "f32[N, 48]"), "[B, S, 48]"); /* right by the fact alone */
     ind_tensor n = ind_layer_norm(t, 1, IND_NO_TENSOR, IND_NO_TENSOR, 1e-5);
     int dims[] = {1};
     ind_output(g, "y", ind_mean(ind_mul(n, n), dims, 1, false, IND_DTYPE_NONE));
@@ -52,8 +55,46 @@ static int run(ind_module *m, int batch, int length) {
     return error > 1e-4;
 }
 
+/* What the module says of itself: formulas in the sizes, printed, solved and inverted. */
+static int explain(ind_module *m) {
+    ind_formula need = ind_module_workspace(m), work = ind_module_flops(m),
+                most = ind_formula_invert(m, work, "B", 1000000);
+    char text[256];
+    int64_t lo, hi;
+    if (!most.id || ind_formula_bounds(m, need, &lo, &hi)) return 1;
+    ind_expr_print(need, text, sizeof text);
+    printf("workspace = %s, within [%lld, %lld]; ", text, (long long)lo, (long long)hi);
+    printf("largest B for S=60 in 4 KB: %lld\n", (long long)ind_formula_solve(m, need, "B", "S=60", 4 << 10));
+    ind_expr_print(most, text, sizeof text);
+    printf("B for a million operations: %s\n", text);
+    ind_kernel_info k;
+    for (int i = 0; !ind_module_query_kernel(m, i, &k); i++) {
+        ind_expr_print(k.variant[0].grid[0], text, sizeof text);
+        printf("kernel %d %s: %s blocks of %d threads\n", i, k.name, text, k.variant[0].threads);
+    }
+    return 0;
+}
+
+/* A caller asks before it decides: nothing here compiles or runs. */
+static int ask(ind_module *m) {
+    static const char *const sizes[] = {"B=7, S=99", "B=13, S=99", "B=17, S=5", "B=7, S=99, N=700"};
+    static const ind_readiness want[] = {IND_READY, IND_GUARD_FAILS, IND_OUTSIDE, IND_OUTSIDE};
+    static const char *const names[] = {
+#define X(name, text) text,
+        IND_READINESSES(X)
+#undef X
+    };
+    int failed = 0;
+    for (int i = 0; i < 4; i++) {
+        ind_verdict v = ind_would_compile(m, sizes[i]);
+        printf("%-17s %s%s%s\n", sizes[i], names[v.ready], *v.reason ? ": " : "", v.reason);
+        failed |= v.ready != want[i];
+    }
+    return failed;
+}
+
 int main(void) {
-    static const int pairs[][2] = {{1, 1}, {1, 100}, {2, 7}, {3, 33}, {16, 64}, {16, 100}, {5, 99}};
+    static const int pairs[][2] = {{1, 1}, {1, 100}, {2, 7}, {3, 33}, {16, 64}, {12, 100}, {5, 99}};
     for (size_t i = 0; i < sizeof x / sizeof *x; i++) x[i] = (float)(i * 7919 % 1009) / 500 - 1;
 
     ind_context *ctx;
@@ -62,14 +103,10 @@ int main(void) {
     int failed = !m;
     int compiled = m ? ind_module_query_stats(m).num_sources : 0;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs && !failed; i++) failed = run(m, pairs[i][0], pairs[i][1]);
+    if (!failed) failed = explain(m) || ask(m);
     if (failed) fprintf(stderr, "%s\n", ind_error(ctx));
     if (!failed) {
         failed = ind_module_query_stats(m).num_sources != compiled; /* no run compiled anything */
-        ind_formula need = ind_module_workspace(m);
-        char text[256];
-        ind_expr_print(need, text, sizeof text);
-        printf("workspace = %s; largest B for S=100 in 64 KB: %lld\n", text,
-               (long long)ind_formula_solve(m, need, "B", "S=100", 64 << 10));
         printf("with B=17: %s\n", run(m, 17, 5) ? ind_error(ctx) : "no error");
         failed |= ind_error_status(ctx) != IND_OUT_OF_RANGE;
     }

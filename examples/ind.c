@@ -374,7 +374,7 @@ static int make_sizes(session *s) {
     }
     for (int i = 0; i < ind_module_num_sizes(s->m) && used < sizeof s->sizes; i++) {
         const ind_symbol *size = ind_module_query_size(s->m, i);
-        if (given_size(s->o, size->name)) continue;
+        if (given_size(s->o, size->name) || ind_module_size_formula(s->m, i).id) continue; /* it follows by a fact */
         used += (size_t)snprintf(s->sizes + used, sizeof s->sizes - used, "%s%s=%lld", used ? "," : "", size->name,
                                  (long long)size_from_inputs(s, size));
     }

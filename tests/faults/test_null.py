@@ -38,6 +38,14 @@ GOOD = {
     "ind_target *": "&s.target",
     "ind_cubin *": "&s.cubin",
     "ind_kernel_time *": "s.times",
+    "ind_kernel_info *": "&s.kernel",
+    "ind_facts *": "s.facts",
+    "ind_facts **": "&s.other_facts",
+    "ind_find_symbol_fn": "good_find",
+    "ind_evaluator *": "s.evaluator",
+    "ind_evaluator **": "&s.other_evaluator",
+    "ind_formula *": "s.exprs",
+    "bool *": "&s.flag",
     "char *": '"B in [1, 4]"',
     "char * writable": "s.text",
     "int *": "s.ints",
@@ -59,8 +67,15 @@ ALLOWED = {
     ("ind_context_create", "desc"),
     ("ind_expr_eval", "user"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
+    ("ind_facts_check", "failed"),
+    ("ind_facts_check", "user"),
+    ("ind_facts_check", "value"),  # as in ind_expr_eval
     ("ind_formula_eval", "sizes"),  # a number needs none
+    ("ind_expr_parse", "column"),
+    ("ind_expr_parse", "user"),
+    ("ind_evaluator_run", "sizes_v"),  # the module has no size
     ("ind_graph_create", "name"),
+    ("ind_guard_that", "holds"),
     ("ind_instance_create", "desc"),
     ("ind_linear", "bias"),
     ("ind_max", "indices"),
@@ -68,6 +83,7 @@ ALLOWED = {
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
     ("ind_rms_norm", "weight"),
+    ("ind_simplify", "facts"),
     ("ind_slice", "end"),
     ("ind_slice", "start"),
     ("ind_slice", "step"),
@@ -93,6 +109,10 @@ typedef struct state {
     ind_target target;
     ind_cubin cubin;
     ind_kernel_time times[128];
+    ind_kernel_info kernel;
+    ind_evaluator *evaluator, *other_evaluator;
+    ind_facts *facts, *other_facts;
+    bool flag;
     ind_run_desc run;
     ind_launch_desc launch;
     ind_binding io[2];
@@ -121,6 +141,11 @@ static bool good_symbol(const ind_symbol *symbol, void *user, int64_t *out) {
 
 static state s;
 
+static ind_expr good_find(const char *name, size_t length, void *user) {
+    (void)name, (void)length, (void)user;
+    return ind_int(s.ctx, 2);
+}
+
 static void setup(const char *name) {
     now = name;
     calls++;
@@ -131,6 +156,9 @@ static void setup(const char *name) {
     ind_output(s.g, "y", ind_exp(s.x));
     ind_compile(s.g, NULL, &s.m);
     ind_instance_create(s.m, NULL, &s.n);
+    ind_facts_create(s.ctx, &s.facts);
+    ind_formula two = ind_int(s.ctx, 2);
+    ind_evaluator_create(s.m, &two, 1, &s.evaluator);
     for (int i = 0; i < 128; i++) s.tensors[i] = s.x, s.exprs[i] = ind_int(s.ctx, 2);
     s.exprs[1] = ind_int(s.ctx, 2);
     s.ints[0] = 1, s.ints[1] = 0;

@@ -354,7 +354,7 @@ static const struct {
     {"graph x {\n  input a : f32[2]\n  b = gelu(a, approximate=\"tan\n}",
      "t:3:27: the string does not end on its line"},
     {"graph x {\n  \xff\n}",
-     "t:2:3: expected a statement: size, input, const, output, or NAME = OP(..), found byte \\xff"},
+     "t:2:3: expected a statement: size, fact, guard, input, const, output, or NAME = OP(..), found byte \\xff"},
     {"graph x {\n  size B in [1, 4]\n  b = gelu(B)\n}", "t:3:12: \"B\" is a size; a tensor is needed here"},
     {"graph x {\n  b = input(a)\n}", "t:2:7: unknown op \"input\""},
     {"graph x {\n  b = full([2], 1)\n  c = add(b, 1 2)\n}", "t:3:16: expected \",\" or \")\", found \"2\""},
@@ -645,6 +645,138 @@ static void test_compile(ind_context *c) {
     ind_module_destroy(m);
 }
 
+/* ---- facts and guards */
+
+/* Statements after three sizes, and words of the error, or "" where all is well. */
+static const struct {
+    const char *statements, *want;
+} conditions[] = {
+    {"input x : f32[B]\n input y : f32[T]\n z = add(x, y)", "' would make them agree"},
+    {"fact B == T\n input x : f32[B]\n input y : f32[T]\n z = add(x, y)", ""},
+    {"guard T == B\n input x : f32[B]\n input y : f32[T]\n z : f32[T] = add(x, y)", ""},
+    {"fact S == 4*T\n input x : f32[S]\n input y : f32[4*T]\n z : f32[S] = add(x, y)", ""},
+    {"fact S == 4*T\n input x : f32[S]\n z : f32[T, 4] = view(x, size=[T, 4])", ""},
+    {"input x : f32[S]\n z = view(x, size=[-1, 8])", "not a multiple of the given sizes; 'fact "},
+    {"fact S % 8 == 0\n input x : f32[S]\n z = view(x, size=[-1, 8])", ""},
+    {"input x : f32[B, 3]\n input i : i64[T, 2]\n z = gather(x, 1, i)", "is not known to fit"},
+    {"fact T <= B\n input x : f32[B, 3]\n input i : i64[T, 2]\n z = gather(x, 1, i)", ""},
+    {"fact T <= B\n input x : f32[B]\n z : f32[B - T] = slice(x, 0, T)", ""},
+    {"fact S == B*T\n input x : f32[S]\n input y : f32[B, T]\n w = view(y, size=[S])\n z = add(x, w)", ""},
+    {"fact S == 4*T\n fact S == 8*B\n input x : f32[S]\n z : f32[B, 8] = view(x, size=[B, 8])", ""},
+    {"fact B > 64\n input x : f32[B]\n z = exp(x)", "contradicts what is known; declared: B in [1, 64]"},
+    {"fact S == 4*T\n fact S < T\n input x : f32[S]\n z = exp(x)", "fact"},
+    {"guard B > 64\n input x : f32[B]\n z = exp(x)", "contradicts"},
+    {"guard B <= 5\n input x : f32[B]\n z = exp(x)", "does not hold for the hints"},
+    {"fact B + 1\n input x : f32[B]\n z = exp(x)", "is no condition; write a comparison"},
+    {"fact B\n input x : f32[B]\n z = exp(x)", "is no condition"},
+    {"fact Q == B\n input x : f32[B]\n z = exp(x)", "size \"Q\" is not declared; declared: B, S, T"},
+    {"fact\n input x : f32[B]\n z = exp(x)", "bad expression"},
+    {"input x : f32[B]\n fact B == T\n z = exp(x)", "comes after a tensor with B in its size"},
+    {"input x : f32[T]\n fact B == T\n z = exp(x)", "comes after a tensor with T in its size"},
+    {"input x : f32[3]\n y = arange(end=T)\n fact B == T\n z = exp(x)", "comes after a tensor with T in its size"},
+    {"input x : f32[T]\n fact B <= S\n z = exp(x)", ""},
+    {"fact B >= 1\n fact B <= 64 and B <= 65\n input x : f32[T]\n z = exp(x)", ""},
+    {"input guard : f32[T]\n fact = exp(guard)\n z = exp(fact)", ""},
+};
+
+static void test_conditions(ind_context *c) {
+    static const char sizes[] = "size B in [1, 64] hint 8\n size S in [1, 512] hint 32\n size T in [1, 128] hint 8\n ";
+    for (size_t i = 0; i < sizeof conditions / sizeof *conditions; i++) {
+        char text[600], printed[1200];
+        snprintf(text, sizeof text, "graph g {\n %s%s\n output z\n}\n", sizes, conditions[i].statements);
+        ind_graph *g = ind_graph_parse(c, text, "c");
+        const char *want = conditions[i].want;
+        if (*want) {
+            check(!g && strstr(ind_error(c), want), conditions[i].statements, g ? "accepted" : ind_error(c));
+        } else if (check(g != NULL, conditions[i].statements, ind_error(c))) {
+            snprintf(printed, sizeof printed, "%s", ind_graph_text(g));
+            check(!ind__graph_verify(g), conditions[i].statements, ind_error(c));
+            ind_module *m = NULL;
+            check(!ind_compile(g, &(ind_compile_desc){.emit_only = true}, &m), conditions[i].statements, ind_error(c));
+            check(m && ind_module_text(m, IND_STAGE_PLAN), conditions[i].statements, ind_error(c));
+            ind_module_destroy(m);
+            ind_graph *again = ind_graph_parse(c, printed, "printed");
+            check(again && !strcmp(ind_graph_text(again), printed), printed,
+                  again ? ind_graph_text(again) : ind_error(c));
+            ind_graph_destroy(again);
+        }
+        ind_graph_destroy(g);
+    }
+}
+
+/* Which way a guard goes; facts of one graph are not those of another in the same context. */
+static void test_guards(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "g"), *h = ind_graph_create(c, "h");
+    bool holds = false;
+    ind_expr b = ind_size(g, "B in [1, 64] hint 8"), t = ind_size(g, "T in [1, 64] hint 8");
+    ind_size(h, "B in [1, 64] hint 8"), ind_size(h, "T in [1, 64] hint 8");
+    check(!ind_guard_that(g, "B <= 16", &holds) && holds, "holds for the hints", ind_graph_error(g));
+    check(!ind_guard_that(g, "B > 12", &holds) && !holds, "does not: the negation is the guard", ind_graph_error(g));
+    check(!ind_guard_that(g, "B <= 12", &holds) && holds && g->num_conditions == 2, "follows", ind_graph_error(g));
+    check(!ind_guard_that(g, "B > 12", &holds) && !holds && g->num_conditions == 2, "follows", ind_graph_error(g));
+    check(!ind_fact(g, "B == T"), "fact", ind_graph_error(g));
+    ind_tensor x = ind_input(g, "x", "f32[B]"), y = ind_input(g, "y", "f32[T]");
+    check(ind_expr_same(ind_tensor_size(x, 0), ind_tensor_size(y, 0)), "one size", NULL);
+    check(ind_add(x, y).id != 0, "agree", ind_graph_error(g));
+    check(ind_add(ind_full(g, &b, 1, 0, IND_F32), ind_full(g, &t, 1, 0, IND_F32)).id != 0, "handles, too",
+          ind_graph_error(g));
+    check(!ind_add(ind_input(h, "x", "f32[B]"), ind_input(h, "y", "f32[T]")).id, "another graph's fact", NULL);
+    check(ind_guard_that(h, "B <= 16", &holds) != IND_OK && !holds, "sticky", NULL);
+    ind_graph_destroy(h);
+    check(ind_fact(g, NULL) == IND_INVALID_ARGUMENT && strstr(ind_graph_error(g), "NULL"), "NULL", ind_graph_error(g));
+    check(ind_fact(NULL, "B == 1") && ind_guard_that(NULL, "B == 1", NULL), "no graph", NULL);
+    ind_graph_destroy(g);
+}
+
+static ind_status run_at(ind_module *m, const char *sizes) {
+    static float x[512], y[512], z[512];
+    ind_binding io[] = {{"x", x}, {"y", y}, {"z", z}};
+    for (int i = 0; i < 512; i++) x[i] = 1, y[i] = 2, z[i] = 0;
+    ind_run_desc run = {.bindings = io, .num_bindings = 3, .sizes = sizes, .memory = IND_MEMORY_HOST};
+    return ind_run(m, &run);
+}
+
+/* What a run says of sizes for which a condition does not hold; sizes that follow may be left out. */
+static void test_checked_runs(ind_context *c) {
+    static const char text[] =
+        "graph r {\n size S in [1, 512]\n size T in [2, 128] hint 8\n size K in [1, 9]\n"
+        " fact S == 4*T\n guard T != 7\n guard T + K < 60\n input x : f32[S]\n input y : f32[4*T]\n"
+        " z = add(x, y)\n output z\n}\n";
+    ind_graph *g = ind_graph_parse(c, text, "r");
+    ind_module *m = NULL;
+    if (!check(g && !ind_compile(g, &(ind_compile_desc){.device = IND_DEVICE_HOST}, &m), "compiles", ind_error(c)))
+        return;
+    ind_graph_destroy(g);
+    char formula[32];
+    ind_expr_print(ind_module_size_formula(m, 0), formula, sizeof formula);
+    check(!strcmp(formula, "4*T") && !ind_module_size_formula(m, 1).id, "S follows from T", formula);
+    check(!run_at(m, "S=12, T=3, K=1"), "all given", ind_error(c));
+    check(!run_at(m, "T=3, K=1"), "S follows", ind_error(c));
+    check(run_at(m, "S=6, T=2, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: fact ") &&
+              strstr(ind_error(c), " does not hold: S = 6, T = 2"),
+          "a fact", ind_error(c));
+    check(run_at(m, "T=7, K=1") == IND_OUT_OF_RANGE && strstr(ind_error(c), "run: guard T != 7 does not hold: T = 7") &&
+              strstr(ind_error(c), " does not hold: T = 7"),
+          "a guard", ind_error(c));
+    check(run_at(m, "T=55, K=9") == IND_OUT_OF_RANGE && strstr(ind_error(c), " does not hold: T = 55, K = 9"),
+          "a relation", ind_error(c));
+    check(run_at(m, "S=12, K=1") == IND_INVALID_ARGUMENT && strstr(ind_error(c), "size T of graph"), "T is free",
+          ind_error(c));
+    const int64_t good[] = {12, 3, 1}, bad[] = {12, 4, 1};
+    ind_instance *n = NULL;
+    check(!ind_instance_create(m, NULL, &n), "instance", ind_error(c));
+    static float x[512];
+    void *pointers[] = {x, x, x};
+    check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "as values", ind_error(c));
+    check(ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = bad}) == IND_OUT_OF_RANGE, "bad values",
+          NULL);
+    check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "and good again", ind_error(c));
+    bool guard = false;
+    check(ind_module_num_conditions(m) == 3 && ind_module_query_condition(m, 1, &guard) && guard, "conditions", NULL);
+    check(!ind_module_query_condition(m, 3, NULL), "past the last", NULL);
+    ind_module_destroy(m);
+}
+
 /* ---- allocations that fail */
 
 typedef struct counter {
@@ -713,6 +845,9 @@ int main(void) {
     test_nulls(c);
     test_custom(c);
     test_compile(c);
+    test_conditions(c);
+    test_guards(c);
+    test_checked_runs(c);
     ind_context_destroy(c);
     test_allocations();
     printf("%d passed, %d failed\n", passed, failed);
