@@ -5688,7 +5688,7 @@ static ind_status ind__print_cubins(ind__text *t, ind_module *m) {
 /* "B in [1, 4096], S in [8, 512] multiple of 8" */
 static void ind__print_ranges(ind__text *t, const ind_module *m) {
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
-        const ind_symbol *s = &m->executable->size[i];
+        const ind_symbol *s = ind_module_query_size(m, (int)i);
         ind__textf(t, "%s%s in [%lld, %lld]", i ? ", " : "", s->name, (long long)s->lo, (long long)s->hi);
         if (s->multiple_of > 1) ind__textf(t, " multiple of %lld", (long long)s->multiple_of);
     }
@@ -5749,7 +5749,7 @@ static void ind__add_json_validity(ind__text *t, const ind_module *m) {
     if (t->size) t->size--;
     ind__textf(t, ", \"sizes\": [");
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
-        const ind_symbol *s = &m->executable->size[i];
+        const ind_symbol *s = ind_module_query_size(m, (int)i);
         ind__textf(t, "%s{\"name\": \"%s\", \"lo\": %lld, \"hi\": %lld, \"multiple_of\": %lld}", i ? ", " : "", s->name,
                    (long long)s->lo, (long long)s->hi, (long long)s->multiple_of);
     }
@@ -6026,7 +6026,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
 /* Number of the size of this name; UINT32_MAX, with an error: there is none, or it follows from others. */
 static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
-    while (i < m->desc.num_sizes && strcmp(m->executable->size[i].name, name)) i++;
+    while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
     if (i == m->desc.num_sizes) {
         ind__fail(m->context, IND_NOT_FOUND, "formula: graph \"%s\" has no size \"%.60s\"", m->desc.name, name);
         return UINT32_MAX;
@@ -6361,7 +6361,7 @@ static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
 /* A size that follows from others lies in its range too, and is what was given for it, if it was. */
 static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
     ind_context *c = s->module->context;
-    const ind_symbol *symbol = &s->module->executable->size[size];
+    const ind_symbol *symbol = ind_module_query_size(s->module, (int)size);
     ind_expr e = ind_module_size_formula(s->module, (int)size);
     ind_status status = ind__solver_require(s, ind_expr_le(ind_int(c, symbol->lo), e));
     if (!status) status = ind__solver_require(s, ind_expr_le(e, ind_int(c, symbol->hi)));
@@ -6399,7 +6399,7 @@ static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *
     ind_module *m = s->module;
     ind_status status = ind__module_given_sizes(m, "formula", sizes, given);
     for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
-        const char *name = m->executable->size[i].name;
+        const char *name = ind_module_query_size(m, (int)i)->name;
         bool missing = given[i] == IND__SIZE_UNSET, derived = ind__ok(ind_module_size_formula(m, (int)i));
         s->slot[i] = missing ? 0 : given[i];
         if (i == s->size && !missing) {
@@ -6407,7 +6407,7 @@ static ind_status ind__solver_sizes(ind__solver *s, const char *sizes, int64_t *
         } else if (i != s->size && missing && !derived) {
             status =
                 ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: size %s has no value: give it as in \"%s=%lld\"",
-                          name, name, (long long)m->executable->size[i].hint);
+                          name, name, (long long)ind_module_query_size(m, (int)i)->hint);
         }
     }
     return status;
@@ -6449,7 +6449,7 @@ static void ind__solver_free(ind__solver *s) {
 
 /* IND_OK, and the largest number of steps that fits in *found. */
 static ind_status ind__solve(ind__solver *s, int64_t *found) {
-    const ind_symbol *symbol = &s->module->executable->size[s->size];
+    const ind_symbol *symbol = ind_module_query_size(s->module, (int)s->size);
     int64_t m = s->step, first, last;
     bool above;
     ind__div_ends(symbol->lo, m, &first, &above);
@@ -6473,7 +6473,7 @@ int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, c
     if (!name) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
     ind__solver s = {.module = module, .size = ind__free_size(module, name), .limit = limit};
     if (s.size == UINT32_MAX) return -1;
-    s.step = module->executable->size[s.size].multiple_of;
+    s.step = ind_module_query_size(module, (int)s.size)->multiple_of;
     ind_status before = ind_error_status(module->context), status = ind__solver_prepare(&s, f, sizes);
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
