@@ -2122,6 +2122,56 @@ static bool ir__known_nonzero(ind_expr e);
 static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r);
 static int ir__known_condition(ind_expr condition);
 
+/* ---- a table of numbers by id */
+
+/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. */
+typedef struct ir__id_map {
+    ind_context *context;
+    uint32_t *slot; /* pairs of key (0: free) and value */
+    uint32_t num, cap;
+} ir__id_map;
+
+static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
+    uint32_t at = key * 2654435761u & (m->cap - 1);
+    while (m->slot[2 * at] && m->slot[2 * at] != key) at = (at + 1) & (m->cap - 1);
+    return at;
+}
+
+/* 0 if there is none. */
+static uint32_t ir__map_get(const ir__id_map *m, uint32_t key) {
+    return m->cap ? m->slot[2 * ir__map_at(m, key) + 1] : 0;
+}
+
+static void ir__map_free(ir__id_map *m) {
+    ind__free(m->context, m->slot);
+    m->slot = NULL;
+    m->num = m->cap = 0;
+}
+
+static bool ir__map_grow(ir__id_map *m) {
+    ir__id_map wider = *m;
+    wider.cap = m->cap ? m->cap * 2 : 64;
+    size_t bytes;
+    if (m->cap > UINT32_MAX / 4 || !ind__size_mul(wider.cap, 2 * sizeof *m->slot, &bytes)) return false;
+    wider.slot = (uint32_t *)ind__alloc(m->context, bytes);
+    if (!wider.slot) return false;
+    for (uint32_t i = 0; i < m->cap; i++)
+        if (m->slot[2 * i])
+            memcpy(&wider.slot[2 * ir__map_at(&wider, m->slot[2 * i])], &m->slot[2 * i], 2 * sizeof *m->slot);
+    ind__free(m->context, m->slot);
+    *m = wider;
+    return true;
+}
+
+static bool ir__map_put(ir__id_map *m, uint32_t key, uint32_t value) {
+    if (m->num * 2 >= m->cap && !ir__map_grow(m)) return false;
+    uint32_t at = ir__map_at(m, key);
+    m->num += !m->slot[2 * at];
+    m->slot[2 * at] = key;
+    m->slot[2 * at + 1] = value;
+    return true;
+}
+
 /* ---- sums */
 
 /* A sum as a list of terms c * m, m without integer factor (the integer 1 for the constant term). */
@@ -2478,8 +2528,73 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
 typedef struct ir__joiner {
     ir__sum *s;
     ir__sum extra;
+    ir__id_map roots;  /* how many divisions of the sum have this root */
     uint32_t num_mods; /* terms with a modulo in them */
 } ir__joiner;
+
+/* What a division divides in the end: x for x // m, x % m, (x // m) % n and so on. The rules join divisions of one
+ * root. */
+static uint32_t ir__division_root(const struct ind__interner *in, uint32_t id) {
+    for (;;) {
+        const ir__expr_node *n = ir__node_at(in, id);
+        if (n->kind != IND_EXPR_FLOORDIV && n->kind != IND_EXPR_MOD) return id;
+        id = n->arg.few[0];
+    }
+}
+
+static bool ir__is_division(const ir__expr_node *n) {
+    return n->kind == IND_EXPR_FLOORDIV || n->kind == IND_EXPR_MOD;
+}
+
+/* Counts the roots of all divisions among the factors; false if there are none (or no memory: nothing is joined). */
+static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
+    const struct ind__interner *in = s->context->interner;
+    ir__joiner empty = {.s = s, .extra = {.context = s->context}, .roots = {.context = s->context}};
+    *j = empty;
+    for (uint32_t i = 0; i < s->num; i++) {
+        const uint32_t *f;
+        uint32_t self, count = ir__factors(s->t[i].m, &f, &self), mods = 0;
+        for (uint32_t k = 0; k < count; k++) {
+            const ir__expr_node *n = ir__node_at(in, f[k]);
+            if (!ir__is_division(n)) continue;
+            uint32_t root = ir__division_root(in, f[k]);
+            mods += n->kind == IND_EXPR_MOD;
+            if (!ir__map_put(&j->roots, root, ir__map_get(&j->roots, root) + 1)) return false;
+        }
+        j->num_mods += mods > 0;
+    }
+    return j->roots.num > 0;
+}
+
+/* Does the division f share its root with another one of the sum? */
+static bool ir__has_sibling(const ir__joiner *j, ind_expr f) {
+    return ir__map_get(&j->roots, ir__division_root(j->s->context->interner, f.id)) > 1;
+}
+
+/* Can the sum hold c * q * x? Only if it has the first term of that, which is then an old node. */
+static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
+    const struct ind__interner *in = s->context->interner;
+    const ir__expr_node *sum = ir__node_of(x);
+    uint32_t i = 0;
+    ind_expr first = x;
+    for (; sum->kind == IND_EXPR_ADD && i < sum->num_args; i++) {
+        first = ir__expr_make(s->context, ir__node_args(sum)[i]);
+        if (ir__node_of(first)->kind != IND_EXPR_INT) break;
+    }
+    const uint32_t *f, *g;
+    uint32_t self[2], all[2 * IND__MAX_FACTORS + 2], num = 0, a = 0, b = 0;
+    uint32_t num_f = ir__factors(q.m, &f, &self[0]), num_g = ir__factors(first, &g, &self[1]);
+    if (num_g && ir__node_at(in, g[0])->kind == IND_EXPR_INT) g++, num_g--;
+    if (num_f + num_g > IND__MAX_FACTORS || !num_g) return false;
+    while (a < num_f || b < num_g) {
+        bool left = b == num_g || (a < num_f && ir__expr_compare(ir__expr_make(s->context, f[a]),
+                                                                 ir__expr_make(s->context, g[b])) <= 0);
+        all[num++] = left ? f[a++] : g[b++];
+    }
+    uint32_t id =
+        num == 1 ? all[0] : ir__find_node(in, IND_EXPR_MUL, all, num, 0, ir__hash_args(IND_EXPR_MUL, all, num, 0));
+    return id && ir__sum_find(s, ir__expr_make(s->context, id)) < s->num;
+}
 
 /* Are all terms of e, with exactly these coefficients, in the sum? The constant may differ: it can be split. */
 static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
@@ -2539,18 +2654,20 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
 
 /* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
 static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
-    ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1), quotient = ir__divide(x, m);
+    ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
-    if (!ind__ok(quotient) || !ind__ok(q.m) || q.c == INT64_MIN) return false;
+    const bool sibling = ir__has_sibling(j, f);
+    if (!ind__ok(q.m) || q.c == INT64_MIN || (!sibling && !ir__may_hold(j->s, q, x))) return false;
+    ind_expr quotient = ir__divide(x, m);
     ind_expr whole = ir__mul2(ir__term_expr(q), x), partner = ir__mul2(ir__mul2(ir__term_expr(q), m), quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
     if (ind_expr_query_kind(partner) != IND_EXPR_ADD && ind_expr_query_kind(partner) != IND_EXPR_INT &&
         ir__sum_holds(j->s, partner))
         return ir__join_apply(j, i, partner, whole, IND__EXPR_RULE_JOIN);
-    ind_expr minus = ir__mul2(ir__expr_make(m.context, ind_int(m.context, -1).id), whole);
+    ind_expr minus = ind_expr_neg(whole);
     if (ind__ok(minus) && ir__sum_holds(j->s, minus))
         return ir__join_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
-    return ir__join_modular(j, i, q, x, m, quotient);
+    return sibling && ir__join_modular(j, i, q, x, m, quotient);
 }
 
 /* A term p * (x // b) with p = q*b: q*(x - r) if x % b is the integer r (then b * (x // b) = x - r); with -q*x it is -q
@@ -2567,6 +2684,8 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
         ind_expr less = ir__mul2(ir__mul_int(p.m, p.c / g), ir__divide(x, ind_int(b.context, d / g)));
         return ir__join_apply(j, i, ind_int(b.context, 0), less, IND__EXPR_RULE_EXACT_QUOTIENT);
     }
+    const bool exact = ir__facts_generation(j->s->context) || (ind_expr_is_int(b, &d) && ind_known_multiple(x, d));
+    if (!exact && !ir__may_hold(j->s, q, x)) return false;
     ind_expr rest = ir__modulo(x, b), whole = ir__mul2(ir__term_expr(q), x);
     if (!ind__ok(rest) || !ind__ok(whole)) return false;
     if (ind_expr_is_int(rest, &d))
@@ -2591,25 +2710,16 @@ static bool ir__join_term(ir__joiner *j, uint32_t i) {
     return false;
 }
 
-/* Number of terms with a factor of this kind. */
-static uint32_t ir__count_terms(const ir__sum *s, ind_expr_kind kind) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->num; i++) {
-        const uint32_t *f;
-        uint32_t self, k = 0, count = ir__factors(s->t[i].m, &f, &self);
-        while (k < count && ir__node_at(s->context->interner, f[k])->kind != (uint32_t)kind) k++;
-        n += k < count;
-    }
-    return n;
-}
-
 /* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
 static void ir__sum_join(ir__sum *s) {
     ir__sum_normalise(s);
     for (bool changed = !s->failed; changed;) {
-        ir__joiner j = {.s = s, .extra = {.context = s->context}, .num_mods = ir__count_terms(s, IND_EXPR_MOD)};
+        ir__joiner j;
         changed = false;
-        if (!j.num_mods && !ir__count_terms(s, IND_EXPR_FLOORDIV)) return;
+        if (!ir__joiner_begin(&j, s)) {
+            ir__map_free(&j.roots);
+            return;
+        }
         s->context->quiet++;
         for (uint32_t i = 0; i < s->num; i++)
             if (s->t[i].c && ir__join_term(&j, i)) changed = true;
@@ -2617,6 +2727,7 @@ static void ir__sum_join(ir__sum *s) {
         for (uint32_t i = 0; i < j.extra.num; i++) ir__sum_push(s, j.extra.t[i]);
         s->failed = s->failed || j.extra.failed;
         ir__sum_free(&j.extra);
+        ir__map_free(&j.roots);
         ir__sum_normalise(s);
         changed = changed && !s->failed;
     }
@@ -3641,54 +3752,6 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
 /* Walks over expressions. An expression is a DAG: the same part may be reached on exponentially many ways, so a walk
    writes down where it has been, once it is long enough for that to pay. */
 
-/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. */
-typedef struct ir__id_map {
-    ind_context *context;
-    uint32_t *slot; /* pairs of key (0: free) and value */
-    uint32_t num, cap;
-} ir__id_map;
-
-static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
-    uint32_t at = key * 2654435761u & (m->cap - 1);
-    while (m->slot[2 * at] && m->slot[2 * at] != key) at = (at + 1) & (m->cap - 1);
-    return at;
-}
-
-/* 0 if there is none. */
-static uint32_t ir__map_get(const ir__id_map *m, uint32_t key) {
-    return m->cap ? m->slot[2 * ir__map_at(m, key) + 1] : 0;
-}
-
-static void ir__map_free(ir__id_map *m) {
-    ind__free(m->context, m->slot);
-    m->slot = NULL;
-    m->num = m->cap = 0;
-}
-
-static bool ir__map_grow(ir__id_map *m) {
-    ir__id_map wider = *m;
-    wider.cap = m->cap ? m->cap * 2 : 64;
-    size_t bytes;
-    if (m->cap > UINT32_MAX / 4 || !ind__size_mul(wider.cap, 2 * sizeof *m->slot, &bytes)) return false;
-    wider.slot = (uint32_t *)ind__alloc(m->context, bytes);
-    if (!wider.slot) return false;
-    for (uint32_t i = 0; i < m->cap; i++)
-        if (m->slot[2 * i])
-            memcpy(&wider.slot[2 * ir__map_at(&wider, m->slot[2 * i])], &m->slot[2 * i], 2 * sizeof *m->slot);
-    ind__free(m->context, m->slot);
-    *m = wider;
-    return true;
-}
-
-static bool ir__map_put(ir__id_map *m, uint32_t key, uint32_t value) {
-    if (m->num * 2 >= m->cap && !ir__map_grow(m)) return false;
-    uint32_t at = ir__map_at(m, key);
-    m->num += !m->slot[2 * at];
-    m->slot[2 * at] = key;
-    m->slot[2 * at + 1] = value;
-    return true;
-}
-
 static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     *to = *from;
     if (!from->cap) return true;
@@ -4399,6 +4462,37 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
 
+/* A point of the domain of all symbols: sizes at their least (bit 0: largest) value, loop indices first (bit 1: last);
+   bit 2 turns both round for every other name, so that sizes that have nothing to do with each other differ. */
+static bool ir__sample_value(const ind_symbol *s, void *user, int64_t *out) {
+    unsigned point = *(const unsigned *)user;
+    if (point & 4 && (s->name[strlen(s->name) - 1] & 1)) point ^= 3;
+    if (ind__ok(s->extent)) {
+        if (ind_expr_eval(s->extent, ir__sample_value, user, out) || *out < 1) return false;
+        *out = point & 2 ? *out - 1 : 0;
+        return true;
+    }
+    const int64_t far = (int64_t)1 << 20; /* where there is no end */
+    int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -far ? s->hi - far : -far, hi = s->hi;
+    if (hi == INT64_MAX) hi = lo < INT64_MAX - far ? lo + far : lo;
+    int64_t v = point & 1 ? hi : lo, m = s->multiple_of;
+    v -= v % m;
+    if (v < s->lo) v += m;
+    if (v > s->hi) v -= m;
+    *out = v;
+    return v >= s->lo;
+}
+
+/* Is e negative at some point? Then no proof of e >= 0 has to be looked for. Not under relations between symbols, which
+   the points do not heed. */
+static bool ir__refuted(ind_expr e) {
+    for (unsigned point = 0; point < 8; point++) {
+        int64_t v;
+        if (!ind_expr_eval(e, ir__sample_value, &point, &v) && v < 0) return true;
+    }
+    return false;
+}
+
 /* A proof is a question: where it fails, for an overflow on the way too, no error is left behind. */
 static bool ir__prove_ge0(ind_expr e) {
     if (!ind__ok(e)) return false;
@@ -4407,10 +4501,14 @@ static bool ir__prove_ge0(ind_expr e) {
     if (lo >= 0 || hi < 0) return lo >= 0;
     ind_context *c = e.context;
     bool nested = c->interner->proving > 0;
+    ind_facts *f = nested ? NULL : ir__facts_in_force(c);
     c->quiet++;
+    if (!ir__facts_in_force(c) && ir__refuted(e)) {
+        c->quiet--;
+        return false;
+    }
     if (!nested) e = ir__in_force(e);
     c->interner->proving++;
-    ind_facts *f = nested ? NULL : ir__facts_in_force(c);
     ir__proof p = {f, IND__PROOF_TRIES};
     bool proven = ir__prove(&p, e, nested ? 0 : f && f->known.relation.num ? IND__PROOF_DEPTH : 1);
     c->interner->proving--;
