@@ -629,6 +629,7 @@ ind_facts *ind__facts_enter(ind_context *c, ind_facts *facts);
     X(FLOOR_OF_MOD, "floor-of-mod", "(x % (b*m)) // b = (x // b) % m")                                                 \
     X(UNNEST, "unnest", "(c*(x % m) + r) % b = (c*x + r) % b where b divides c*m")                                     \
     X(SMALL_PART, "small-part", "(g*u + s) // (g*b) = u // b, (g*u + s) % (g*b) = g*(u % b) + s where 0 <= s < g")     \
+    X(EXACT_SCALE, "exact-scale", "s // (s // k) = k, (s // k)*y // s = y // k where k divides s")                     \
     X(FLIP, "flip", "-a // b = -1 - (a - 1) // b, -a % b = b - 1 - (a - 1) % b")                                       \
     X(DOMINATED, "dominated", "Max(a, b) = b where a <= b")                                                            \
     X(LATTICE_COMMON_TERM, "lattice-common-term", "Min(a + c, b + c) = Min(a, b) + c")                                 \
@@ -1498,7 +1499,7 @@ typedef struct ir__expr_node {
         const uint32_t *many; /* num_args > 2 */
     } arg;
     uint32_t hash, next; /* chain in the bucket */
-    uint32_t symbols;    /* Bloom mask of the symbols inside */
+    uint32_t symbols;    /* Bloom mask of the symbols inside, and in the extents of loop indices */
     uint32_t num_args : 19, kind : 5, depth : 8;
 } ir__expr_node;
 _Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of what this header promises");
@@ -1687,6 +1688,12 @@ static int64_t ir__floor_div(int64_t a, int64_t b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+/* Python's a % b, which does not overflow where a - b * (a // b) does on its way. */
+static int64_t ir__floor_mod(int64_t a, int64_t b) {
+    int64_t r = b == -1 ? 0 : a % b;
+    return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
 static ir__range ir__range_hull(ir__range a, ir__range b) {
     ir__range r = {a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
     return r;
@@ -1759,8 +1766,8 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     if (b.lo == b.hi && a.lo != INT64_MIN && a.hi != INT64_MAX) {
         int64_t q = ir__floor_div(a.lo, b.lo);
         if (q == ir__floor_div(a.hi, b.lo)) {
-            r.lo = a.lo - q * b.lo;
-            r.hi = a.hi - q * b.lo;
+            r.lo = ir__floor_mod(a.lo, b.lo);
+            r.hi = ir__floor_mod(a.hi, b.lo);
             return r;
         }
     }
@@ -1976,6 +1983,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->arg.few[0] = in->num_symbols - 1;
     n->hash = hash;
     n->symbols = 1u << (n->arg.few[0] & 31);
+    if (ind__ok(s.extent)) n->symbols |= ir__node_of(s.extent)->symbols; /* a proof may need the extent */
     n->lo = range.lo;
     n->hi = range.hi;
     ir__link_node(in, id);
@@ -2902,10 +2910,11 @@ static ind_expr ir__rule_one(ir__division *d) {
 /* Moves a term into multiples of g (as they are) and a rest; an integer is split. */
 static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *rest) {
     ir__term q;
-    int64_t below = t.c;
+    int64_t above, below;
     if (ir__is_const_term(t) && ir__is_const_term(g)) {
-        below = t.c - ir__floor_div(t.c, g.c) * g.c;
-        if (t.c != below) ir__sum_push(multiples, (ir__term){t.c - below, t.m, 0});
+        below = ir__floor_mod(t.c, g.c);
+        if (__builtin_sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* then it is no small part */
+        if (above) ir__sum_push(multiples, (ir__term){above, t.m, 0});
         if (below) ir__sum_push(rest, (ir__term){below, t.m, 0});
         return;
     }
@@ -2918,27 +2927,28 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
    The integer of a is left in [0, b) if b is an integer. */
 static ind_expr ir__rule_multiples(ir__division *d) {
     if (d->sum) return ir__no_rule(d);
-    ir__sum multiples = {.context = d->context}, quotient = multiples, rest = multiples;
+    ir__sum quotient = {.context = d->context}, rest = quotient;
     for (uint32_t i = 0; i < d->a.num; i++) {
         ir__term t = d->a.t[i], q;
         bool known = d->mod && !ir__is_const_term(t) && ir__is_const_term(d->by);
         if (known && !ir__term_divide(t, d->by, &q) && ind_known_multiple(ir__term_expr(t), d->by.c)) continue;
-        multiples.num = 0;
-        if (ir__is_const_term(t) || ir__term_divide(t, d->by, &q)) {
-            ir__split_term(t, d->by, &multiples, &rest);
-            if (multiples.num && ir__term_divide(multiples.t[0], d->by, &q)) ir__sum_push(&quotient, q);
+        if (ir__is_const_term(t) && ir__is_const_term(d->by)) {
+            int64_t below = ir__floor_mod(t.c, d->by.c);
+            if (below) ir__sum_push(&rest, (ir__term){below, t.m, 0});
+            if (below != t.c) ir__sum_push(&quotient, (ir__term){ir__floor_div(t.c, d->by.c), t.m, 0});
+        } else if (ir__term_divide(t, d->by, &q)) {
+            ir__sum_push(&quotient, q);
         } else {
             ir__sum_push(&rest, t);
         }
     }
-    bool applies = rest.num < d->a.num || quotient.num, failed = multiples.failed || quotient.failed || rest.failed;
+    bool applies = rest.num < d->a.num || quotient.num, failed = quotient.failed || rest.failed;
     ind_expr r = ir__no_rule(d);
     if (applies && !failed) {
         ind_expr part = ir__divide_again(d, ir__sum_build(&rest));
         r = d->mod ? part : ind_expr_add(ir__sum_build(&quotient), part);
     }
     d->a.failed = d->a.failed || failed;
-    ir__sum_free(&multiples);
     ir__sum_free(&quotient);
     ir__sum_free(&rest);
     return r;
@@ -3039,33 +3049,40 @@ static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t p
     return ok;
 }
 
-/* a = q*b + r for two sums, by long division on one term of b: (q*b + r) // b = q + r // b as above, any sign of b. */
-static ind_expr ir__rule_long_division(ir__division *d) {
-    if (!d->sum) return ir__no_rule(d);
-    ir__sum den = {.context = d->context}, rest = den, quotient = den;
-    ir__sum_add(&den, d->den, 1);
-    for (uint32_t i = 0; i < d->a.num; i++) ir__sum_push(&rest, d->a.t[i]);
+/* a = q*b + r for two sums, by long division on one term of b; false if no step can be done. */
+static bool ir__long_division(const ir__sum *a, ind_expr b, ind_expr *q, ind_expr *r) {
+    ir__sum den = {.context = a->context}, rest = den, quotient = den;
+    ir__sum_add(&den, b, 1);
+    for (uint32_t i = 0; i < a->num; i++) ir__sum_push(&rest, a->t[i]);
     for (uint32_t pivot = 0; pivot < den.num && !quotient.num && !den.failed; pivot++) {
         if (ir__is_const_term(den.t[pivot])) continue;
         for (uint32_t i = 0; i < rest.num;) {
-            ir__term q;
-            if (ir__long_division_step(&rest, &den, pivot, i, &q)) {
-                ir__sum_push(&quotient, q);
+            ir__term t;
+            if (ir__long_division_step(&rest, &den, pivot, i, &t)) {
+                ir__sum_push(&quotient, t);
                 i = 0;
             } else {
                 i++;
             }
         }
     }
-    ind_expr r = ir__no_rule(d);
-    if (quotient.num && !quotient.failed && !rest.failed) {
-        r = ir__divide_again(d, ir__sum_build(&rest));
-        if (!d->mod) r = ind_expr_add(ir__sum_build(&quotient), r);
+    bool done = quotient.num && !quotient.failed && !rest.failed;
+    if (done) {
+        *q = ir__sum_build(&quotient);
+        *r = ir__sum_build(&rest);
     }
     ir__sum_free(&den);
     ir__sum_free(&rest);
     ir__sum_free(&quotient);
-    return r;
+    return done && ind__ok(*q) && ind__ok(*r);
+}
+
+/* (q*b + r) // b = q + r // b as above, any sign of b. */
+static ind_expr ir__rule_long_division(ir__division *d) {
+    ind_expr q, r;
+    if (!d->sum || !ir__long_division(&d->a, d->den, &q, &r)) return ir__no_rule(d);
+    r = ir__divide_again(d, r);
+    return d->mod ? r : ind_expr_add(q, r);
 }
 
 /* The single term of kind `kind` that a consists of, but for an integer, which goes to *integer. */
@@ -3110,10 +3127,21 @@ static ind_expr ir__rule_of_mod(ir__division *d) {
     ir__term m;
     if (d->mod || d->sum || c || !ind__ok(inner)) return ir__no_rule(d);
     ind_expr by = ind_expr_arg(inner, 1);
-    if (ind_expr_query_kind(by) == IND_EXPR_ADD || ir__proven_sign(by) != 1 ||
-        !ir__term_divide(ir__term_of(by), d->by, &m) || ir__proven_sign(ir__term_expr(m)) != 1)
-        return ir__no_rule(d);
-    return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), ir__term_expr(m));
+    if (ir__proven_sign(by) != 1) return ir__no_rule(d);
+    ind_expr rest = ir__no_rule(d);
+    if (ind_expr_query_kind(by) != IND_EXPR_ADD && ir__term_divide(ir__term_of(by), d->by, &m))
+        rest = ir__term_expr(m);
+    else if (ir__is_const_term(d->by) && ind_known_multiple(by, d->by.c))
+        rest = ir__divide(by, d->den);
+    if (!ind__ok(rest) || ir__proven_sign(rest) != 1) return rest.id ? ir__no_rule(d) : rest;
+    return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), rest);
+}
+
+/* Does b divide e, in form or, an integer b, by what is known? */
+static bool ir__divides(ir__term b, ir__term e) {
+    ir__term q;
+    if (ir__term_divide(e, b, &q)) return true;
+    return ir__is_const_term(b) && b.c != INT64_MIN && ind_known_multiple(ir__term_expr(e), b.c);
 }
 
 /* (c*(x % m) + r) % b = (c*x + r) % b where b divides c*m: x % m differs from x by a multiple of m. */
@@ -3125,10 +3153,10 @@ static ind_expr ir__rule_unnest(ir__division *d) {
         for (uint32_t k = 0; k < count; k++) {
             ind_expr mod = ir__expr_make(d->context, f[k]);
             if (ind_expr_query_kind(mod) != IND_EXPR_MOD) continue;
-            ir__term c = {d->a.t[i].c, ir__remove_factor(d->a.t[i].m, mod), 0}, scaled, q;
+            ir__term c = {d->a.t[i].c, ir__remove_factor(d->a.t[i].m, mod), 0}, scaled;
             ind_expr m = ind_expr_arg(mod, 1);
             if (!ind__ok(c.m) || ind_expr_query_kind(m) == IND_EXPR_ADD) continue;
-            if (!ir__mul_terms(c, ir__term_of(m), &scaled) || !ind__ok(scaled.m) || !ir__term_divide(scaled, d->by, &q))
+            if (!ir__mul_terms(c, ir__term_of(m), &scaled) || !ind__ok(scaled.m) || !ir__divides(d->by, scaled))
                 continue;
             d->a.t[i].c = 0;
             ir__sum_add(&d->a, ir__mul2(ir__term_expr(c), ind_expr_arg(mod, 0)), 1);
@@ -3153,25 +3181,100 @@ static bool ir__small_part(ir__division *d, ir__term g, ind_expr *u, ind_expr *s
     return applies;
 }
 
+static ind_expr ir__try_small_part(ir__division *d, ir__term g) {
+    ind_expr u, s;
+    if (!ind__ok(g.m) || ir__term_is_one(g) || !ir__small_part(d, g, &u, &s)) return ir__no_rule(d);
+    return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
+}
+
 /* (g*u + s) // (g*b) = u // b and (g*u + s) % (g*b) = g*(u % b) + s for 0 <= s < g: adding s/g < 1 to the integer u
-   does not reach the next multiple. g is tried from every term. */
+   does not reach the next multiple. From every term two g are tried: what it shares with b in form, and the integer
+   that is known to divide both. */
 static ind_expr ir__rule_small_part(ir__division *d) {
     if (d->sum || d->a.num < 2 || d->a.num > 256) return ir__no_rule(d);
-    for (uint32_t i = 0, tries = 0; i < d->a.num && tries < 8; i++) {
-        ir__term t = d->a.t[i];
+    const int64_t known = ind_known_divisor(d->den);
+    ind_expr r = ir__no_rule(d), one = ind_int(d->context, 1);
+    for (uint32_t i = 0, tries = 0; i < d->a.num && tries < 8 && ind__ok(one) && !ind__ok(r); i++) {
+        ir__term t = d->a.t[i], g = ir__term_gcd(t, d->by);
         if (ir__is_const_term(t)) continue;
-        if (ir__is_const_term(d->by)) { /* what is known to divide the term counts like its integer */
-            t.c = ind_known_divisor(ir__term_expr(t));
-            t.m = d->by.m;
-        }
-        ir__term g = ir__term_gcd(t, d->by);
-        ind_expr u, s;
-        if (!ind__ok(g.m) || ir__term_is_one(g)) continue;
-        tries++;
-        if (!ir__small_part(d, g, &u, &s)) continue;
-        return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
+        if (!ir__is_const_term(g)) r = ir__try_small_part(d, g);
+        ir__term both = {ir__gcd64(ind_known_divisor(ir__term_expr(t)), known), one, 0};
+        if (!ind__ok(r)) r = ir__try_small_part(d, both);
+        tries += !ir__is_const_term(g) || both.c > 1;
     }
-    return ir__no_rule(d);
+    return r;
+}
+
+/* The same for a divisor c*p that is a sum p times an integer c: a = p*u + s by long division. */
+static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
+    if (!d->sum || d->a.num > 256) return ir__no_rule(d);
+    ir__sum den = {.context = d->context};
+    ir__sum_add(&den, d->den, 1);
+    ir__term content = den.num && !den.failed ? ir__sum_content(&den, den.t[0]) : d->by;
+    if (content.c < 0) content.c = content.c == INT64_MIN ? 1 : -content.c;
+    ind_expr p = den.failed ? ir__no_rule(d) : ir__sum_divided(&den, content), r = ir__no_rule(d), u, s;
+    ir__sum_free(&den);
+    if (!ind__ok(p) || !ind__ok(content.m) || ir__term_is_one(content) || ir__proven_sign(p) != 1) return r;
+    if (!ir__long_division(&d->a, p, &u, &s)) return r;
+    if (!ir__in_range(s, p)) { /* division took one p too many */
+        s = ind_expr_add(s, p);
+        u = ind_expr_add(u, ind_int(d->context, -1));
+        if (!ind__ok(s) || !ind__ok(u) || !ir__in_range(s, p)) return r;
+    }
+    ind_expr c = ir__term_expr(content);
+    return d->mod ? ind_expr_add(ir__mul2(p, ir__divide_nonzero(u, c, true)), s) : ir__divide_nonzero(u, c, false);
+}
+
+/* The factor x // k of a term where k divides x: the exact quotient x/k; k and x through *k and *x. */
+static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
+    const uint32_t *f;
+    uint32_t self, count = ir__factors(t.m, &f, &self);
+    for (uint32_t i = 0; i < count; i++) {
+        ind_expr e = ir__expr_make(t.m.context, f[i]);
+        if (ind_expr_query_kind(e) != IND_EXPR_FLOORDIV || !ind_expr_is_int(ind_expr_arg(e, 1), k)) continue;
+        *x = ind_expr_arg(e, 0);
+        if (*k > 1 && ind_expr_query_kind(*x) != IND_EXPR_ADD && ind_known_multiple(*x, *k)) return e;
+    }
+    return ir__expr_none(t.m.context);
+}
+
+/* k times the sum, with k * f = x put in where the factor f = x/k is. */
+static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr x) {
+    ir__sum out = {.context = s->context};
+    for (uint32_t i = 0; i < s->num; i++) {
+        ind_expr without = ir__remove_factor(s->t[i].m, f);
+        ind_expr t = ind__ok(without) ? ir__mul2(ir__mul_int(without, s->t[i].c), x)
+                                      : ir__mul2(ir__term_expr(s->t[i]), ind_int(s->context, k));
+        ir__sum_add(&out, t, 1);
+    }
+    return ir__sum_finish(&out);
+}
+
+/* a // b = (k*a) // (k*b) with k > 0, where that makes an exact quotient x/k of one side meet x on the other, so that x
+   cancels: s // (s // k) = k and (s // k)*y // s = y // k where k divides s. */
+static ind_expr ir__rule_exact_scale(ir__division *d) {
+    if (d->mod) return ir__no_rule(d);
+    ir__sum den = {.context = d->context};
+    ir__sum_add(&den, d->den, 1);
+    ind_expr r = ir__no_rule(d);
+    for (uint32_t i = 0; i < d->a.num + den.num && i < 16 && !den.failed && !ind__ok(r); i++) {
+        int64_t k;
+        ind_expr x, f = ir__exact_factor(i < den.num ? den.t[i] : d->a.t[i - den.num], &k, &x);
+        if (!ind__ok(f)) continue;
+        ind_expr a = ir__scaled_by(&d->a, f, k, x), b = ir__scaled_by(&den, f, k, x);
+        ir__sum top = {.context = d->context}, bottom = top;
+        ir__sum_add(&top, a, 1);
+        ir__sum_add(&bottom, b, 1);
+        bool ok = !top.failed && !bottom.failed && bottom.num;
+        ir__term g = ok ? ir__sum_content(&top, ir__sum_content(&bottom, bottom.t[0])) : d->by;
+        if (g.c < 0) g.c = g.c == INT64_MIN ? 1 : -g.c;
+        if (ok && ind__ok(g.m) && !ir__is_const_term(g))
+            r = ir__divide_nonzero(ir__sum_divided(&top, g), ir__sum_divided(&bottom, g), false);
+        ir__sum_free(&top);
+        ir__sum_free(&bottom);
+    }
+    ir__sum_free(&den);
+    return r;
 }
 
 /* The first term that is no integer has a negative coefficient. */
@@ -3183,7 +3286,8 @@ static bool ir__leads_negative(const ir__sum *s) {
 
 /* a // b = -1 - (-a - 1) // b and a % b = b - 1 - (-a - 1) % b for b > 0: n = -a - 1 has n = b*q + r with 0 <= r < b,
    so a = b*(-1 - q) + (b - 1 - r). One of the two numerators is kept: the one that is proven not negative, else the one
-   whose first term is positive. */
+   whose first term is positive. They are compared as they will stand: where g divides b and all but the integer of a,
+   SMALL_PART will have made -a - 1 into -a - g. */
 static ind_expr ir__rule_flip(ir__division *d) {
     bool negative = false;
     for (uint32_t i = 0; i < d->a.num; i++) {
@@ -3194,8 +3298,11 @@ static ind_expr ir__rule_flip(ir__division *d) {
     int64_t b, lo;
     ind_expr_bounds(a, &lo, NULL);
     if (!ind__ok(a) || !ind__ok(one) || lo >= 0 || (!negative && lo == INT64_MIN)) return ir__no_rule(d);
-    ind_expr mirror = ind_expr_sub(ind_expr_neg(a), one), shifted = mirror;
-    if (ind_expr_is_int(d->den, &b)) shifted = ind_expr_add(mirror, d->den);
+    int64_t g = ind_known_divisor(d->den);
+    for (uint32_t i = 0; i < d->a.num; i++)
+        if (!ir__is_const_term(d->a.t[i])) g = ir__gcd64(g, ind_known_divisor(ir__term_expr(d->a.t[i])));
+    ind_expr mirror = ind_expr_sub(ind_expr_neg(a), one), shifted = ind_expr_sub(mirror, ind_int(d->context, g - 1));
+    if (ind_expr_is_int(d->den, &b)) shifted = ind_expr_add(shifted, d->den);
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
@@ -3227,6 +3334,8 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_FLOOR_OF_MOD, false, ir__rule_of_mod},
     {IND__EXPR_RULE_UNNEST, true, ir__rule_unnest},
     {IND__EXPR_RULE_SMALL_PART, false, ir__rule_small_part},
+    {IND__EXPR_RULE_SMALL_PART, false, ir__rule_small_part_of_sum},
+    {IND__EXPR_RULE_EXACT_SCALE, true, ir__rule_exact_scale},
     {IND__EXPR_RULE_FLIP, false, ir__rule_flip},
 };
 
@@ -3275,7 +3384,7 @@ static ind_expr ir__divide(ind_expr a, ind_expr b) {
 static ind_expr ir__modulo(ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
-    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, x - ir__floor_div(x, y) * y);
+    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_mod(x, y));
     return ir__cached(IND_EXPR_MOD, a, b, ir__make_mod);
 }
 
@@ -4377,7 +4486,8 @@ static bool ir__others_share(ind_expr e, int i, uint32_t symbols) {
     return false;
 }
 
-/* An exchange says more than bounds do only if something cancels, so with a symbol in common. */
+/* An exchange says more than bounds do only if something cancels, so with a symbol in common; a quotient by a symbol
+   brings its divisor to the other terms. */
 static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     for (int i = 0; i < ir__num_terms(e); i++) {
         ind_expr t = ir__term_at(e, i);
@@ -4386,7 +4496,8 @@ static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
             ind_expr_kind kind = ind_expr_query_kind(f);
             bool lattice = kind == IND_EXPR_MIN || kind == IND_EXPR_MAX;
             if (!lattice && kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) continue;
-            if (!p->facts && !ir__others_share(e, i, ir__node_of(f)->symbols)) continue;
+            bool scales = kind == IND_EXPR_FLOORDIV && !ind_expr_is_int(ind_expr_arg(f, 1), NULL);
+            if (!p->facts && !scales && !ir__others_share(e, i, ir__node_of(f)->symbols)) continue;
             ind_expr q = ir__remove_factor(t, f);
             if (!ind__ok(q)) continue;
             if (lattice                     ? ir__prove_lattice(p, e, q, f, depth)
@@ -4593,6 +4704,10 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
         return g;
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
+    case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
+        if (!ind_expr_is_int(ind_expr_arg(e, 1), &wider)) return 1;
+        g = ir__known_factor(w, ind_expr_arg(e, 0));
+        return g % wider ? 1 : g / wider;
     default: return 1;
     }
 }
@@ -4656,7 +4771,7 @@ static bool ir__term_residue(ind_facts *f, ir__term t, int64_t d, int64_t *r) {
         if (!ind_expr_is_int(ir__id_at(f, list, i + 2), &value) || __builtin_mul_overflow(c, modulus, &modulus))
             continue;
         if (modulus % d || __builtin_mul_overflow(c, value, &value)) continue;
-        *r = value - ir__floor_div(value, d) * d;
+        *r = ir__floor_mod(value, d);
         return true;
     }
     return false;
@@ -4669,7 +4784,7 @@ static bool ir__sum_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
         ir__term t = ir__term_of(ir__term_at(e, i));
         int64_t part;
         if (ind_expr_is_int(t.m, NULL))
-            part = t.c - ir__floor_div(t.c, d) * d;
+            part = ir__floor_mod(t.c, d);
         else if (!ir__term_residue(f, t, d, &part))
             return false;
         *r = part >= d - *r ? part - (d - *r) : *r + part;
@@ -4690,7 +4805,7 @@ static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
         tries++;
         ind_expr less = ind_expr_sub(e, x);
         if (!ind__ok(less) || !ir__sum_residue(f, less, d, &rest)) continue;
-        value -= ir__floor_div(value, d) * d;
+        value = ir__floor_mod(value, d);
         *r = value >= d - rest ? value - (d - rest) : rest + value;
         return true;
     }
@@ -5336,7 +5451,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     for (int i = 0; i < ir__num_terms(e); i++)
         if (ind_expr_is_int(ir__term_at(e, i), &c0)) break;
     if (c0) e = ind_expr_sub(e, ind_int(c, c0)); /* x + c0 */
-    c0 -= ir__floor_div(c0, m) * m;
+    c0 = ir__floor_mod(c0, m);
     if (!ind__ok(e)) return IND_OK;
     if (c0) r = r >= c0 ? r - c0 : r + (m - c0);
     if (ir__narrowable(e) && !r) return ir__narrow(f, e, ir__anything, m);
@@ -5350,11 +5465,11 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
     int64_t gap;
     if (range.lo != INT64_MIN) { /* up to the next value that is r modulo m */
-        gap = range.lo - ir__floor_div(range.lo, m) * m;
+        gap = ir__floor_mod(range.lo, m);
         to.lo = ir__sat_add(range.lo, r >= gap ? r - gap : r + (m - gap));
     }
     if (range.hi != INT64_MAX) {
-        gap = range.hi - ir__floor_div(range.hi, m) * m;
+        gap = ir__floor_mod(range.hi, m);
         to.hi = ir__sat_add(range.hi, -(gap >= r ? gap - r : gap + (m - r)));
     }
     return to.lo > range.lo || to.hi < range.hi ? ir__narrow(f, e, to, 1) : IND_OK;
@@ -9267,7 +9382,7 @@ static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     case IND_EXPR_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
     case IND_EXPR_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
     case IND_EXPR_FLOORDIV: return b && !(b == -1 && a == INT64_MIN) ? ir__floor_div(a, b) : 0;
-    case IND_EXPR_MOD: return b && b != -1 ? a - ir__floor_div(a, b) * b : 0;
+    case IND_EXPR_MOD: return b ? ir__floor_mod(a, b) : 0;
     case IND_EXPR_MIN: return a < b ? a : b;
     case IND_EXPR_MAX: return a > b ? a : b;
     case IND_EXPR_EQ: return a == b;

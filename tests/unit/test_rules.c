@@ -13,9 +13,9 @@ static const struct {
     int64_t lo, hi, multiple_of;
     const char *extent;
 } declared[] = {
-    {"s", 1, 1000, 1, NULL}, {"t", 1, 1000, 1, NULL},   {"n", -50, 50, 1, NULL},   {"neg", -9, -1, 1, NULL},
-    {"p", 8, 4096, 8, NULL}, {"x", 0, 100000, 1, NULL}, {"y", 0, 100000, 1, NULL}, {"i", 0, 99, 1, "100"},
-    {"r", 0, 0, 1, "s"},
+    {"s", 1, 1000, 1, NULL},   {"t", 1, 1000, 1, NULL}, {"n", -50, 50, 1, NULL},
+    {"neg", -9, -1, 1, NULL},  {"p", 8, 4096, 8, NULL}, {"x", 0, 100000, 1, NULL},
+    {"y", 0, 100000, 1, NULL}, {"i", 0, 99, 1, "100"},  {"r", 0, 0, 1, "s"},
 };
 #define NUM_SYMBOLS (sizeof declared / sizeof *declared)
 static ind_expr symbol[NUM_SYMBOLS];
@@ -94,6 +94,12 @@ static const struct {
     {"small-part", "(100*s + i) // (100*t)", "s // t"},
     {"small-part", "(p + 5) // 8", "p // 8"},
     {"small-part", "(100*x + i) % 300", "100*(x % 3) + i"},
+    {"small-part", "(56*x + i % 7) // (7*p)", "56*x // (7*p)"},
+    {"small-part", "((s + 1)*x + s) // (3*s + 3)", "x // 3"},
+    {"floor-of-mod", "x % p // 8", "x // 8 % (p // 8)"},
+    {"unnest", "x % p % 4", "x % 4"},
+    {"exact-scale", "p // (p // 8)", "8"},
+    {"exact-scale", "(p // 8)*x // p", "x // 8"},
     {"flip", "-x // 4", "-((x + 3) // 4)"},
     {"flip", "-x % 7", "6 - (x + 6) % 7"},
     {"flip", "-((-x) // s)", "1 + (x - 1) // s"},
@@ -118,7 +124,8 @@ static uint64_t seed = 99;
 
 static void choose_point(int corner) {
     for (size_t k = 0; k < NUM_SYMBOLS; k++) {
-        int64_t lo = declared[k].lo, hi = declared[k].extent && *declared[k].extent == 's' ? point[0] - 1 : declared[k].hi;
+        int64_t lo = declared[k].lo,
+                hi = declared[k].extent && *declared[k].extent == 's' ? point[0] - 1 : declared[k].hi;
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
         point[k] = corner == 0 ? lo : corner == 1 ? hi : lo + (int64_t)((seed >> 33) % (uint64_t)(hi - lo + 1));
         point[k] -= point[k] % declared[k].multiple_of;
