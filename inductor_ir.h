@@ -616,6 +616,7 @@ ind_facts *ind__facts_enter(ind_context *c, ind_facts *facts);
     X(MOD_FROM_DIFFERENCE, "mod-from-difference", "q*x - q*m*(x // m) = q*(x % m)")                                    \
     X(FLOOR_FROM_DIFFERENCE, "floor-from-difference", "q*x - q*(x % m) = q*m*(x // m)")                                \
     X(EXACT_QUOTIENT, "exact-quotient", "b*(x // b) = x where b divides x")                                            \
+    X(JOIN_QUOTIENTS, "join-quotients", "(x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y")          \
     X(DIVIDE_ZERO, "divide-zero", "0 // b = 0 % b = 0")                                                                \
     X(DIVIDE_BY_ONE, "divide-by-one", "x // 1 = x, x % 1 = 0")                                                         \
     X(MULTIPLES, "multiples", "(b*q + r) // b = q + r // b, (b*q + r) % b = r % b, any sign of b")                     \
@@ -627,6 +628,8 @@ ind_facts *ind__facts_enter(ind_context *c, ind_facts *facts);
     X(RESIDUE, "residue", "a % b = r where a fact says so")                                                            \
     X(NESTED, "nested", "(x // d + c) // b = (x + c*d) // (d*b)")                                                      \
     X(FLOOR_OF_MOD, "floor-of-mod", "(x % (b*m)) // b = (x // b) % m")                                                 \
+    X(EXACT_COEFFICIENT, "exact-coefficient", "c*x // b = c*(x // b) where b divides x")                               \
+    X(FLOOR_MULTIPLES, "floor-multiples", "((y + d*b*j) // d) % b = (y // d) % b")                                     \
     X(UNNEST, "unnest", "(c*(x % m) + r) % b = (c*x + r) % b where b divides c*m")                                     \
     X(SMALL_PART, "small-part", "(g*u + s) // (g*b) = u // b, (g*u + s) % (g*b) = g*(u % b) + s where 0 <= s < g")     \
     X(EXACT_SCALE, "exact-scale", "s // (s // k) = k, (s // k)*y // s = y // k where k divides s")                     \
@@ -2515,6 +2518,19 @@ static ind_expr ir__factor_at(ind_expr m, int i) {
     return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
 }
 
+/* The factor x // k of a term where k divides x: the exact quotient x/k; k and x through *k and *x. */
+static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
+    const uint32_t *f;
+    uint32_t self, count = ir__factors(t.m, &f, &self);
+    for (uint32_t i = 0; i < count; i++) {
+        ind_expr e = ir__expr_make(t.m.context, f[i]);
+        if (ind_expr_query_kind(e) != IND_EXPR_FLOORDIV || !ind_expr_is_int(ind_expr_arg(e, 1), k)) continue;
+        *x = ind_expr_arg(e, 0);
+        if (*k > 1 && ind_expr_query_kind(*x) != IND_EXPR_ADD && ind_known_multiple(*x, *k)) return e;
+    }
+    return ir__expr_none(t.m.context);
+}
+
 /* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
 
 /* The position of monomial m in a sorted sum; num if it is not there. */
@@ -2660,18 +2676,30 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
     return false;
 }
 
+/* scale * (x // m) in one of its forms, if the sum holds it: x = (z // g) % n divided by m is (z % (g*n)) // (g*m),
+ * too. */
+static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
+    ind_expr_kind kind = ind_expr_query_kind(partner);
+    if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_holds(j->s, partner)) return partner;
+    ind_expr none = ir__expr_none(m.context), inner = ind_expr_arg(x, 0);
+    if (ind_expr_query_kind(x) != IND_EXPR_MOD || ind_expr_query_kind(inner) != IND_EXPR_FLOORDIV) return none;
+    ind_expr z = ind_expr_arg(inner, 0), g = ind_expr_arg(inner, 1), n = ind_expr_arg(x, 1);
+    if (ir__proven_sign(g) != 1 || ir__proven_sign(n) != 1 || ir__proven_sign(m) != 1) return none;
+    ind_expr other = ir__mul2(scale, ir__divide(ir__modulo(z, ir__mul2(g, n)), ir__mul2(g, m)));
+    return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_holds(j->s, other) ? other : none;
+}
+
 /* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
 static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
     const bool sibling = ir__has_sibling(j, f);
     if (!ind__ok(q.m) || q.c == INT64_MIN || (!sibling && !ir__may_hold(j->s, q, x))) return false;
-    ind_expr quotient = ir__divide(x, m);
-    ind_expr whole = ir__mul2(ir__term_expr(q), x), partner = ir__mul2(ir__mul2(ir__term_expr(q), m), quotient);
+    ind_expr quotient = ir__divide(x, m), whole = ir__mul2(ir__term_expr(q), x);
+    ind_expr scale = ir__mul2(ir__term_expr(q), m), partner = ir__mul2(scale, quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
-    if (ind_expr_query_kind(partner) != IND_EXPR_ADD && ind_expr_query_kind(partner) != IND_EXPR_INT &&
-        ir__sum_holds(j->s, partner))
-        return ir__join_apply(j, i, partner, whole, IND__EXPR_RULE_JOIN);
+    ind_expr held = ir__held_partner(j, scale, x, m, partner);
+    if (ind__ok(held)) return ir__join_apply(j, i, held, whole, IND__EXPR_RULE_JOIN);
     ind_expr minus = ind_expr_neg(whole);
     if (ind__ok(minus) && ir__sum_holds(j->s, minus))
         return ir__join_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
@@ -2705,6 +2733,31 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
                           IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
 }
 
+/* (x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
+   exact quotient. So one value of sizes has one form. */
+static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
+    ind_context *c = j->s->context;
+    int64_t a, b;
+    ind_expr x, f = ir__exact_factor(j->s->t[i], &a, &x);
+    if (!ind__ok(f)) return false;
+    ir__term rest = {1, ir__remove_factor(j->s->t[i].m, f), 0};
+    if (!ind__ok(rest.m)) return false;
+    const uint32_t *g;
+    uint32_t self, count = ir__factors(rest.m, &g, &self);
+    for (uint32_t k = 0; k < count; k++) {
+        ind_expr other = ir__expr_make(c, g[k]), y = other;
+        const ind_symbol *s = ind_expr_symbol(other);
+        bool size = s && (s->kind == IND_SYMBOL_SIZE || s->kind == IND_SYMBOL_UNBACKED);
+        if (size) b = 1;
+        if (!size && ir__exact_factor((ir__term){1, other, 0}, &b, &y).id != other.id) continue;
+        if (__builtin_mul_overflow(a, b, &b)) continue;
+        ind_expr quotient = ir__divide(ir__mul2(x, y), ind_int(c, b));
+        ind_expr whole = ir__mul2(ir__mul_int(ir__remove_factor(rest.m, other), j->s->t[i].c), quotient);
+        return ir__join_apply(j, i, ind_int(c, 0), whole, IND__EXPR_RULE_JOIN_QUOTIENTS);
+    }
+    return false;
+}
+
 /* Tries the rules on the term i. */
 static bool ir__join_term(ir__joiner *j, uint32_t i) {
     const uint32_t *f;
@@ -2715,7 +2768,7 @@ static bool ir__join_term(ir__joiner *j, uint32_t i) {
         if (kind == IND_EXPR_MOD && j->s->num > 1 && ir__join_mod(j, i, factor)) return true;
         if (kind == IND_EXPR_FLOORDIV && ir__join_floordiv(j, i, factor)) return true;
     }
-    return false;
+    return count > 1 && ir__join_quotients(j, i);
 }
 
 /* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
@@ -2923,6 +2976,17 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
     ir__sum_push(divides ? multiples : rest, t);
 }
 
+/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), where that goes in form. */
+static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
+    int64_t k;
+    ind_expr x, f = ir__exact_factor(b, &k, &x);
+    if (!ind__ok(f)) return false;
+    ir__term with = {b.c, ir__remove_factor(b.m, f), 0}, whole, scaled;
+    if (!ind__ok(with.m) || !ir__mul_terms(with, ir__term_of(x), &whole) || !ind__ok(whole.m)) return false;
+    return ir__mul_terms(t, (ir__term){k, ind_int(t.m.context, 1), 0}, &scaled) && ind__ok(scaled.m) &&
+           ir__term_divide(scaled, whole, q);
+}
+
 /* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
    The integer of a is left in [0, b) if b is an integer. */
 static ind_expr ir__rule_multiples(ir__division *d) {
@@ -2936,7 +3000,7 @@ static ind_expr ir__rule_multiples(ir__division *d) {
             int64_t below = ir__floor_mod(t.c, d->by.c);
             if (below) ir__sum_push(&rest, (ir__term){below, t.m, 0});
             if (below != t.c) ir__sum_push(&quotient, (ir__term){ir__floor_div(t.c, d->by.c), t.m, 0});
-        } else if (ir__term_divide(t, d->by, &q)) {
+        } else if (ir__term_divide(t, d->by, &q) || ir__exact_divide(t, d->by, &q)) {
             ir__sum_push(&quotient, q);
         } else {
             ir__sum_push(&rest, t);
@@ -3137,6 +3201,52 @@ static ind_expr ir__rule_of_mod(ir__division *d) {
     return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), rest);
 }
 
+/* The first term that is no integer has a negative coefficient. */
+static bool ir__leads_negative(const ir__sum *s) {
+    for (uint32_t i = 0; i < s->num; i++)
+        if (!ir__is_const_term(s->t[i])) return s->t[i].c < 0;
+    return false;
+}
+
+/* Does the integer b divide a? */
+static bool ir__exact_division(ir__division *d) {
+    if (d->sum || !ir__is_const_term(d->by)) return false;
+    ind_expr a = ir__sum_build(&d->a);
+    return ind__ok(a) && ind_known_multiple(a, d->by.c);
+}
+
+/* c*x // b = c*(x // b) where the integer b divides x; of a sum only the sign comes out. */
+static ind_expr ir__rule_exact_coefficient(ir__division *d) {
+    if (d->mod || !ir__exact_division(d)) return ir__no_rule(d);
+    ir__term t = d->a.t[0];
+    if (d->a.num == 1 && t.c != 1 && ind_known_multiple(t.m, d->by.c))
+        return ir__mul2(ind_int(d->context, t.c), ir__divide(t.m, d->den));
+    if (d->a.num == 1 || !ir__leads_negative(&d->a)) return ir__no_rule(d);
+    return ind_expr_neg(ir__divide(ind_expr_neg(ir__sum_build(&d->a)), d->den));
+}
+
+/* ((y + d*b*j) // d) % b = (y // d) % b: the quotient is y // d + b*j. */
+static ind_expr ir__rule_floor_multiples(ir__division *d) {
+    int64_t c;
+    ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c), r = ir__no_rule(d);
+    if (!d->mod || d->sum || !ind__ok(inner)) return r;
+    ind_expr by = ind_expr_arg(inner, 1), whole = ir__mul2(by, d->den);
+    if (!ind__ok(whole) || ind_expr_query_kind(whole) == IND_EXPR_ADD) return r;
+    ir__sum y = {.context = d->context}, rest = y;
+    ir__sum_add(&y, ind_expr_arg(inner, 0), 1);
+    for (uint32_t i = 0; i < y.num; i++) {
+        ir__term q;
+        if (!ir__term_divide(y.t[i], ir__term_of(whole), &q)) ir__sum_push(&rest, y.t[i]);
+    }
+    if (!y.failed && !rest.failed && rest.num < y.num) {
+        ind_expr quotient = ir__divide_nonzero(ir__sum_build(&rest), by, false);
+        r = ir__modulo(ind_expr_add(quotient, ind_int(d->context, c)), d->den);
+    }
+    ir__sum_free(&y);
+    ir__sum_free(&rest);
+    return r;
+}
+
 /* Does b divide e, in form or, an integer b, by what is known? */
 static bool ir__divides(ir__term b, ir__term e) {
     ir__term q;
@@ -3205,7 +3315,8 @@ static ind_expr ir__rule_small_part(ir__division *d) {
     return r;
 }
 
-/* The same for a divisor c*p that is a sum p times an integer c: a = p*u + s by long division. */
+/* The same for a divisor c*p that is a sum p times a monomial c: with g = c, or with g = p and a = p*u + s by long
+   division. */
 static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     if (!d->sum || d->a.num > 256) return ir__no_rule(d);
     ir__sum den = {.context = d->context};
@@ -3214,7 +3325,10 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     if (content.c < 0) content.c = content.c == INT64_MIN ? 1 : -content.c;
     ind_expr p = den.failed ? ir__no_rule(d) : ir__sum_divided(&den, content), r = ir__no_rule(d), u, s;
     ir__sum_free(&den);
-    if (!ind__ok(p) || !ind__ok(content.m) || ir__term_is_one(content) || ir__proven_sign(p) != 1) return r;
+    if (!ind__ok(p) || !ind__ok(content.m) || ir__term_is_one(content)) return r;
+    if (ir__small_part(d, content, &u, &s))
+        return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
+    if (ir__proven_sign(p) != 1) return r;
     if (!ir__long_division(&d->a, p, &u, &s)) return r;
     if (!ir__in_range(s, p)) { /* division took one p too many */
         s = ind_expr_add(s, p);
@@ -3223,19 +3337,6 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     }
     ind_expr c = ir__term_expr(content);
     return d->mod ? ind_expr_add(ir__mul2(p, ir__divide_nonzero(u, c, true)), s) : ir__divide_nonzero(u, c, false);
-}
-
-/* The factor x // k of a term where k divides x: the exact quotient x/k; k and x through *k and *x. */
-static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
-    const uint32_t *f;
-    uint32_t self, count = ir__factors(t.m, &f, &self);
-    for (uint32_t i = 0; i < count; i++) {
-        ind_expr e = ir__expr_make(t.m.context, f[i]);
-        if (ind_expr_query_kind(e) != IND_EXPR_FLOORDIV || !ind_expr_is_int(ind_expr_arg(e, 1), k)) continue;
-        *x = ind_expr_arg(e, 0);
-        if (*k > 1 && ind_expr_query_kind(*x) != IND_EXPR_ADD && ind_known_multiple(*x, *k)) return e;
-    }
-    return ir__expr_none(t.m.context);
 }
 
 /* k times the sum, with k * f = x put in where the factor f = x/k is. */
@@ -3277,19 +3378,13 @@ static ind_expr ir__rule_exact_scale(ir__division *d) {
     return r;
 }
 
-/* The first term that is no integer has a negative coefficient. */
-static bool ir__leads_negative(const ir__sum *s) {
-    for (uint32_t i = 0; i < s->num; i++)
-        if (!ir__is_const_term(s->t[i])) return s->t[i].c < 0;
-    return false;
-}
-
 /* a // b = -1 - (-a - 1) // b and a % b = b - 1 - (-a - 1) % b for b > 0: n = -a - 1 has n = b*q + r with 0 <= r < b,
    so a = b*(-1 - q) + (b - 1 - r). One of the two numerators is kept: the one that is proven not negative, else the one
    whose first term is positive. They are compared as they will stand: where g divides b and all but the integer of a,
    SMALL_PART will have made -a - 1 into -a - g. */
 static ind_expr ir__rule_flip(ir__division *d) {
     bool negative = false;
+    if (ir__exact_division(d)) return ir__no_rule(d); /* -a // b = -(a // b) there */
     for (uint32_t i = 0; i < d->a.num; i++) {
         if (d->a.t[i].c == INT64_MIN) return ir__no_rule(d);
         negative = negative || d->a.t[i].c < 0;
@@ -3325,6 +3420,7 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
     {IND__EXPR_RULE_MULTIPLES, true, ir__rule_multiples},
     {IND__EXPR_RULE_IN_RANGE, false, ir__rule_in_range},
+    {IND__EXPR_RULE_EXACT_COEFFICIENT, false, ir__rule_exact_coefficient},
     {IND__EXPR_RULE_LONG_DIVISION, true, ir__rule_long_division},
     {IND__EXPR_RULE_REDUCE, false, ir__rule_reduce},
     {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
@@ -3332,6 +3428,7 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_RESIDUE, true, ir__rule_residue},
     {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
     {IND__EXPR_RULE_FLOOR_OF_MOD, false, ir__rule_of_mod},
+    {IND__EXPR_RULE_FLOOR_MULTIPLES, true, ir__rule_floor_multiples},
     {IND__EXPR_RULE_UNNEST, true, ir__rule_unnest},
     {IND__EXPR_RULE_SMALL_PART, false, ir__rule_small_part},
     {IND__EXPR_RULE_SMALL_PART, false, ir__rule_small_part_of_sum},
@@ -4461,7 +4558,7 @@ static bool ir__prove_quotient(ir__proof *p, ind_expr e, ind_expr q, ind_expr f,
     int64_t lo, hi, least;
     ind_expr_bounds(q, &lo, &hi);
     ind_expr_bounds(b, &least, NULL);
-    if (least < 1 || (lo < 0 && hi > 0)) return false;
+    if ((lo < 0 && hi > 0) || (least < 1 && ir__proven_sign(b) != 1)) return false;
     ind_expr bound = lo >= 0 ? ind_expr_add(ind_expr_sub(x, b), one) : x, rest = ind_expr_sub(e, ir__mul2(q, f));
     ir__term j;
     if (ir__num_terms(q) == 1 && ir__num_terms(b) == 1 && ir__term_divide(ir__term_of(q), ir__term_of(b), &j))
