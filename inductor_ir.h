@@ -4688,7 +4688,7 @@ static int64_t ir__lcm64(int64_t a, int64_t b) {
 
 static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
     const ir__expr_node *n = ir__node_of(e);
-    int64_t g = 0, wider;
+    int64_t g = 0, d, wider;
     switch (n->kind) {
     case IND_EXPR_MUL:
         g = 1;
@@ -4702,6 +4702,10 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
         for (int i = 0; i < ind_expr_num_args(e) && g != 1; i++)
             g = ir__gcd64(g, ir__known_factor(w, ind_expr_arg(e, i)));
         return g;
+    case IND_EXPR_FLOORDIV: /* (g*k) // d = g/d * k where d divides g */
+        if (!ind_expr_is_int(ind_expr_arg(e, 1), &d) || d < 1) return 1;
+        g = ir__known_factor(w, ind_expr_arg(e, 0));
+        return g % d ? 1 : g / d;
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
     case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
