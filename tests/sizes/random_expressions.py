@@ -505,7 +505,7 @@ class Variables:
     def holds(self, point, facts):
         for name in self.names:
             low, high, step = self.limits[name](point)
-            if not low <= point[name] <= high or point[name] % step:
+            if not low <= point[name] <= min(high, HIGHEST) or point[name] % step:
                 return False
         return all(row[0] for row in values(list(facts), [point])) if facts else True
 
