@@ -231,6 +231,14 @@ def test_latex(ind):
     assert "\\lfloor" in out and out.endswith("\t[0, 4]\t-\n") and not message and not status
 
 
+def test_explain(ind):
+    """Rules that applied stand below the line; a line that needs none has none."""
+    out, message, status = run(ind, "--explain", "(8*s0 + i0) // 8", "s1", "--var", "s0 in [1, 8]; i0 in [0, 8); s1")
+    lines = out.splitlines()
+    assert lines[0] == "s0\t[1, 8]\t-" and lines[-1] == f"s1\t{ANY}\t-" and not message and not status
+    assert len(lines) > 2 and all(line.startswith("  # ") and ": " in line for line in lines[1:-1])
+
+
 # standard input, standard output, numbers of the lines that fail
 LINES = {
     "nothing": (b"", "", []),
