@@ -4348,12 +4348,12 @@ static ind_expr ir__extent_in_force(ind_expr extent) {
 /* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
    smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
    of a sum may be bounded one by one. */
-static bool ir__lower_term(ir__term t, ind_expr *bound) {
+static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
     for (int i = 0; i < ir__num_factors(t.m); i++) {
         ind_expr f = ir__factor_at(t.m, i), end;
         const ind_symbol *s = ind_expr_symbol(f);
         int64_t least;
-        if (s && ind__ok(s->extent)) {
+        if (s && ind__ok(s->extent) && !only_modulo) {
             end = ir__extent_in_force(s->extent);
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
@@ -4373,12 +4373,12 @@ static bool ir__lower_term(ir__term t, ind_expr *bound) {
 }
 
 /* e with every term replaced by its ir__lower_term; e itself if there is none. */
-static ind_expr ir__lower_terms(ind_expr e) {
+static ind_expr ir__lower_terms(ind_expr e, bool only_modulo) {
     ir__sum bounded = {.context = e.context};
     bool changed = false;
     for (int i = 0; i < ir__num_terms(e) && !bounded.failed; i++) {
         ind_expr t = ir__term_at(e, i), low;
-        if (ind_expr_is_int(t, NULL) || !ir__lower_term(ir__term_of(t), &low))
+        if (ind_expr_is_int(t, NULL) || !ir__lower_term(ir__term_of(t), only_modulo, &low))
             low = t;
         else
             changed = true;
@@ -4554,7 +4554,9 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     p->tries--;
     ind_expr low = e;
     for (int round = 0; round < 8; round++) {
-        ind_expr next = ir__lower_terms(low);
+        /* Modulos first: their end is the divisor, in which a loop index of another term may cancel. */
+        ind_expr next = ir__lower_terms(low, true);
+        if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
         if (!ind__ok(next) || next.id == low.id) break;
         low = next;
         ind_expr_bounds(low, &lo, NULL);
