@@ -1509,6 +1509,7 @@ _Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of wha
 #define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
 #define IND__MAX_TERMS   65536
 #define IND__MAX_FACTORS 60
+#define IND__MAX_RULES   64    /* rules applied to what rules made; beyond, a division stays as it is */
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
 #define IND__MAX_CACHE   65536 /* results remembered */
 #define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
@@ -1536,6 +1537,7 @@ struct ind__interner {
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is under way */
+    int dividing;                        /* divisions that rules on divisions asked for, one inside the other */
     uint32_t num_generations;            /* the last number given to a state of a fact set; even */
 };
 
@@ -1721,6 +1723,7 @@ static ir__range ir__range_mul(ir__range a, ir__range b) {
         ir__range corner = {v[i], v[i]};
         r = ir__range_hull(r, corner);
     }
+    if (r.hi == INT64_MIN) r.hi++; /* of -1 times INT64_MAX, which is a number here, not an unbounded end */
     return r;
 }
 
@@ -3349,7 +3352,8 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
     ind_expr r = ir__expr_none(c);
     bool ok = !d.a.failed && ind__ok(d.by.m), done = false;
     const size_t count = sizeof ir__division_rules / sizeof *ir__division_rules;
-    for (size_t i = 0; ok && !done && i < count; i++) {
+    bool deep = c->interner->dividing++ >= IND__MAX_RULES;
+    for (size_t i = 0; ok && !done && !deep && i < count; i++) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
         uint32_t failures = c->failures;
@@ -3360,6 +3364,7 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
         done = ind__ok(r);
         if (done) ir__fire(c, rule->id);
     }
+    c->interner->dividing--;
     ir__sum_free(&d.a);
     uint32_t arg[2] = {a.id, b.id};
     return !ok || done ? r : ir__intern(c, mod ? IND_EXPR_MOD : IND_EXPR_FLOORDIV, arg, 2, 0);
