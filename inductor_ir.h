@@ -3353,14 +3353,14 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
     bool ok = !d.a.failed && ind__ok(d.by.m), done = false;
     const size_t count = sizeof ir__division_rules / sizeof *ir__division_rules;
     bool deep = c->interner->dividing++ >= IND__MAX_RULES;
-    for (size_t i = 0; ok && !done && !deep && i < count; i++) {
+    for (size_t i = 0; ok && !done && !deep && !d.a.failed && i < count; i++) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
         uint32_t failures = c->failures;
         c->quiet++; /* a rewriting that overflows is one that does not apply */
         r = rule->apply(&d);
         c->quiet--;
-        ok = !d.a.failed && (ind__ok(r) || failures == c->failures);
+        ok = ind__ok(r) || failures == c->failures;
         done = ind__ok(r);
         if (done) ir__fire(c, rule->id);
     }
@@ -3647,6 +3647,7 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
         t.c /= g;
         bool minus = t.c < 0;
         ok = t.c != INT64_MIN;
+        if (!ok) break;
         if (minus) t.c = -t.c;
         ir__sum_push(minus ? &r->left : &r->right, t);
     }
