@@ -5545,6 +5545,20 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
+/* e with the replaced symbols replaced, and nothing else done to it. Invalid where that needs the facts. */
+static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
+    const ir__knowledge *k = &f->known;
+    ind_facts *before = ind__facts_enter(f->context, NULL);
+    f->context->quiet++;
+    for (uint32_t i = 0; i < k->from.num && ind__ok(e) && ir__node_of(e)->symbols & k->mask; i++) {
+        ind_expr from = ir__id_at(f, &k->from, i), to = ir__id_at(f, &k->to, i);
+        if (ind__expr_depends(e, from)) e = ind__substitute(e, &from, &to, 1);
+    }
+    f->context->quiet--;
+    ind__facts_enter(f->context, before);
+    return e;
+}
+
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5580,7 +5594,8 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_status status = ir__remember_truth(f, condition);
     ind_expr side[2] = {d, ind_expr_neg(d)};
     for (int i = 0; i < 2 && !status; i++) {
-        ind_expr r = ind__ok(side[i]) ? ir__tighten(side[i]) : side[i];
+        ind_expr now = i ? ir__renamed(f, side[i]) : side[i]; /* the first side may have narrowed a symbol */
+        ind_expr r = ind__ok(now) ? ir__tighten(now) : now;
         if (ind__ok(r)) status = ir__store_ge0(f, r);
     }
     return status;
