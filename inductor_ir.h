@@ -1805,6 +1805,19 @@ static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, i
     return r;
 }
 
+static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r);
+
+/* The range of a % m for an integer m, where a is r more than a multiple of g: ends moved inwards to such numbers. */
+static ir__range ir__range_residue(ind_context *c, const uint32_t *arg, ir__range range) {
+    const ir__expr_node *m = ir__node_at(c->interner, arg[1]);
+    int64_t r;
+    if (m->kind != IND_EXPR_INT || m->lo < 2 || range.lo < 0) return range;
+    int64_t g = ir__structural_residue(ir__expr_make(c, arg[0]), m->lo, &r);
+    if (g < 2) return range;
+    ir__range inside = {range.lo + ir__floor_mod(r - range.lo, g), range.hi - ir__floor_mod(range.hi - r, g)};
+    return inside.lo <= inside.hi ? inside : range;
+}
+
 static ir__range ir__range_node(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int n, ir__range_fn of,
                                 void *user) {
     ir__range r = {0, 1};
@@ -1815,7 +1828,7 @@ static ir__range ir__range_node(ind_context *c, ind_expr_kind kind, const uint32
         return r;
     case IND_EXPR_MUL: return ir__range_product(c, arg, n, of, user);
     case IND_EXPR_FLOORDIV: return ir__range_div(of(c, arg[0], user), of(c, arg[1], user));
-    case IND_EXPR_MOD: return ir__range_mod(of(c, arg[0], user), of(c, arg[1], user));
+    case IND_EXPR_MOD: return ir__range_residue(c, arg, ir__range_mod(of(c, arg[0], user), of(c, arg[1], user)));
     case IND_EXPR_MIN:
     case IND_EXPR_MAX:
         r = of(c, arg[0], user);
@@ -4696,7 +4709,7 @@ static int64_t ir__lcm64(int64_t a, int64_t b) {
 
 static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
     const ir__expr_node *n = ir__node_of(e);
-    int64_t g = 0, d, wider;
+    int64_t g = 0, wider;
     switch (n->kind) {
     case IND_EXPR_MUL:
         g = 1;
@@ -4710,10 +4723,6 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
         for (int i = 0; i < ind_expr_num_args(e) && g != 1; i++)
             g = ir__gcd64(g, ir__known_factor(w, ind_expr_arg(e, i)));
         return g;
-    case IND_EXPR_FLOORDIV: /* (g*k) // d = g/d * k where d divides g */
-        if (!ind_expr_is_int(ind_expr_arg(e, 1), &d) || d < 1) return 1;
-        g = ir__known_factor(w, ind_expr_arg(e, 0));
-        return g % d ? 1 : g / d;
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
     case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
@@ -4747,6 +4756,18 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
             v = ir__lcm64(v, m);
     }
     return v;
+}
+
+/* e is r more than a multiple of the result, which divides m > 0; whatever the facts. */
+static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
+    int64_t g = m, k = 0;
+    for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
+        ir__divisor w = {.limit = IND__WALK_FREE};
+        ind_expr t = ir__term_at(e, i);
+        if (!ind_expr_is_int(t, &k)) g = ir__gcd64(g, ir__known_factor(&w, t));
+    }
+    *r = ir__floor_mod(k, g);
+    return g;
 }
 
 /* The divisor of an expression in terms of symbols that are not replaced, as constructors ask for it. */
