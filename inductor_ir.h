@@ -1512,6 +1512,7 @@ _Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of wha
 #define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
 #define IND__MAX_TERMS   65536
 #define IND__MAX_FACTORS 60
+#define IND__MAX_RULES   64    /* rules applied to what rules made; beyond, a division stays as it is */
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
 #define IND__MAX_CACHE   65536 /* results remembered */
 #define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
@@ -1539,6 +1540,7 @@ struct ind__interner {
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is under way */
+    int dividing;                        /* divisions that rules on divisions asked for, one inside the other */
     uint32_t num_generations;            /* the last number given to a state of a fact set; even */
 };
 
@@ -1724,6 +1726,7 @@ static ir__range ir__range_mul(ir__range a, ir__range b) {
         ir__range corner = {v[i], v[i]};
         r = ir__range_hull(r, corner);
     }
+    if (r.hi == INT64_MIN) r.hi++; /* of -1 times INT64_MAX, which is a number here, not an unbounded end */
     return r;
 }
 
@@ -1805,6 +1808,19 @@ static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, i
     return r;
 }
 
+static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r);
+
+/* The range of a % m for an integer m, where a is r more than a multiple of g: ends moved inwards to such numbers. */
+static ir__range ir__range_residue(ind_context *c, const uint32_t *arg, ir__range range) {
+    const ir__expr_node *m = ir__node_at(c->interner, arg[1]);
+    int64_t r;
+    if (m->kind != IND_EXPR_INT || m->lo < 2 || range.lo < 0) return range;
+    int64_t g = ir__structural_residue(ir__expr_make(c, arg[0]), m->lo, &r);
+    if (g < 2) return range;
+    ir__range inside = {range.lo + ir__floor_mod(r - range.lo, g), range.hi - ir__floor_mod(range.hi - r, g)};
+    return inside.lo <= inside.hi ? inside : range;
+}
+
 static ir__range ir__range_node(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int n, ir__range_fn of,
                                 void *user) {
     ir__range r = {0, 1};
@@ -1815,7 +1831,7 @@ static ir__range ir__range_node(ind_context *c, ind_expr_kind kind, const uint32
         return r;
     case IND_EXPR_MUL: return ir__range_product(c, arg, n, of, user);
     case IND_EXPR_FLOORDIV: return ir__range_div(of(c, arg[0], user), of(c, arg[1], user));
-    case IND_EXPR_MOD: return ir__range_mod(of(c, arg[0], user), of(c, arg[1], user));
+    case IND_EXPR_MOD: return ir__range_residue(c, arg, ir__range_mod(of(c, arg[0], user), of(c, arg[1], user)));
     case IND_EXPR_MIN:
     case IND_EXPR_MAX:
         r = of(c, arg[0], user);
@@ -3446,17 +3462,19 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
     ind_expr r = ir__expr_none(c);
     bool ok = !d.a.failed && ind__ok(d.by.m), done = false;
     const size_t count = sizeof ir__division_rules / sizeof *ir__division_rules;
-    for (size_t i = 0; ok && !done && i < count; i++) {
+    bool deep = c->interner->dividing++ >= IND__MAX_RULES;
+    for (size_t i = 0; ok && !done && !deep && !d.a.failed && i < count; i++) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
         uint32_t failures = c->failures;
         c->quiet++; /* a rewriting that overflows is one that does not apply */
         r = rule->apply(&d);
         c->quiet--;
-        ok = !d.a.failed && (ind__ok(r) || failures == c->failures);
+        ok = ind__ok(r) || failures == c->failures;
         done = ind__ok(r);
         if (done) ir__fire(c, rule->id);
     }
+    c->interner->dividing--;
     ir__sum_free(&d.a);
     uint32_t arg[2] = {a.id, b.id};
     return !ok || done ? r : ir__intern(c, mod ? IND_EXPR_MOD : IND_EXPR_FLOORDIV, arg, 2, 0);
@@ -3739,6 +3757,7 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
         t.c /= g;
         bool minus = t.c < 0;
         ok = t.c != INT64_MIN;
+        if (!ok) break;
         if (minus) t.c = -t.c;
         ir__sum_push(minus ? &r->left : &r->right, t);
     }
@@ -4445,12 +4464,12 @@ static ind_expr ir__extent_in_force(ind_expr extent) {
 /* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
    smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
    of a sum may be bounded one by one. */
-static bool ir__lower_term(ir__term t, ind_expr *bound) {
+static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
     for (int i = 0; i < ir__num_factors(t.m); i++) {
         ind_expr f = ir__factor_at(t.m, i), end;
         const ind_symbol *s = ind_expr_symbol(f);
         int64_t least;
-        if (s && ind__ok(s->extent)) {
+        if (s && ind__ok(s->extent) && !only_modulo) {
             end = ir__extent_in_force(s->extent);
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
@@ -4470,12 +4489,12 @@ static bool ir__lower_term(ir__term t, ind_expr *bound) {
 }
 
 /* e with every term replaced by its ir__lower_term; e itself if there is none. */
-static ind_expr ir__lower_terms(ind_expr e) {
+static ind_expr ir__lower_terms(ind_expr e, bool only_modulo) {
     ir__sum bounded = {.context = e.context};
     bool changed = false;
     for (int i = 0; i < ir__num_terms(e) && !bounded.failed; i++) {
         ind_expr t = ir__term_at(e, i), low;
-        if (ind_expr_is_int(t, NULL) || !ir__lower_term(ir__term_of(t), &low))
+        if (ind_expr_is_int(t, NULL) || !ir__lower_term(ir__term_of(t), only_modulo, &low))
             low = t;
         else
             changed = true;
@@ -4651,7 +4670,9 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     p->tries--;
     ind_expr low = e;
     for (int round = 0; round < 8; round++) {
-        ind_expr next = ir__lower_terms(low);
+        /* Modulos first: their end is the divisor, in which a loop index of another term may cancel. */
+        ind_expr next = ir__lower_terms(low, true);
+        if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
         if (!ind__ok(next) || next.id == low.id) break;
         low = next;
         ind_expr_bounds(low, &lo, NULL);
@@ -4832,6 +4853,18 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
             v = ir__lcm64(v, m);
     }
     return v;
+}
+
+/* e is r more than a multiple of the result, which divides m > 0; whatever the facts. */
+static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
+    int64_t g = m, k = 0;
+    for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
+        ir__divisor w = {.limit = IND__WALK_FREE};
+        ind_expr t = ir__term_at(e, i);
+        if (!ind_expr_is_int(t, &k)) g = ir__gcd64(g, ir__known_factor(&w, t));
+    }
+    *r = ir__floor_mod(k, g);
+    return g;
 }
 
 /* The divisor of an expression in terms of symbols that are not replaced, as constructors ask for it. */
@@ -5630,6 +5663,20 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
+/* e with the replaced symbols replaced, and nothing else done to it. Invalid where that needs the facts. */
+static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
+    const ir__knowledge *k = &f->known;
+    ind_facts *before = ind__facts_enter(f->context, NULL);
+    f->context->quiet++;
+    for (uint32_t i = 0; i < k->from.num && ind__ok(e) && ir__node_of(e)->symbols & k->mask; i++) {
+        ind_expr from = ir__id_at(f, &k->from, i), to = ir__id_at(f, &k->to, i);
+        if (ind__expr_depends(e, from)) e = ind__substitute(e, &from, &to, 1);
+    }
+    f->context->quiet--;
+    ind__facts_enter(f->context, before);
+    return e;
+}
+
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5665,7 +5712,8 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_status status = ir__remember_truth(f, condition);
     ind_expr side[2] = {d, ind_expr_neg(d)};
     for (int i = 0; i < 2 && !status; i++) {
-        ind_expr r = ind__ok(side[i]) ? ir__tighten(side[i]) : side[i];
+        ind_expr now = i ? ir__renamed(f, side[i]) : side[i]; /* the first side may have narrowed a symbol */
+        ind_expr r = ind__ok(now) ? ir__tighten(now) : now;
         if (ind__ok(r)) status = ir__store_ge0(f, r);
     }
     return status;

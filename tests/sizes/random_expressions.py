@@ -166,6 +166,8 @@ def judge(group, text, expected, printed, got, bounds):
     """The complaint about one expression, as (kind, sentence), or None."""
     if isinstance(got, Exception):
         return "text", f"Python cannot evaluate what is printed: {got}"
+    if group.large:  # where what is printed exceeds 64 bits on the way, that is an error and neither value nor bounds
+        expected = [w if h is not None else None for w, h in zip(expected, got)]
     for point, want, have in zip(group.points, expected, got):
         if want is not None and want != have:
             return "value", f"is {want}, printed {have} at {point}"
@@ -201,7 +203,7 @@ def check(tool, group, texts, expected=None):
     first = run_tool(tool, group, texts)
     passed = [i for i, (columns, _) in enumerate(first) if columns[0] != "error" and len(columns) == 3]
     printed = [first[i][0][0] for i in passed]
-    got = values(printed, group.points)
+    got = group.values(printed)
     second = run_tool(tool, group, printed, group.points[0])
     results = []
     for columns, message in first:
@@ -505,7 +507,7 @@ class Variables:
     def holds(self, point, facts):
         for name in self.names:
             low, high, step = self.limits[name](point)
-            if not low <= point[name] <= high or point[name] % step:
+            if not low <= point[name] <= min(high, HIGHEST) or point[name] % step:
                 return False
         return all(row[0] for row in values(list(facts), [point])) if facts else True
 
@@ -610,7 +612,7 @@ def run(tool, count, seed, show):
         number += 1
     kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(counts.items())) or "no complaints"
     print(f"{done} expressions in {number} groups, {time.time() - begin:.0f} s: {kinds}")
-    return bool(counts)
+    return any(kind != "refused" for kind in counts)  # a proof that is not found is an error that is allowed
 
 
 # ---- the committed corpus

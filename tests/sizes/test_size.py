@@ -55,8 +55,8 @@ PRINTED = {
         row("s0", "[1, 4]", "3") + row("2*s0", "[2, 8]", "6"),
     ),
     "leading minus": (
-        ["-s0 // 4", "-3", "--var", "s0 in [4, 8]"],
-        row("-s0 // 4", "[-2, -1]", "-") + row("-3", "[-3, -3]", "-"),
+        ["-s0", "-3 - 1", "--var", "s0 in [4, 8]"],
+        row("-s0", "[-8, -4]", "-") + row("-4", "[-4, -4]", "-"),
     ),
     "end of options": (["--var", "s0 in [1, 2]", "--", "--s0", "-"], row("s0", "[1, 2]", "-") + ERROR),
     "rounding down": (
@@ -229,6 +229,14 @@ def test_latex(ind):
     """The form itself is checked with the printer; here that the option reaches it."""
     out, message, status = run(ind, "s0 // 2", "--var", "s0 in [0, 9]", "--print", "latex")
     assert "\\lfloor" in out and out.endswith("\t[0, 4]\t-\n") and not message and not status
+
+
+def test_explain(ind):
+    """Rules that applied stand below the line; a line that needs none has none."""
+    out, message, status = run(ind, "--explain", "(8*s0 + i0) // 8", "s1", "--var", "s0 in [1, 8]; i0 in [0, 8); s1")
+    lines = out.splitlines()
+    assert lines[0] == "s0\t[1, 8]\t-" and lines[-1] == f"s1\t{ANY}\t-" and not message and not status
+    assert len(lines) > 2 and all(line.startswith("  # ") and ": " in line for line in lines[1:-1])
 
 
 # standard input, standard output, numbers of the lines that fail
