@@ -1493,7 +1493,7 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
 
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
-/* 40 bytes and, for more than two arguments, 4 for each of them; the hash table adds 2 to 4. A node never moves, so
+/* 32 bytes and, for more than two arguments, 4 for each of them; the hash table adds 7 to 10. A node never moves, so
    modules that run may read expressions while the building thread makes new ones. */
 typedef struct ir__expr_node {
     int64_t lo, hi; /* bounds; INT: the value */
@@ -1501,11 +1501,10 @@ typedef struct ir__expr_node {
         uint32_t few[2];      /* SYM: few[0] is the symbol's number */
         const uint32_t *many; /* num_args > 2 */
     } arg;
-    uint32_t hash, next; /* chain in the bucket */
-    uint32_t symbols;    /* Bloom mask of the symbols inside, and in the extents of loop indices */
+    uint32_t symbols; /* Bloom mask of the symbols inside, and in the extents of loop indices */
     uint32_t num_args : 19, kind : 5, depth : 8;
 } ir__expr_node;
-_Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of what this header promises");
+_Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of what this header promises");
 
 #define IND__NODE_BITS   10 /* nodes of a segment, segments of a group and groups, in bits */
 #define IND__GROUP_BITS  11
@@ -1514,7 +1513,7 @@ _Static_assert(sizeof(ir__expr_node) == 40, "the memory of a node is part of wha
 #define IND__MAX_FACTORS 60
 #define IND__MAX_RULES   64    /* rules applied to what rules made; beyond, a division stays as it is */
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
-#define IND__MAX_CACHE   65536 /* results remembered */
+#define IND__MAX_CACHE   32768 /* results remembered */
 #define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
 #define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
 
@@ -1526,8 +1525,11 @@ struct ind__interner {
     ind_context *context;
     ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
     uint32_t num_nodes;                          /* ids 1..num_nodes-1 */
-    uint32_t *bucket;
-    uint32_t num_buckets;
+    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A search reads the tags, 16 bits of
+       the hash each and 0 where the place is free; a look into a node is then nearly always a find. */
+    uint32_t *slot;
+    uint16_t *tag;
+    uint32_t table_size;
     ind__arena arena; /* symbols, blocks of words */
     uint32_t *word;
     uint32_t words_left;
@@ -1563,12 +1565,13 @@ static bool ir__interner_create(ind_context *c) {
     if (!in) return false;
     c->interner = in;
     in->context = in->arena.context = c;
-    in->num_buckets = 1024;
-    in->bucket = (uint32_t *)ind__alloc(c, in->num_buckets * sizeof *in->bucket);
+    in->table_size = 4096;
+    in->slot = (uint32_t *)ind__alloc(c, in->table_size * sizeof *in->slot);
+    in->tag = (uint16_t *)ind__alloc(c, in->table_size * sizeof *in->tag);
     in->cache_size = IND__MIN_CACHE;
     in->cache = (ir__op_cache_entry *)ind__alloc(c, in->cache_size * sizeof *in->cache);
     in->num_nodes = 1;
-    return in->bucket && in->cache;
+    return in->slot && in->tag && in->cache;
 }
 
 static void ir__interner_destroy(ind_context *c) {
@@ -1578,7 +1581,8 @@ static void ir__interner_destroy(ind_context *c) {
         for (uint32_t i = 0; i < 1u << IND__GROUP_BITS; i++) ind__free(c, in->group[g][i]);
         ind__free(c, in->group[g]);
     }
-    ind__free(c, in->bucket);
+    ind__free(c, in->slot);
+    ind__free(c, in->tag);
     ind__free(c, in->cache);
     ind__free(c, in->symbol);
     ind__free(c, in->symbol_key);
@@ -1590,29 +1594,73 @@ uint32_t ind__num_exprs(const ind_context *c) {
     return c->interner->num_nodes - 1;
 }
 
-static bool ir__interner_rehash(struct ind__interner *in) {
-    uint32_t want = in->num_buckets * 2;
-    uint32_t *bucket = (uint32_t *)ind__alloc(in->context, (size_t)want * sizeof *bucket);
-    if (!bucket) return false;
-    if (want > in->cache_size && want <= IND__MAX_CACHE) {
-        ir__op_cache_entry *cache = (ir__op_cache_entry *)ind__alloc(in->context, want * sizeof *cache);
-        if (!cache) {
-            ind__free(in->context, bucket);
-            return false;
-        }
-        ind__free(in->context, in->cache);
-        in->cache = cache;
-        in->cache_size = want;
+static uint16_t ir__hash_tag(uint32_t hash) {
+    return (uint16_t)(hash & 0xffffu ? hash : 1u);
+}
+
+static void ir__table_put(struct ind__interner *in, uint32_t id, uint32_t hash) {
+    uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32);
+    while (in->tag[at]) at = at + 1 == in->table_size ? 0 : at + 1;
+    in->tag[at] = ir__hash_tag(hash);
+    in->slot[at] = id;
+}
+
+/* The next place from *at on whose tag is that of the hash; 0 if there is none. Call again with *at moved on by one. */
+static uint32_t ir__table_next(const struct ind__interner *in, uint32_t hash, uint32_t *at) {
+    const uint16_t tag = ir__hash_tag(hash);
+    for (; *at < in->table_size || (*at = 0, true); ++*at) {
+        if (in->tag[*at] == tag) return in->slot[*at];
+        if (!in->tag[*at]) return 0;
     }
-    for (uint32_t id = 1; id < in->num_nodes; id++) {
-        ir__expr_node *n = ir__node_at(in, id);
-        n->next = bucket[n->hash & (want - 1)];
-        bucket[n->hash & (want - 1)] = id;
-    }
-    ind__free(in->context, in->bucket);
-    in->bucket = bucket;
-    in->num_buckets = want;
+    return 0;
+}
+
+static uint32_t ir__hash_args(ind_expr_kind kind, const uint32_t *arg, uint32_t n, int64_t value) {
+    uint64_t h = ((uint64_t)value ^ kind) * 0x9e3779b97f4a7c15ull;
+    for (uint32_t i = 0; i < n; i++) h = ((h ^ arg[i]) * 0xff51afd7ed558ccdull) ^ (h >> 29);
+    h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53ull;
+    return (uint32_t)(h >> 32);
+}
+
+static uint32_t ir__hash_symbol(const ind_symbol *s) {
+    int64_t key[7] = {s->kind, s->slot, s->lo, s->hi, s->multiple_of, s->hint, s->extent.id};
+    return (uint32_t)ind__hash(s->name, strlen(s->name), ind__hash(key, sizeof key, 7));
+}
+
+static uint32_t ir__hash_node(const struct ind__interner *in, uint32_t id) {
+    const ir__expr_node *n = ir__node_at(in, id);
+    if (n->kind == IND_EXPR_SYM) return ir__hash_symbol(in->symbol[n->arg.few[0]]);
+    return ir__hash_args((ind_expr_kind)n->kind, ir__node_args(n), n->num_args, n->kind == IND_EXPR_INT ? n->lo : 0);
+}
+
+/* The table of results grows with the nodes, as long as it helps. */
+static bool ir__cache_grow(struct ind__interner *in) {
+    if (in->num_nodes < in->cache_size || in->cache_size >= IND__MAX_CACHE) return true;
+    ir__op_cache_entry *cache =
+        (ir__op_cache_entry *)ind__alloc(in->context, 2 * (size_t)in->cache_size * sizeof *cache);
+    if (!cache) return false;
+    ind__free(in->context, in->cache);
+    in->cache = cache;
+    in->cache_size *= 2;
     return true;
+}
+
+static bool ir__interner_rehash(struct ind__interner *in) {
+    uint32_t want = in->table_size + in->table_size / 2;
+    if (want < in->table_size) want = UINT32_MAX;
+    uint32_t *slot = (uint32_t *)ind__alloc(in->context, (size_t)want * sizeof *slot);
+    uint16_t *tag = slot ? (uint16_t *)ind__alloc(in->context, (size_t)want * sizeof *tag) : NULL;
+    if (!tag) {
+        ind__free(in->context, slot);
+        return false;
+    }
+    ind__free(in->context, in->slot);
+    ind__free(in->context, in->tag);
+    in->slot = slot;
+    in->tag = tag;
+    in->table_size = want;
+    for (uint32_t id = 1; id < in->num_nodes; id++) ir__table_put(in, id, ir__hash_node(in, id));
+    return ir__cache_grow(in);
 }
 
 /* Memory for the node `id`, which is the first of a segment or follows one that is there. */
@@ -1632,7 +1680,7 @@ static uint32_t ir__interner_append(struct ind__interner *in) {
         ind__fail(in->context, IND_LIMIT, "too many different size expressions (%u)", id);
         return 0;
     }
-    if (id / 2 >= in->num_buckets && !ir__interner_rehash(in)) return 0;
+    if (id / 7 >= in->table_size / 8 && !ir__interner_rehash(in)) return 0;
     if (!ir__interner_reserve(in, id)) return 0;
     in->num_nodes++;
     return id;
@@ -1864,29 +1912,16 @@ static ir__range ir__range_multiples(ir__range r, int64_t m) {
     return r;
 }
 
-static uint32_t ir__hash_args(ind_expr_kind kind, const uint32_t *arg, uint32_t n, int64_t value) {
-    uint64_t h = ((uint64_t)value ^ kind) * 0x9e3779b97f4a7c15ull;
-    for (uint32_t i = 0; i < n; i++) h = ((h ^ arg[i]) * 0xff51afd7ed558ccdull) ^ (h >> 29);
-    h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53ull;
-    return (uint32_t)(h >> 32);
-}
-
 static uint32_t ir__find_node(const struct ind__interner *in, ind_expr_kind kind, const uint32_t *arg,
                               uint32_t num_args, int64_t value, uint32_t hash) {
-    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id;) {
+    uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32), id;
+    for (; (id = ir__table_next(in, hash, &at)); at++) {
         const ir__expr_node *n = ir__node_at(in, id);
-        if (n->hash == hash && n->kind == kind && n->num_args == num_args &&
+        if (n->kind == kind && n->num_args == num_args &&
             (kind == IND_EXPR_INT ? n->lo == value : !memcmp(ir__node_args(n), arg, num_args * sizeof *arg)))
-            return id;
-        id = n->next;
+            break;
     }
-    return 0;
-}
-
-static void ir__link_node(struct ind__interner *in, uint32_t id) {
-    ir__expr_node *n = ir__node_at(in, id);
-    n->next = in->bucket[n->hash & (in->num_buckets - 1)];
-    in->bucket[n->hash & (in->num_buckets - 1)] = id;
+    return id;
 }
 
 /* The node with this kind and these arguments (INT: value); no symbols here. */
@@ -1913,11 +1948,10 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
     n->num_args = num_args & 0x7ffffu;
     n->depth = depth & 255u;
     n->symbols = symbols;
-    n->hash = hash;
     n->lo = n->hi = value;
     if (num_args) memcpy(list ? list : n->arg.few, arg, num_args * sizeof *arg);
     if (list) n->arg.many = list;
-    ir__link_node(in, id);
+    ir__table_put(in, id, hash);
     if (kind != IND_EXPR_INT) ir__node_bounds(c, n);
     return ir__expr_make(c, id);
 }
@@ -1933,12 +1967,13 @@ static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
 }
 
 /* Symbols are found through the hash of their fields. */
-static uint32_t ir__find_symbol(struct ind__interner *in, const ind_symbol *s, uint32_t hash) {
-    for (uint32_t id = in->bucket[hash & (in->num_buckets - 1)]; id; id = ir__node_at(in, id)->next) {
+static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol *s, uint32_t hash) {
+    uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32), id;
+    for (; (id = ir__table_next(in, hash, &at)); at++) {
         const ir__expr_node *n = ir__node_at(in, id);
-        if (n->kind == IND_EXPR_SYM && n->hash == hash && ir__same_symbol(in->symbol[n->arg.few[0]], s)) return id;
+        if (n->kind == IND_EXPR_SYM && ir__same_symbol(in->symbol[n->arg.few[0]], s)) break;
     }
-    return 0;
+    return id;
 }
 
 /* Short names before long ones, so that s2 stands before s10; then by the first characters. */
@@ -1981,8 +2016,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
                   (long long)s.multiple_of, (long long)s.lo, (long long)s.hi);
         return ir__expr_none(c);
     }
-    int64_t key[7] = {s.kind, s.slot, s.lo, s.hi, s.multiple_of, s.hint, s.extent.id};
-    uint32_t hash = (uint32_t)ind__hash(s.name, strlen(s.name), ind__hash(key, sizeof key, 7));
+    uint32_t hash = ir__hash_symbol(&s);
     uint32_t id = ir__find_symbol(in, &s, hash);
     if (id) return ir__expr_make(c, id);
     ind_symbol *copy = (ind_symbol *)ind__arena_copy(&in->arena, &s, sizeof s);
@@ -2000,12 +2034,11 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     ir__expr_node *n = ir__node_at(in, id);
     n->kind = IND_EXPR_SYM;
     n->arg.few[0] = in->num_symbols - 1;
-    n->hash = hash;
     n->symbols = 1u << (n->arg.few[0] & 31);
     if (ind__ok(s.extent)) n->symbols |= ir__node_of(s.extent)->symbols; /* a proof may need the extent */
     n->lo = range.lo;
     n->hi = range.hi;
-    ir__link_node(in, id);
+    ir__table_put(in, id, hash);
     return ir__expr_make(c, id);
 }
 
@@ -2549,14 +2582,15 @@ static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
 
 /* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
 
-/* The position of monomial m in a sorted sum; num if it is not there. */
+/* The position of monomial m in a normalised sum; num if it is not there. */
 static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
+    const uint64_t key = ir__order_key(s->context->interner, m.id, 2);
     uint32_t lo = 0, hi = s->num;
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        int order = ir__expr_compare(s->t[mid].m, m);
-        if (!order) return mid;
-        if (order < 0)
+        const ir__term *t = &s->t[mid];
+        if (t->m.id == m.id) return mid;
+        if (t->key != key ? t->key < key : ir__expr_compare(t->m, m) < 0)
             lo = mid + 1;
         else
             hi = mid;
@@ -3630,6 +3664,7 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
     for (uint32_t i = 1; i < l->num && common.num; i++) {
         ir__sum other = {.context = l->context};
         ir__sum_add(&other, l->v[i], 1);
+        ir__sum_normalise(&other);
         uint32_t kept = 0;
         for (uint32_t k = 0; k < common.num; k++) {
             uint32_t at = ir__sum_find(&other, common.t[k].m);
@@ -4712,6 +4747,8 @@ static bool ir__sample_value(const ind_symbol *s, void *user, int64_t *out) {
     return v >= s->lo;
 }
 
+#define IND__SAMPLE_DEPTH 16 /* deeper expressions cost more to evaluate than a proof does */
+
 /* Is e negative at some point? Then no proof of e >= 0 has to be looked for. Not under relations between symbols, which
    the points do not heed. */
 static bool ir__refuted(ind_expr e) {
@@ -4732,7 +4769,7 @@ static bool ir__prove_ge0(ind_expr e) {
     bool nested = c->interner->proving > 0;
     ind_facts *f = nested ? NULL : ir__facts_in_force(c);
     c->quiet++;
-    if (!ir__facts_in_force(c) && ir__refuted(e)) {
+    if (!ir__facts_in_force(c) && ir__node_of(e)->depth < IND__SAMPLE_DEPTH && ir__refuted(e)) {
         c->quiet--;
         return false;
     }
@@ -4823,7 +4860,8 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
     case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
-        if (!ind_expr_is_int(ind_expr_arg(e, 1), &wider)) return 1;
+        if (!ind_expr_is_int(ind_expr_arg(e, 1), &wider) || ind_expr_query_kind(ind_expr_arg(e, 0)) == IND_EXPR_ADD)
+            return 1; /* of a sum it would cost a walk through all that is below */
         g = ir__known_factor(w, ind_expr_arg(e, 0));
         return g % wider ? 1 : g / wider;
     default: return 1;
