@@ -101,6 +101,10 @@ static char *printed(ind_expr e, ind_print form) {
 static void check_text(ind_context *ctx, ind_facts *facts, ind_expr e) {
     for (int form = IND_PRINT_C; form <= IND_PRINT_LATEX; form++) free(printed(e, (ind_print)form));
     char *text = printed(e, IND_PRINT_TEXT);
+    if (!strcmp(text, "<too long>")) { /* nor could it be read */
+        free(text);
+        return;
+    }
     ind__facts_enter(ctx, facts);
     ind_expr again = ind_expr_parse(ctx, text, find, ctx, NULL);
     ind__facts_enter(ctx, NULL);
