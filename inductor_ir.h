@@ -1521,6 +1521,15 @@ typedef struct ir__op_cache_entry {
     uint32_t kind, generation, a, b, result;
 } ir__op_cache_entry;
 
+/* The value of a node at one of the points where proofs are tried first (>>assume). */
+typedef struct ir__sample {
+    uint32_t id; /* 0: free */
+    uint16_t point;
+    bool valid;
+    int64_t value;
+} ir__sample;
+#define IND__SAMPLES 2048
+
 struct ind__interner {
     ind_context *context;
     ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
@@ -1539,6 +1548,7 @@ struct ind__interner {
     uint32_t num_symbols, cap_symbols, num_keys, cap_keys;
     ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
     uint32_t cache_size;
+    ir__sample sample[IND__SAMPLES];
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is under way */
@@ -2947,6 +2957,11 @@ static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     return ir__sum_finish(&s);
 }
 
+static bool ir__is_plain(ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    return kind == IND_EXPR_SYM || kind == IND_EXPR_INT;
+}
+
 static ind_expr ir__mul2(ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y, v;
@@ -2954,6 +2969,11 @@ static ind_expr ir__mul2(ind_expr a, ind_expr b) {
     if (ia && ib) return __builtin_mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if ((ia && x == 1) || (ib && !y)) return b;
     if ((ib && y == 1) || (ia && !x)) return a;
+    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to multiply out or to join */
+        ir__term t;
+        ir__mul_terms(ir__term_of(a), ir__term_of(b), &t);
+        return ir__term_expr(t);
+    }
     return ir__cached(IND_EXPR_MUL, a, b, ir__make_mul);
 }
 
@@ -4726,20 +4746,26 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
 
+/* Is v's place in the table taken by this node at this point? */
+static ir__sample *ir__sample_slot(struct ind__interner *in, uint32_t id, unsigned point) {
+    return &in->sample[(id * 2654435761u + point * 40503u) % IND__SAMPLES];
+}
+
+static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out);
+
 /* A point of the domain of all symbols: sizes at their least (bit 0: largest) value, loop indices first (bit 1: last);
    bit 2 turns both round for every other name, so that sizes that have nothing to do with each other differ. */
-static bool ir__sample_value(const ind_symbol *s, void *user, int64_t *out) {
-    unsigned point = *(const unsigned *)user;
-    if (point & 4 && (s->name[strlen(s->name) - 1] & 1)) point ^= 3;
+static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out) {
+    const unsigned own = point & 4 && s->name[strlen(s->name) - 1] & 1 ? point ^ 3 : point;
     if (ind__ok(s->extent)) {
-        if (ind_expr_eval(s->extent, ir__sample_value, user, out) || *out < 1) return false;
-        *out = point & 2 ? *out - 1 : 0;
+        if (!ir__sample_node(s->extent, point, out) || *out < 1) return false;
+        *out = own & 2 ? *out - 1 : 0;
         return true;
     }
     const int64_t far = (int64_t)1 << 20; /* where there is no end */
     int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -far ? s->hi - far : -far, hi = s->hi;
     if (hi == INT64_MAX) hi = lo < INT64_MAX - far ? lo + far : lo;
-    int64_t v = point & 1 ? hi : lo, m = s->multiple_of;
+    int64_t v = own & 1 ? hi : lo, m = s->multiple_of;
     v -= v % m;
     if (v < s->lo) v += m;
     if (v > s->hi) v -= m;
@@ -4747,14 +4773,40 @@ static bool ir__sample_value(const ind_symbol *s, void *user, int64_t *out) {
     return v >= s->lo;
 }
 
-#define IND__SAMPLE_DEPTH 16 /* deeper expressions cost more to evaluate than a proof does */
+static bool ir__sample_args(ind_expr e, unsigned point, int64_t *out) {
+    const ind_expr_kind kind = ind_expr_query_kind(e);
+    const bool chain = ir__is_chain(kind);
+    int64_t v[3] = {0};
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        int64_t *slot = &v[chain ? i > 0 : i];
+        if (!ir__sample_node(ind_expr_arg(e, i), point, slot)) return false;
+        if (chain && i && ir__apply(e.context, kind, v[0], v[1], 0, &v[0])) return false;
+    }
+    *out = v[0];
+    return chain || !ir__apply(e.context, kind, v[0], v[1], v[2], out);
+}
+
+/* The value of e at a sample point; false if it has none there. Remembered, as the parts of an expression are asked for
+   again when it grows. */
+static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
+    if (ind_expr_is_int(e, out)) return true;
+    ir__sample *slot = ir__sample_slot(e.context->interner, e.id, point);
+    if (slot->id != e.id || slot->point != point) {
+        const ind_symbol *s = ind_expr_symbol(e);
+        ir__sample fresh = {.id = e.id, .point = (uint16_t)point};
+        fresh.valid = s ? ir__sample_symbol(s, point, &fresh.value) : ir__sample_args(e, point, &fresh.value);
+        *slot = fresh;
+    }
+    *out = slot->value;
+    return slot->valid;
+}
 
 /* Is e negative at some point? Then no proof of e >= 0 has to be looked for. Not under relations between symbols, which
    the points do not heed. */
 static bool ir__refuted(ind_expr e) {
     for (unsigned point = 0; point < 8; point++) {
         int64_t v;
-        if (!ind_expr_eval(e, ir__sample_value, &point, &v) && v < 0) return true;
+        if (ir__sample_node(e, point, &v) && v < 0) return true;
     }
     return false;
 }
@@ -4769,7 +4821,7 @@ static bool ir__prove_ge0(ind_expr e) {
     bool nested = c->interner->proving > 0;
     ind_facts *f = nested ? NULL : ir__facts_in_force(c);
     c->quiet++;
-    if (!ir__facts_in_force(c) && ir__node_of(e)->depth < IND__SAMPLE_DEPTH && ir__refuted(e)) {
+    if (!ir__facts_in_force(c) && ir__refuted(e)) {
         c->quiet--;
         return false;
     }
