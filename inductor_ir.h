@@ -1917,8 +1917,8 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
 static ir__range ir__range_multiples(ir__range r, int64_t m) {
     if (m < 2) return r;
     int64_t up = r.lo == INT64_MIN ? 0 : -ir__floor_div(-r.lo, m), down = ir__floor_div(r.hi, m);
-    if (r.lo != INT64_MIN) r.lo = ir__sat_mul(up, m);
-    if (r.hi != INT64_MAX) r.hi = ir__sat_mul(down, m);
+    if (r.lo != INT64_MIN && __builtin_mul_overflow(up, m, &r.lo)) r.lo = INT64_MAX;
+    if (r.hi != INT64_MAX && __builtin_mul_overflow(down, m, &r.hi)) r.hi = INT64_MIN;
     return r;
 }
 
