@@ -885,26 +885,6 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     return ind_symbol_expr(w->context, &s);
 }
 
-static ind_expr cg__combine(ind_expr_kind kind, const ind_expr *a) {
-    switch (kind) {
-    case IND_EXPR_ADD: return ind_expr_add(a[0], a[1]);
-    case IND_EXPR_MUL: return ind_expr_mul(a[0], a[1]);
-    case IND_EXPR_FLOORDIV: return ind_expr_floordiv(a[0], a[1]);
-    case IND_EXPR_MOD: return ind_expr_mod(a[0], a[1]);
-    case IND_EXPR_MIN: return ind_expr_min(a[0], a[1]);
-    case IND_EXPR_MAX: return ind_expr_max(a[0], a[1]);
-    case IND_EXPR_EQ: return ind_expr_eq(a[0], a[1]);
-    case IND_EXPR_NE: return ind_expr_ne(a[0], a[1]);
-    case IND_EXPR_LT: return ind_expr_lt(a[0], a[1]);
-    case IND_EXPR_LE: return ind_expr_le(a[0], a[1]);
-    case IND_EXPR_AND: return ind_expr_and(a[0], a[1]);
-    case IND_EXPR_OR: return ind_expr_or(a[0], a[1]);
-    case IND_EXPR_NOT: return ind_expr_not(a[0]);
-    case IND_EXPR_WHERE: return ind_expr_where(a[0], a[1], a[2]);
-    default: return a[0];
-    }
-}
-
 #define IND__CG_MAX_DEPTH                                                                                              \
     64 /* of an index expression; deeper ones are refused, as walking them would need a deep stack */
 
@@ -912,16 +892,15 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth);
 
 /* Sums and products: the arguments made of sizes alone become one argument together. */
 static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
-    ind_expr_kind kind = ind_expr_query_kind(e);
     ind_expr sizes = {0}, rest = {0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
         ind_expr a = ind_expr_arg(e, i);
         ind_expr *into = ind__expr_is_size(a) ? &sizes : &rest;
         if (into == &rest) a = cg__sizes_to_args(w, a, depth + 1);
-        *into = into->id ? cg__combine(kind, (ind_expr[]){*into, a}) : a;
+        *into = into->id ? ind__expr_rebuild(e, (ind_expr[]){*into, a}, 2) : a;
     }
     if (!sizes.id) return rest;
-    return cg__combine(kind, (ind_expr[]){cg__size_symbol(w, sizes), rest});
+    return ind__expr_rebuild(e, (ind_expr[]){cg__size_symbol(w, sizes), rest}, 2);
 }
 
 /* e with every maximal part that is made of sizes replaced by the symbol of a size argument. */
@@ -936,17 +915,10 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
     if (ind__expr_is_size(e)) return cg__size_symbol(w, e);
     if (kind == IND_EXPR_SYM) return e;
     if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return cg__split_nary(w, e, depth);
-    ind_expr a[3] = {{0}};
-    int n = ind_expr_num_args(e);
-    ind_expr joined = {0};
-    for (int i = 0; i < n; i++) {
-        ind_expr x = cg__sizes_to_args(w, ind_expr_arg(e, i), depth + 1);
-        if (kind == IND_EXPR_MIN || kind == IND_EXPR_MAX)
-            joined = i ? cg__combine(kind, (ind_expr[]){joined, x}) : x;
-        else if (i < 3)
-            a[i] = x;
-    }
-    return joined.id ? joined : cg__combine(kind, a);
+    const int n = ind_expr_num_args(e);
+    ind_expr *a = (ind_expr *)ind__arena_alloc(&w->scratch, (size_t)n * sizeof *a);
+    for (int i = 0; a && i < n; i++) a[i] = cg__sizes_to_args(w, ind_expr_arg(e, i), depth + 1);
+    return a ? ind__expr_rebuild(e, a, n) : (ind_expr){0};
 }
 
 static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {

@@ -662,6 +662,8 @@ bool ind__expr_is_size(ind_expr e);                        /* no loop index or i
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max);
 /* e with from[i] (symbols) replaced by to[i], all at once. */
 ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n);
+/* A node of e's kind over n other arguments, through the simplifying constructors. */
+ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n);
 /* e == coefficient * symbol + rest, with neither holding the symbol. False if e is not affine in it. */
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest);
 uint32_t ind__num_exprs(const ind_context *c); /* interned so far */
@@ -4276,7 +4278,7 @@ int64_t ind_hint(ind_expr e) {
 /* ---- building anew ---- */
 
 /* Builds a node of e's kind over new arguments through the simplifying constructors. */
-static ind_expr ir__rebuild(ind_expr e, const ind_expr *arg, int n) {
+ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
     switch (kind) {
@@ -4318,7 +4320,7 @@ static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
         arg[i] = ir__pass_run(p, ind_expr_arg(e, i));
         ok = ind__ok(arg[i]);
     }
-    ind_expr r = ok ? ir__rebuild(e, arg, args) : ir__expr_none(e.context);
+    ind_expr r = ok ? ind__expr_rebuild(e, arg, args) : ir__expr_none(e.context);
     if (arg != small) ind__free(e.context, arg);
     return r;
 }
