@@ -6419,13 +6419,17 @@ static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
     return ir__expr_none(e.context);
 }
 
+/* e with the maximum of its term replaced by its i-th argument. */
+static ind_expr ir__at_argument(ind_expr e, ind_expr term, ind_expr most, int i) {
+    return ir__exchange(e, ir__remove_factor(term, most), most, ind_expr_arg(most, i));
+}
+
 /* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
 static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     if (ind_known_le(a, b)) return true;
     ind_expr most, term = ir__max_term(b, &most);
     for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++) {
-        ind_expr lower = ind_expr_sub(ir__substitute_one(term, most, ind_expr_arg(most, i)), term);
-        lower = ind_expr_add(b, lower);
+        ind_expr lower = ir__at_argument(b, term, most, i);
         if (deep ? ir__le_some(a, lower, false) : ind_known_le(a, lower)) return true;
     }
     return false;
@@ -6437,7 +6441,7 @@ bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (ir__le_some(a, b, true)) return true;
     ind_expr most, term = ir__max_term(a, &most);
     for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
-        if (!ir__le_some(ir__substitute_one(a, most, ind_expr_arg(most, i)), b, true)) return false;
+        if (!ir__le_some(ir__at_argument(a, term, most, i), b, true)) return false;
     return ind__ok(term);
 }
 

@@ -219,6 +219,8 @@ static void test_disjoint(void) {
         {"256*S", "256*T", "256*S + 256*Max(T, S)", "8", true},
         {"Max(S, 4*T) + 8", "S", "Max(S, 4*T) + S", "S", false},
         {"0", "(S + 255) // 256 * 256", "(S + 255) // 256 * 256", "9", true},
+        {"0", "6*S*T + 3*S + (S*T + 63) // 64", "Max(18*S*T, 9*S*T + (3*S*T*T + 15) // 16)", "8", true},
+        {"0", "2*Max(6*S*T + 3*S + (S*T + 63) // 64, 9*S*T)", "2*Max(18*S*T, 9*S*T + (S + 1) // 2)", "8", true},
     };
     ind_expr index[4];
     make_loops("", index);
