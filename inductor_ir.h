@@ -1997,6 +1997,9 @@ static uint64_t ir__symbol_key(const char *name) {
 }
 
 static ind_status ir__check_symbol(ind_context *c, const ind_symbol *s) {
+    if (ind__ok(s->extent) && ir__node_of(s->extent)->depth >= IND__MAX_DEPTH)
+        return ind__fail(c, IND_LIMIT, "the extents of loop indices are nested more than %d levels deep",
+                         IND__MAX_DEPTH);
     if (!s->name || !*s->name) return ind__fail(c, IND_INVALID_ARGUMENT, "a symbol needs a name");
     if (s->lo > s->hi)
         return ind__fail(c, IND_INVALID_ARGUMENT, "size %s: the range [%lld, %lld] is empty", s->name, (long long)s->lo,
@@ -2047,7 +2050,10 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->kind = IND_EXPR_SYM;
     n->arg.few[0] = in->num_symbols - 1;
     n->symbols = 1u << (n->arg.few[0] & 31);
-    if (ind__ok(s.extent)) n->symbols |= ir__node_of(s.extent)->symbols; /* a proof may need the extent */
+    if (ind__ok(s.extent)) { /* walks go on into the extent: a proof may need it */
+        n->symbols |= ir__node_of(s.extent)->symbols;
+        n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
+    }
     n->lo = range.lo;
     n->hi = range.hi;
     ir__table_put(in, id, hash);

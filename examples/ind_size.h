@@ -46,6 +46,10 @@ static const char size_help[] =
     "  --at \"NAME=VALUE, ..\"\n"
     "                  the point for the third column; must agree with the variables and facts\n"
     "  --print FORM    first column as text (default), c, cuda (long long), cuda32 (int) or latex\n"
+    "                  C and CUDA round down for every sign. Where / and % do not, they call\n"
+    "                    ind_floordiv(a, b): a / b - (a % b != 0 && (a < 0) != (b < 0))\n"
+    "                    ind_floormod(a, b): a - b * ind_floordiv(a, b)\n"
+    "                  and ind_min(a, b), ind_max(a, b), which the program they go into defines.\n"
     "  --explain       after each line, which rules simplified it (again only what was not simplified for a line "
     "before)\n"
     "  --              what follows is expressions\n";
