@@ -5625,6 +5625,10 @@ static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     ir__range to = {t.c > 0 ? -c0 : INT64_MIN, t.c > 0 ? INT64_MAX : c0};
     if (ir__narrowable(t.m)) return ir__narrow(f, t.m, to, 1);
     ind_status status = ir__learn_single(f, t.m, t.c > 0, t.c > 0 ? -c0 : c0);
+    uint32_t zero = ind_int(f->context, 0).id;
+    bool nonzero = (to.lo > 0 || to.hi < 0) && ind_expr_query_kind(t.m) == IND_EXPR_MUL; /* then no factor is zero */
+    for (int i = 0; nonzero && i < ind_expr_num_args(t.m) && !status; i++)
+        status = ir__todo(f, ir__say(f, IND_EXPR_NE, zero, ind_expr_arg(t.m, i).id));
     return status ? status : ir__add_relation(f, r);
 }
 
