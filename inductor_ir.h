@@ -6455,14 +6455,24 @@ static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
     return m->f != NULL;
 }
 
+/* i0 - 3 */
+static void ir__integer_last(ir__poly *p) {
+    for (int i = 0; i + 1 < p->n; i++) {
+        const ir__mono m = p->t[i];
+        if (m.n) continue;
+        memmove(&p->t[i], &p->t[i + 1], (size_t)(p->n - 1 - i) * sizeof *p->t);
+        p->t[p->n - 1] = m;
+        return;
+    }
+}
+
 static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
     bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
     int n = sum ? ind_expr_num_args(e) : 1;
     *p = ir__poly_new(w, n);
-    for (int i = 0; p->t && i < n; i++) { /* the integer last: i0 - 3 */
-        int at = sum && ind_expr_is_int(ind_expr_arg(e, 0), NULL) ? (i + 1) % n : i;
-        if (!ir__mono_of(w, sum ? ind_expr_arg(e, at) : e, &p->t[p->n++])) return false;
-    }
+    for (int i = 0; p->t && i < n; i++)
+        if (!ir__mono_of(w, sum ? ind_expr_arg(e, i) : e, &p->t[p->n++])) return false;
+    if (p->t) ir__integer_last(p);
     return p->t != NULL;
 }
 
@@ -6653,6 +6663,24 @@ static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, 
     return true;
 }
 
+/* a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
+static void ir__settle_number(ir__split *s) {
+    if (s->t.n != 1 || s->t.t[0].c == INT64_MIN) return;
+    const ir__tally rest = ir__poly_tally(&s->rest);
+    int64_t c = s->t.t[0].c, most = 1, move = 1;
+    bool inside = s->t.t[0].n > 0, literal = false;
+    for (int i = 0; i < s->q.n; i++) {
+        const ir__mono *m = &s->q.t[i];
+        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* that term has no number yet */
+        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* one that can go first without a unary minus */
+        if (ir__abs_bound(m->c) > most) most = ir__abs_bound(m->c);
+    }
+    if (c < 0 && !rest.positive && literal) move = -1;
+    if (inside && most < INT64_MAX / ir__abs_bound(c)) move *= ir__abs_bound(c);
+    for (int i = 0; i < s->q.n; i++) s->q.t[i].c *= move;
+    s->t.t[0].c /= move;
+}
+
 /* Splits p by the factor v, or (v NULL) by the number c. */
 static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, int64_t c, ir__split *s) {
     ir__mono by = {v ? 1 : c, v != NULL, &v}, content, first;
@@ -6675,6 +6703,7 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     if (!ir__mono_times(w, &by, &content, &first)) return false;
     s->t.t[s->t.n++] = first;
     ir__peel_multiples(w, s);
+    ir__settle_number(s);
     s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
@@ -6877,6 +6906,7 @@ static const struct ir__identity {
 
 #define IR__MAX_UNITS 6 /* terms of a divisor that is compared with the sum around */
 #define IR__MAX_TRIED 4 /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
 #define IR__NESTED_OPS 3 /* what such a rewriting may save, in operations: an estimate */
 
 /* A term that adding to the quotient changes: m, or m times a term of the divisor. */
@@ -6891,6 +6921,7 @@ typedef struct ir__rewriting {
     int64_t k;
     int64_t integer;            /* of the numerator */
     int64_t constant, divisors; /* joins the sum around: m * (constant + divisors * (the divisor without integer)) */
+    ir__cost cost;              /* estimate of the sum with it */
     const ir__form *f;          /* what stands for the quotient then; NULL: nothing is cheaper */
 } ir__rewriting;
 
@@ -6913,6 +6944,8 @@ typedef struct ir__rounding {
     ir__tally others; /* all terms but this and those of the units */
     ir__cost cost;    /* of the cheapest so far */
     ir__rewriting best;
+    ir__rewriting tries[IR__MAX_TRIES];
+    int num_tries;
 } ir__rounding;
 
 static int64_t ir__poly_integer(const ir__poly *p) {
@@ -7057,17 +7090,32 @@ static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__
     return ind__ok(e) && e.id == r->value.id;
 }
 
-static void ir__try_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) {
-    bool c = ir__style_is_c(w->style), fits;
+/* A rewriting joins the list of those to try if it might be cheaper than what there is. */
+static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) {
+    bool fits;
     ir__poly x;
-    if (!ir__poly_numerator(w, r, v.id->numerator, v.k, v.integer, &x) || (c && !ir__poly_in_type(w, &x))) return;
+    if (r->num_tries == IR__MAX_TRIES || !ir__poly_numerator(w, r, v.id->numerator, v.k, v.integer, &x)) return;
+    if (ir__style_is_c(w->style) && !ir__poly_in_type(w, &x)) return;
     const ir__form estimate = ir__estimate(r, &v, &x);
-    if (!ir__cheaper(ir__cost_around(w, r, &v, &estimate, &fits), r->cost) || !fits) return;
-    if (!(v.f = ir__rewritten_quotient(w, r, &v))) return;
-    ir__cost cost = ir__cost_around(w, r, &v, v.f, &fits);
-    if (!fits || !ir__cheaper(cost, r->cost) || (!c && !ir__rewriting_holds(w, r, &v))) return;
-    r->cost = cost;
-    r->best = v;
+    v.cost = ir__cost_around(w, r, &v, &estimate, &fits);
+    if (!fits || !ir__cheaper(v.cost, r->cost)) return;
+    int at = r->num_tries++;
+    for (; at > 0 && ir__cheaper(v.cost, r->tries[at - 1].cost); at--) r->tries[at] = r->tries[at - 1];
+    r->tries[at] = v;
+}
+
+/* Makes what is listed, as long as something cheaper may come. */
+static void ir__try_listed(ir__former *w, ir__rounding *r) {
+    for (int i = 0; i < r->num_tries && ir__cheaper(r->tries[i].cost, r->cost); i++) {
+        ir__rewriting *v = &r->tries[i];
+        bool fits;
+        if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
+        ir__cost cost = ir__cost_around(w, r, v, v->f, &fits);
+        if (!fits || !ir__cheaper(cost, r->cost)) continue;
+        if (!ir__style_is_c(w->style) && !ir__rewriting_holds(w, r, v)) continue;
+        r->cost = cost;
+        r->best = *v;
+    }
 }
 
 /* Residues that are known let integers vanish that no identity takes away: with x % 4 == 0, (x + 3) // 8 = x // 8 and
@@ -7076,7 +7124,7 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     ir__rewriting none = v;
     int64_t rest;
     none.integer = 0;
-    if (v.integer && r->px.n > (r->integer != 0)) ir__try_rewriting(w, r, none);
+    if (v.integer && r->px.n > (r->integer != 0)) ir__list_rewriting(w, r, none);
     const ir__unit *u = &r->unit[0];
     if (v.id->op != IND_EXPR_MOD || !u->now || (u->m.c == -1 && u->now == INT64_MIN) || u->now % u->m.c) return;
     v.constant = -(u->now / u->m.c);
@@ -7084,7 +7132,7 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
         __builtin_add_overflow(v.integer, v.id->sign * rest, &v.integer))
         return;
     if (r->number) v.integer -= ir__floor_div(v.integer, r->of_divisor) * r->of_divisor;
-    if (rest) ir__try_rewriting(w, r, v);
+    if (rest) ir__list_rewriting(w, r, v);
 }
 
 /* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
@@ -7124,16 +7172,18 @@ static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__id
             __builtin_add_overflow(v.integer, integer, &v.integer) ||
             (id->divisors && __builtin_add_overflow(v.constant, r->of_divisor, &v.constant)))
             continue;
-        ir__try_rewriting(w, r, v);
+        ir__list_rewriting(w, r, v);
         if (!ir__style_is_c(w->style)) ir__try_residues(w, r, v);
     }
 }
 
 static void ir__try_identities(ir__former *w, ir__rounding *r, bool mod) {
+    r->num_tries = 0;
     for (size_t i = 0; i < sizeof ir__identities / sizeof *ir__identities; i++) {
         const struct ir__identity *id = &ir__identities[i];
         if ((id->op == IND_EXPR_MOD) == mod && (i == 0 || !ir__style_is_c(w->style))) ir__try_identity(w, r, id);
     }
+    ir__try_listed(w, r);
 }
 
 /* ---- finding what is to be rewritten */
