@@ -6165,6 +6165,7 @@ typedef struct ir__former {
     } * memo;
     uint32_t num_memo, cap_memo;
     ir__made *made;
+    bool careful; /* rewritten roundings are read back one by one */
     int trying;   /* roundings above whose numerator this is a try for */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
     bool refused; /* a constructor failed while a form was tried */
@@ -6403,6 +6404,7 @@ static bool ir__all_negative(const ir__poly *p) {
 /* ---- from stored expressions */
 
 static const ir__form *ir__form_of(ir__former *w, ind_expr e);
+static ind_expr ir__form_value(ir__former *w, const ir__form *f);
 static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
 
 static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__form *const *arg, int num) {
@@ -6921,6 +6923,7 @@ typedef struct ir__rewriting {
     int64_t k;
     int64_t integer;            /* of the numerator */
     int64_t constant, divisors; /* joins the sum around: m * (constant + divisors * (the divisor without integer)) */
+    bool guess;                 /* not true of all integers */
     ir__cost cost;              /* estimate of the sum with it */
     const ir__form *f;          /* what stands for the quotient then; NULL: nothing is cheaper */
 } ir__rewriting;
@@ -6939,6 +6942,7 @@ typedef struct ir__rounding {
     ir__cost saved;              /* by factors taken out of x */
     ir__cost over[2];            /* of b and of -b */
     bool shares;                 /* x + b might be cheaper than x */
+    int64_t step;                /* all terms of x but the integer are known to be multiples of this */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
     ir__tally others; /* all terms but this and those of the units */
@@ -7049,17 +7053,15 @@ static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, in
 static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_expr b) {
     const ir__form *made = ir__find_made(w, op, x, b);
     if (made || !ind__ok(x) || !ind__ok(b) || w->trying > 2 * IR__MAX_TRIED) return made;
-    ind_expr v[2] = {x, b}, value = ir__many(op, w->context, v, 2);
-    if (!ind__ok(value)) return NULL;
     w->trying++;
     const ir__form *arg[2] = {ir__form_of(w, x), ir__form_of(w, b)};
     w->trying--;
     ir__form *f = ir__form_new(w, op, arg, 2);
     ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
-    f->id = value.id;
-    f->lo = ir__node_of(value)->lo;
-    f->hi = ir__node_of(value)->hi;
+    const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
+    f->lo = quotient.lo; /* of interest to C only, which has no other */
+    f->hi = quotient.hi;
     f->fits = true;
     *m = (ir__made){w->made, f, x.id, b.id};
     w->made = m;
@@ -7083,10 +7085,10 @@ static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding 
 /* Is the rewriting equal to what it stands for? */
 static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
-    ind_expr e = ir__expr_make(c, v->f->id);
-    if (v->id->sign < 0) e = ind_expr_neg(e);
-    if (v->constant) e = ind_expr_add(e, ind_int(c, v->constant));
-    if (v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b, ind_int(c, r->of_divisor)));
+    ind_expr e = ir__form_value(w, v->f);
+    if (ind__ok(e) && v->id->sign < 0) e = ind_expr_neg(e);
+    if (ind__ok(e) && v->constant) e = ind_expr_add(e, ind_int(c, v->constant));
+    if (ind__ok(e) && v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b, ind_int(c, r->of_divisor)));
     return ind__ok(e) && e.id == r->value.id;
 }
 
@@ -7112,7 +7114,7 @@ static void ir__try_listed(ir__former *w, ir__rounding *r) {
         if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
         ir__cost cost = ir__cost_around(w, r, v, v->f, &fits);
         if (!fits || !ir__cheaper(cost, r->cost)) continue;
-        if (!ir__style_is_c(w->style) && !ir__rewriting_holds(w, r, v)) continue;
+        if ((v->guess || w->careful) && !ir__style_is_c(w->style) && !ir__rewriting_holds(w, r, v)) continue;
         r->cost = cost;
         r->best = *v;
     }
@@ -7124,7 +7126,8 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     ir__rewriting none = v;
     int64_t rest;
     none.integer = 0;
-    if (v.integer && r->px.n > (r->integer != 0)) ir__list_rewriting(w, r, none);
+    none.guess = v.guess = true;
+    if (v.integer) ir__list_rewriting(w, r, none);
     const ir__unit *u = &r->unit[0];
     if (v.id->op != IND_EXPR_MOD || !u->now || (u->m.c == -1 && u->now == INT64_MIN) || u->now % u->m.c) return;
     v.constant = -(u->now / u->m.c);
@@ -7173,7 +7176,7 @@ static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__id
             (id->divisors && __builtin_add_overflow(v.constant, r->of_divisor, &v.constant)))
             continue;
         ir__list_rewriting(w, r, v);
-        if (!ir__style_is_c(w->style)) ir__try_residues(w, r, v);
+        if (r->step > 1 && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
     }
 }
 
@@ -7224,6 +7227,22 @@ static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
     return false;
 }
 
+/* What all terms of a sum but the integer are known to be multiples of. */
+static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
+    const ind_facts *facts = ir__facts_in_force(w->context);
+    if (facts && facts->known.residue.num) return INT64_MAX;
+    int64_t step = 0;
+    for (int i = 0; i < p->n; i++) {
+        int64_t c = p->t[i].c;
+        for (int k = 0; k < p->t[i].n; k++) {
+            const ir__form *f = p->t[i].f[k];
+            if (f->op == IND_EXPR_SYM) c = ir__sat_mul(c, ind_expr_symbol(ir__expr_make(w->context, f->id))->multiple_of);
+        }
+        if (p->t[i].n) step = ir__gcd64(step, c);
+    }
+    return step;
+}
+
 /* Fills in what follows from x, b, m, value and the term. */
 static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__poly minus;
@@ -7237,6 +7256,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
+    r->step = ir__poly_step(w, &r->px);
     ir__cost plain = ir__poly_cost(&r->px);
     r->saved = (ir__cost){plain.ops - r->fx->ops, plain.chars > r->fx->chars ? plain.chars - r->fx->chars : 0};
     minus = r->pb;
@@ -7400,15 +7420,26 @@ static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     return value.id == e.id;
 }
 
-/* The cheapest of the levels that is allowed; what is stored always is. */
+static bool ir__form_cheaper(const ir__form *f, const ir__form *than) {
+    return f && ir__cheaper((ir__cost){f->ops, f->chars}, (ir__cost){than->ops, than->chars});
+}
+
+/* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
+   second try finds out which. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     const ir__form *plain = ir__form_at_level(w, e, 2), *best = plain;
-    bool large = ind_expr_num_args(e) > IR__MAX_FORM_TERMS;
+    bool large = ind_expr_num_args(e) > IR__MAX_FORM_TERMS, careful = w->careful;
     for (int level = 1; plain && level >= 0 && !large && !w->style->stored; level--) {
         const ir__form *f = ir__form_at_level(w, e, level);
-        if (!f || (f->ops == plain->ops && f->chars == plain->chars)) continue;
-        if (ir__cheaper((ir__cost){f->ops, f->chars}, (ir__cost){best->ops, best->chars}) && ir__form_allowed(w, f, e))
-            best = f;
+        if (!ir__form_cheaper(f, best)) continue;
+        bool allowed = ir__form_allowed(w, f, e);
+        if (!allowed && level == 0 && !careful && !ir__style_is_c(w->style)) {
+            w->careful = true;
+            f = ir__form_at_level(w, e, level);
+            w->careful = false;
+            allowed = ir__form_cheaper(f, best) && ir__form_allowed(w, f, e);
+        }
+        if (allowed) best = f;
     }
     if (!best) return NULL;
     ir__form *own = (ir__form *)ind__arena_copy(&w->arena, best, sizeof *best);
