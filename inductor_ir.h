@@ -6908,6 +6908,7 @@ static const struct ir__identity {
 
 #define IR__MAX_UNITS 6 /* terms of a divisor that is compared with the sum around */
 #define IR__MAX_TRIED 4 /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_PASSES 4  /* over the roundings of a sum */
 #define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
 #define IR__NESTED_OPS 3 /* what such a rewriting may save, in operations: an estimate */
 
@@ -7305,24 +7306,37 @@ static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (s.best.f) *r = s;
 }
 
-/* x // (b*c) = (x // b) // c, where x // b is something simple. */
+/* Tries (x // by) // (b // by), where by divides b and is not negative. */
+static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind_expr x, ind_expr b, ind_expr by) {
+    int64_t lo, hi;
+    ir__rounding s = *r;
+    if (!ind__ok(by) || (ind_expr_is_int(by, &lo) && (lo == 1 || lo == -1))) return;
+    ind_expr_bounds(by, &lo, &hi);
+    if (hi < 0) by = ind_expr_neg(by);
+    s.b = ind_expr_floordiv(b, by);
+    if (!ind__ok(s.b) || (ind_expr_is_int(s.b, &lo) && (lo == 1 || lo == -1))) return;
+    s.x = ind_expr_floordiv(x, by);
+    s.best.f = NULL;
+    w->trying++;
+    if (ir__measure_rounding(w, p, &s)) ir__try_identities(w, &s, false);
+    w->trying--;
+    if (s.best.f) *r = s;
+}
+
+/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor have
+   in common, and what is left without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
     const ind_expr x = r->x, b = r->b;
-    int64_t number = 0;
-    int n = ind_expr_num_args(b);
-    if (ind_expr_query_kind(b) != IND_EXPR_MUL || n > IR__MAX_UNITS || r->px.n < 2 || w->trying >= IR__MAX_TRIED) return;
-    ind_expr_is_int(ind_expr_arg(b, 0), &number);
-    for (int i = number == -1 ? n : 0; i < n; i++) {
-        ind_expr rest[IR__MAX_UNITS], by = ind_expr_arg(b, i);
-        for (int k = 0; k < n; k++) rest[k] = ind_expr_arg(b, k < i ? k : k + 1 < n ? k + 1 : k);
-        ir__rounding s = *r;
-        s.x = ind_expr_floordiv(x, by);
-        s.b = ind_expr_product(w->context, rest, n - 1);
-        s.best.f = NULL;
-        w->trying++;
-        if (ir__measure_rounding(w, p, &s)) ir__try_identities(w, &s, false);
-        w->trying--;
-        if (s.best.f) *r = s;
+    ir__mono content;
+    ir__poly q = r->pb;
+    if (r->number || r->px.n < 2 || w->trying >= IR__MAX_TRIED) return;
+    q.t = (ir__mono *)ind__arena_copy(&w->arena, q.t, (size_t)q.n * sizeof *q.t);
+    if (!q.t || !ir__make_primitive(w, &q, &content) || content.n > IR__MAX_UNITS) return;
+    for (int i = 0; i <= content.n; i++) {
+        ind_expr by = i < content.n ? ir__form_value(w, content.f[i]) : ind_int(w->context, content.c);
+        if (!ind__ok(by) || (i && i < content.n && content.f[i] == content.f[i - 1])) continue;
+        ir__try_inner(w, p, r, x, b, by);
+        if (q.n > 1 || content.n + (content.c != 1) > 2) ir__try_inner(w, p, r, x, b, ind_expr_floordiv(b, by));
     }
 }
 
@@ -7363,15 +7377,22 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     return true;
 }
 
-/* Rewrites the quotients of a sum one after the other, each as it saves most. */
+/* Rewrites the quotients of a sum one after the other, each as it saves most, until none changes: every one that does
+   makes the sum cheaper. */
 static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
-    for (int i = 0; i < p->n && p->n <= IR__MAX_FORM_TERMS; i++) {
-        for (int k = 0; i < p->n && k < p->t[i].n; k++) {
-            ir__rounding r;
-            if (!ir__find_rounding(w, p, i, p->t[i].f[k], &r)) continue;
-            ir__rewrite_rounding(w, p, &r);
-            if (!r.best.f) continue;
-            if (!ir__apply_rounding(w, p, &r)) return false;
+    bool changed = p->n <= IR__MAX_FORM_TERMS;
+    for (int pass = 0; changed && pass < IR__MAX_PASSES; pass++) {
+        changed = false;
+        for (int i = 0; i < p->n; i++) {
+            for (int k = 0; i < p->n && k < p->t[i].n; k++) {
+                ir__rounding r;
+                if (!ir__find_rounding(w, p, i, p->t[i].f[k], &r)) continue;
+                ir__rewrite_rounding(w, p, &r);
+                if (!r.best.f) continue;
+                if (!ir__apply_rounding(w, p, &r)) return false;
+                changed = true;
+                k = -1; /* the factors have moved */
+            }
         }
     }
     return true;
