@@ -6404,6 +6404,7 @@ static bool ir__all_negative(const ir__poly *p) {
 /* ---- from stored expressions */
 
 static const ir__form *ir__form_of(ir__former *w, ind_expr e);
+static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f);
 static ind_expr ir__form_value(ir__former *w, const ir__form *f);
 static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
 
@@ -6440,7 +6441,11 @@ static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
     if (n > 8 && !(arg = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)n * sizeof *arg))) return NULL;
     for (int i = 0; i < n; i++)
         if (!(arg[i] = ir__form_of(w, ind_expr_arg(e, i)))) return NULL;
-    return ir__form_put(w, 2 * e.id, ir__form_stored(w, e, ir__quotient_op(w, e), arg, n));
+    const ir__form *f = ir__form_stored(w, e, ir__quotient_op(w, e), arg, n);
+    bool comparison = kind == IND_EXPR_EQ || kind == IND_EXPR_NE || kind == IND_EXPR_LT || kind == IND_EXPR_LE;
+    if (f && comparison && f->ops > 1 && !w->style->stored && !ir__style_is_c(w->style))
+        f = ir__form_comparison(w, e, f);
+    return ir__form_put(w, 2 * e.id, f);
 }
 
 static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
@@ -6907,10 +6912,10 @@ static const struct ir__identity {
 };
 
 #define IR__MAX_UNITS 6 /* terms of a divisor that is compared with the sum around */
-#define IR__MAX_TRIED 4 /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_TRIED 3 /* roundings below each other whose numerators are rewritten for the one above */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
 #define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
-#define IR__NESTED_OPS 3 /* what such a rewriting may save, in operations: an estimate */
+#define IR__NESTED_OPS 2 /* what such a rewriting may save, in operations: an estimate */
 
 /* A term that adding to the quotient changes: m, or m times a term of the divisor. */
 typedef struct ir__unit {
@@ -7323,6 +7328,14 @@ static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind
     if (s.best.f) *r = s;
 }
 
+/* Might x // (by*..) get smaller by dividing by `by` first? */
+static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; k < by->n; k++)
+            if (!x->t[i].n || ir__same_factor(&x->t[i], by->f[k])) return true;
+    return ir__poly_integer(x) != 0;
+}
+
 /* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor have
    in common, and what is left without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
@@ -7332,6 +7345,7 @@ static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (r->number || r->px.n < 2 || w->trying >= IR__MAX_TRIED) return;
     q.t = (ir__mono *)ind__arena_copy(&w->arena, q.t, (size_t)q.n * sizeof *q.t);
     if (!q.t || !ir__make_primitive(w, &q, &content) || content.n > IR__MAX_UNITS) return;
+    if (!ir__shares_factor(&r->px, &content)) return;
     for (int i = 0; i <= content.n; i++) {
         ind_expr by = i < content.n ? ir__form_value(w, content.f[i]) : ind_int(w->context, content.c);
         if (!ind__ok(by) || (i && i < content.n && content.f[i] == content.f[i - 1])) continue;
@@ -7418,14 +7432,15 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     }
 }
 
-/* The form at one level of rewriting; NULL if there is none. */
-static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
-    ir__poly p;
+/* The form of a sum at one level of rewriting; NULL if there is none. */
+static const ir__form *ir__form_at_level(ir__former *w, const ir__poly *sum, int level) {
+    ir__poly p = *sum;
     w->level = level;
-    if (!ir__poly_of(w, e, &p)) return NULL;
-    w->level = level; /* the operands have chosen theirs */
-    if (level == 0 && !ir__rewrite_roundings(w, &p)) return NULL;
-    w->level = level;
+    if (level == 0) {
+        p.t = (ir__mono *)ind__arena_copy(&w->arena, p.t, (size_t)p.n * sizeof *p.t);
+        if (!p.t || !ir__rewrite_roundings(w, &p)) return NULL;
+        w->level = level; /* the operands have chosen theirs */
+    }
     const ir__form *f = ir__form_sum(w, &p, 0);
     if (!f || f->depth > IR__MAX_FORM_DEPTH) return level < 2 ? NULL : f;
     ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* f may be an operand as it is */
@@ -7448,15 +7463,18 @@ static bool ir__form_cheaper(const ir__form *f, const ir__form *than) {
 /* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
    second try finds out which. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
-    const ir__form *plain = ir__form_at_level(w, e, 2), *best = plain;
-    bool large = ind_expr_num_args(e) > IR__MAX_FORM_TERMS, careful = w->careful;
-    for (int level = 1; plain && level >= 0 && !large && !w->style->stored; level--) {
-        const ir__form *f = ir__form_at_level(w, e, level);
+    ir__poly p;
+    if (!ir__poly_of(w, e, &p)) return NULL;
+    const ir__form *plain = ir__form_at_level(w, &p, 2), *best = plain;
+    bool fixed = ind_expr_num_args(e) > IR__MAX_FORM_TERMS || w->style->stored, careful = w->careful;
+    int first = p.n > 1 ? 1 : 0, last = ir__has_rounding(&p) ? 0 : 1;
+    for (int level = first; plain && level >= last && !fixed; level--) {
+        const ir__form *f = ir__form_at_level(w, &p, level);
         if (!ir__form_cheaper(f, best)) continue;
         bool allowed = ir__form_allowed(w, f, e);
         if (!allowed && level == 0 && !careful && !ir__style_is_c(w->style)) {
             w->careful = true;
-            f = ir__form_at_level(w, e, level);
+            f = ir__form_at_level(w, &p, level);
             w->careful = false;
             allowed = ir__form_cheaper(f, best) && ir__form_allowed(w, f, e);
         }
@@ -7469,6 +7487,75 @@ static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     own->lo = ir__node_of(e)->lo;
     own->hi = ir__node_of(e)->hi;
     own->fits = true;
+    return own;
+}
+
+/* ---- comparisons: 0 < d, 0 <= d, 0 == d with what is negative in d on the left side */
+
+typedef struct ir__comparison {
+    ind_expr e;
+    const ir__poly *d; /* without integer */
+    const ir__form *best;
+} ir__comparison;
+
+/* Tries d + integer with these terms (bits) and, if so, the integer on the left. */
+static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
+    ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
+    if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
+    for (int i = 0; i < v->d->n; i++) {
+        bool to_left = left >> i & 1;
+        ir__mono m = v->d->t[i];
+        if (to_left && __builtin_sub_overflow(0, m.c, &m.c)) return;
+        ir__poly *s = &side[!to_left];
+        s->t[s->n++] = m;
+    }
+    for (int i = 0; i < 2; i++) {
+        bool here = integer_left == (i == 0);
+        if (side[i].n && (!here || !integer)) continue;
+        side[i].t[side[i].n++] = (ir__mono){here ? (i ? integer : -integer) : 0, 0, NULL};
+    }
+    if (!ir__cheaper((ir__cost){ir__poly_cost(&side[0]).ops + ir__poly_cost(&side[1]).ops + 1, 0},
+                     (ir__cost){v->best->ops, 1}))
+        return;
+    const ir__form *arg[2] = {ir__form_sum(w, &side[0], 0), ir__form_sum(w, &side[1], 0)};
+    const ir__form *f = ir__form_new(w, op, arg, 2);
+    if (f && ir__form_cheaper(f, v->best) && ir__form_allowed(w, f, v->e)) v->best = f;
+}
+
+/* Tries op with the terms divided like this; where one side is empty, with each term alone on it. */
+static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t integer) {
+    uint32_t negative = 0, all = (1u << v->d->n) - 1;
+    for (int i = 0; i < v->d->n; i++)
+        if (v->d->t[i].c < 0) negative |= 1u << i;
+    ir__try_sides(w, v, op, integer, negative, false);
+    if (integer) ir__try_sides(w, v, op, integer, negative, true);
+    for (int i = 0; i < v->d->n && !integer; i++) {
+        if (!negative) ir__try_sides(w, v, op, integer, 1u << i, false);
+        if (negative == all) ir__try_sides(w, v, op, integer, all & ~(1u << i), false);
+    }
+}
+
+/* The cheapest spelling of a comparison, if it is cheaper than f, its two sides as they are stored. */
+static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f) {
+    ir__comparison v = {e, NULL, f};
+    ir__poly d;
+    ind_expr less = ind_expr_sub(ind_expr_arg(e, 1), ind_expr_arg(e, 0));
+    int64_t integer, op = ind_expr_query_kind(e), level = w->level;
+    w->refused = w->refused || !ind__ok(less);
+    if (!ind__ok(less) || !ir__poly_of(w, less, &d) || d.n > 16) return f;
+    w->level = 0;
+    if (!ir__rewrite_roundings(w, &d)) return f;
+    w->level = 0;
+    integer = ir__poly_integer(&d);
+    if (integer) d.n--;
+    v.d = &d;
+    ir__try_comparison(w, &v, (int)op, integer);
+    if (op == IND_EXPR_LT && integer > INT64_MIN) ir__try_comparison(w, &v, IND_EXPR_LE, integer - 1);
+    if (op == IND_EXPR_LE && integer < INT64_MAX) ir__try_comparison(w, &v, IND_EXPR_LT, integer + 1);
+    w->level = (int)level;
+    if (v.best == f) return f;
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, v.best, sizeof *own);
+    if (own) own->id = e.id;
     return own;
 }
 
