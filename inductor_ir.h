@@ -6613,6 +6613,12 @@ static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int 
 
 /* ---- making forms */
 
+typedef struct ir__made { /* a quotient that something was rewritten to */
+    struct ir__made *next;
+    const ir__form *form;
+    uint32_t x, b;
+} ir__made;
+
 typedef struct ir__former {
     ind_context *context;
     const ir__expr_style *style;
@@ -6622,6 +6628,9 @@ typedef struct ir__former {
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
+    ir__made *made;
+    bool careful; /* rewritten roundings are read back one by one */
+    int trying;   /* roundings above whose numerator this is a try for */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
     bool refused; /* a constructor failed while a form was tried */
     int64_t limit;
@@ -6820,37 +6829,36 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
 /* What a sum written term by term adds up to. One that begins with a term that is not negative needs no unary minus,
    nor does one with a negative number. */
 typedef struct ir__tally {
-    ir__cost cost;
-    int n;
-    bool positive, literal;
+    ir__cost terms;
+    int n, positive, literal;
 } ir__tally;
 
-static void ir__tally_add(ir__tally *t, const ir__mono *m) {
+/* Adds a term, or takes it out (by -1). */
+static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     ir__cost term = ir__mono_cost(m);
-    t->cost.ops += term.ops + (t->n > 0);
-    t->cost.chars += term.chars + (t->n ? 3 : 0);
-    t->n++;
-    t->positive = t->positive || m->c > 0;
-    t->literal = t->literal || !m->n || m->c < -1;
+    t->terms.ops += by * term.ops;
+    t->terms.chars += by * term.chars;
+    t->n += by;
+    if (m->c > 0) t->positive += by;
+    if (!m->n || m->c < -1) t->literal += by;
 }
 
-static ir__cost ir__tally_cost(ir__tally t) {
-    if (!t.n) return (ir__cost){0, 1};
-    if (!t.positive) {
-        t.cost.ops += !t.literal;
-        t.cost.chars++;
-    }
-    return t.cost;
+/* With the operators between the terms. */
+static ir__cost ir__tally_cost(const ir__tally *t) {
+    if (!t->n) return (ir__cost){0, 1};
+    return (ir__cost){t->terms.ops + t->n - 1 + (!t->positive && !t->literal),
+                      t->terms.chars + 3 * (t->n - 1) + !t->positive};
 }
 
 static ir__tally ir__poly_tally(const ir__poly *p) {
     ir__tally t = {0};
-    for (int i = 0; i < p->n; i++) ir__tally_add(&t, &p->t[i]);
+    for (int i = 0; i < p->n; i++) ir__tally_change(&t, &p->t[i], 1);
     return t;
 }
 
 static ir__cost ir__poly_cost(const ir__poly *p) {
-    return ir__tally_cost(ir__poly_tally(p));
+    const ir__tally t = ir__poly_tally(p);
+    return ir__tally_cost(&t);
 }
 
 static bool ir__all_negative(const ir__poly *p) {
@@ -6860,6 +6868,9 @@ static bool ir__all_negative(const ir__poly *p) {
 /* ---- from stored expressions */
 
 static const ir__form *ir__form_of(ir__former *w, ind_expr e);
+static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f);
+static ind_expr ir__form_value(ir__former *w, const ir__form *f);
+static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
 
 static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__form *const *arg, int num) {
     ir__form *f = ir__form_new(w, op, arg, num);
@@ -6894,7 +6905,11 @@ static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
     if (n > 8 && !(arg = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)n * sizeof *arg))) return NULL;
     for (int i = 0; i < n; i++)
         if (!(arg[i] = ir__form_of(w, ind_expr_arg(e, i)))) return NULL;
-    return ir__form_put(w, 2 * e.id, ir__form_stored(w, e, ir__quotient_op(w, e), arg, n));
+    const ir__form *f = ir__form_stored(w, e, ir__quotient_op(w, e), arg, n);
+    bool comparison = kind == IND_EXPR_EQ || kind == IND_EXPR_NE || kind == IND_EXPR_LT || kind == IND_EXPR_LE;
+    if (f && comparison && f->ops > 1 && !w->style->stored && !ir__style_is_c(w->style))
+        f = ir__form_comparison(w, e, f);
+    return ir__form_put(w, 2 * e.id, f);
 }
 
 static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
@@ -6911,14 +6926,24 @@ static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
     return m->f != NULL;
 }
 
+/* i0 - 3 */
+static void ir__integer_last(ir__poly *p) {
+    for (int i = 0; i + 1 < p->n; i++) {
+        const ir__mono m = p->t[i];
+        if (m.n) continue;
+        memmove(&p->t[i], &p->t[i + 1], (size_t)(p->n - 1 - i) * sizeof *p->t);
+        p->t[p->n - 1] = m;
+        return;
+    }
+}
+
 static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
     bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
     int n = sum ? ind_expr_num_args(e) : 1;
     *p = ir__poly_new(w, n);
-    for (int i = 0; p->t && i < n; i++) { /* the integer last: i0 - 3 */
-        int at = sum && ind_expr_is_int(ind_expr_arg(e, 0), NULL) ? (i + 1) % n : i;
-        if (!ir__mono_of(w, sum ? ind_expr_arg(e, at) : e, &p->t[p->n++])) return false;
-    }
+    for (int i = 0; p->t && i < n; i++)
+        if (!ir__mono_of(w, sum ? ind_expr_arg(e, i) : e, &p->t[p->n++])) return false;
+    if (p->t) ir__integer_last(p);
     return p->t != NULL;
 }
 
@@ -7095,7 +7120,8 @@ static int64_t ir__split_ops(const ir__split *s) {
     bool single = s->t.n == 1, minus = single && s->t.t[0].c < 0;
     int64_t ops = ir__poly_cost(&s->q).ops + 1 + (single ? ir__mono_cost(&s->t.t[0]).ops : ir__poly_cost(&s->t).ops);
     if (!s->rest.n) return ops + (minus && s->t.t[0].c == -1);
-    return ops + (minus ? ir__poly_cost(&s->rest) : ir__poly_tally(&s->rest).cost).ops + 1;
+    const ir__tally rest = ir__poly_tally(&s->rest);
+    return ops + (minus ? ir__tally_cost(&rest).ops : rest.terms.ops + rest.n - 1) + 1;
 }
 
 /* The product of two monomials, as a fresh one. */
@@ -7106,6 +7132,24 @@ static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, 
     for (int i = 0; i < a->n; i++) out->f[i] = a->f[i];
     for (int i = 0; i < b->n; i++) out->f[a->n + i] = b->f[i];
     return true;
+}
+
+/* a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
+static void ir__settle_number(ir__split *s) {
+    if (s->t.n != 1 || s->t.t[0].c == INT64_MIN) return;
+    const ir__tally rest = ir__poly_tally(&s->rest);
+    int64_t c = s->t.t[0].c, most = 1, move = 1;
+    bool inside = s->t.t[0].n > 0, literal = false;
+    for (int i = 0; i < s->q.n; i++) {
+        const ir__mono *m = &s->q.t[i];
+        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* that term has no number yet */
+        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* one that can go first without a unary minus */
+        if (ir__abs_bound(m->c) > most) most = ir__abs_bound(m->c);
+    }
+    if (c < 0 && !rest.positive && literal) move = -1;
+    if (inside && most < INT64_MAX / ir__abs_bound(c)) move *= ir__abs_bound(c);
+    for (int i = 0; i < s->q.n; i++) s->q.t[i].c *= move;
+    s->t.t[0].c /= move;
 }
 
 /* Splits p by the factor v, or (v NULL) by the number c. */
@@ -7130,6 +7174,7 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     if (!ir__mono_times(w, &by, &content, &first)) return false;
     s->t.t[s->t.n++] = first;
     ir__peel_multiples(w, s);
+    ir__settle_number(s);
     s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
@@ -7305,92 +7350,117 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
 
 /* ---- rewriting roundings: what a quotient or modulo may be written as instead
 
-   Identities of integers for b > 0, k any integer. What is added joins the sum around, which is where operations are
-   saved: 1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) % 8 = -x % 8.
-       x // b = sign * op(sign*x + offset + k*b, b) + constant - sign*k */
+   Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d and s
+   the signs of the numerator, of the divisor and of the whole:
+       x // b = s * op(n*x + offset + k*b, d*b) + constant - s*d*k
+       x % b  = s * op(n*x + offset + k*b, d*b) + constant + divisors*b
+   What is added joins the sum around, which is where operations are saved: 1 + (x + 3) // 4 = (x + 7) // 4,
+   2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) % 8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
 
 static const struct ir__identity {
-    int op, sign, offset, constant;
+    int op, numerator, offset, divisor, sign, constant, divisors;
+    bool positive; /* only for b > 0 */
 } ir__identities[] = {
-    {IND_EXPR_FLOORDIV, 1, 0, 0},
-    {IR__FORM_CEILDIV, 1, 1, -1},    /* floor(x / b) = ceil((x + 1) / b) - 1 */
-    {IND_EXPR_FLOORDIV, -1, -1, -1}, /* = -floor((-x - 1) / b) - 1 */
-    {IR__FORM_CEILDIV, -1, 0, 0},    /* = -ceil(-x / b) */
+    {IND_EXPR_FLOORDIV, 1, 0, 1, 1, 0, 0, false},
+    {IR__FORM_CEILDIV, 1, 1, 1, 1, -1, 0, true},    /* floor(x / b) = ceil((x + 1) / b) - 1 */
+    {IND_EXPR_FLOORDIV, -1, -1, 1, -1, -1, 0, true}, /* = -floor((-x - 1) / b) - 1 */
+    {IR__FORM_CEILDIV, -1, 0, 1, -1, 0, 0, false},  /* = -ceil(-x / b) */
+    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false}, /* the same four over -x / -b */
+    {IR__FORM_CEILDIV, -1, -1, -1, 1, -1, 0, true},
+    {IND_EXPR_FLOORDIV, 1, 1, -1, -1, -1, 0, true},
+    {IR__FORM_CEILDIV, 1, 0, -1, -1, 0, 0, false},
+    {IND_EXPR_MOD, 1, 0, 1, 1, 0, 0, false},
+    {IND_EXPR_MOD, -1, -1, 1, -1, -1, 1, true}, /* x % b = b - 1 - (-x - 1) % b */
+    {IND_EXPR_MOD, -1, 0, -1, -1, 0, 0, false}, /* x % b = -(-x % -b) */
+    {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-typedef struct ir__rounding {
-    int term;           /* of the sum: m * f */
-    ir__mono m;         /* the term without the quotient */
-    const ir__form *f;  /* the quotient */
-    ir__poly x;         /* its numerator */
-    int64_t b;          /* its divisor, 0: not a number */
-    int at;             /* the term m times a number, -1: none */
-    int64_t around;     /* that number */
-    int gone;           /* a term that the rewriting cancels, -1: none */
-    ir__tally others;   /* all terms but these three */
-    ir__cost cost;      /* of the cheapest so far */
-    ir__form *quotient; /* what stands for f there; NULL: nothing is cheaper than f */
-    ir__mono best;      /* its term */
-    int64_t rest;       /* what is left of `around` */
-    int cancelled;      /* the term that is gone */
-} ir__rounding;
+#define IR__MAX_UNITS 6 /* terms of a divisor that is compared with the sum around */
+#define IR__MAX_TRIED 3 /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_PASSES 4  /* over the roundings of a sum */
+#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
+#define IR__NESTED_OPS 2 /* what such a rewriting may save, in operations: an estimate */
 
-/* sign * p + add, with the integer last. */
-static bool ir__poly_shift(ir__former *w, const ir__poly *p, int sign, int64_t add, ir__poly *out) {
-    *out = ir__poly_new(w, p->n + 1);
-    if (!out->t) return false;
-    for (int i = 0; i < p->n; i++) {
-        ir__mono m = p->t[i];
-        if (__builtin_mul_overflow(m.c, sign, &m.c)) return false;
-        if (m.n)
-            out->t[out->n++] = m;
-        else if (__builtin_add_overflow(add, m.c, &add))
-            return false;
-    }
-    if (add || !out->n) {
-        ir__mono integer = {add, 0, NULL};
-        out->t[out->n++] = integer;
-    }
-    return true;
-}
+/* A term that adding to the quotient changes: m, or m times a term of the divisor. */
+typedef struct ir__unit {
+    ir__mono m;
+    int at;      /* that term of the sum around, -1: there is none */
+    int64_t now; /* its number, 0 if there is none */
+} ir__unit;
+
+typedef struct ir__rewriting {
+    const struct ir__identity *id;
+    int64_t k;
+    int64_t integer;            /* of the numerator */
+    int64_t constant, divisors; /* joins the sum around: m * (constant + divisors * (the divisor without integer)) */
+    bool guess;                 /* not true of all integers */
+    ir__cost cost;              /* estimate of the sum with it */
+    const ir__form *f;          /* what stands for the quotient then; NULL: nothing is cheaper */
+} ir__rewriting;
+
+typedef struct ir__rounding {
+    int term;          /* of the sum: m * f */
+    ir__mono m;        /* the term without the quotient */
+    const ir__form *f; /* the quotient */
+    ind_expr value;    /* value = x / b, as f or f times a number of the term: 3*(x % 4) = 3*x % 12 */
+    ind_expr x, b;
+    const ir__form *fx, *fb;
+    ir__poly px, pb;
+    int64_t integer, of_divisor; /* the integers in x and b */
+    bool number, positive;       /* b is a number; is known to be positive */
+    bool nested;                 /* x has a rounding that might be rewritten */
+    ir__cost saved;              /* by factors taken out of x */
+    ir__cost over[2];            /* of b and of -b */
+    bool shares;                 /* x + b might be cheaper than x */
+    int64_t step;                /* all terms of x but the integer are known to be multiples of this */
+    ir__unit unit[IR__MAX_UNITS + 1];
+    int units;
+    ir__tally others; /* all terms but this and those of the units */
+    ir__cost cost;    /* of the cheapest so far */
+    ir__rewriting best;
+    ir__rewriting tries[IR__MAX_TRIES];
+    int num_tries;
+} ir__rounding;
 
 static int64_t ir__poly_integer(const ir__poly *p) {
     return p->n && !p->t[p->n - 1].n ? p->t[p->n - 1].c : 0;
 }
 
-/* The quotient op(x, divisor of f), measured without making the form of its numerator. */
-static ir__form *ir__measured_quotient(ir__former *w, const ir__form *divisor, int op, const ir__poly *x) {
-    const ir__spelling *row = &ir__spell_text[op];
-    ir__form *f = ir__form_new(w, op, NULL, 0);
-    if (!f) return NULL;
-    f->arg = (const ir__form **)ind__arena_alloc(&w->arena, 2 * sizeof *f->arg);
-    f->poly = (const ir__poly *)ind__arena_copy(&w->arena, x, sizeof *x);
-    if (!f->arg || !f->poly) return NULL;
-    f->arg[1] = divisor;
-    ir__cost cost = ir__poly_cost(x);
-    int64_t chars =
-        cost.chars + divisor->chars + (int64_t)(strlen(row->open) + strlen(row->between) + strlen(row->close));
-    if (row->first && x->n > 1) chars += 2;
-    if (op == IND_EXPR_FLOORDIV && ir__all_negative(x)) chars += IR__MINUS_CHARS;
-    if (row->other > ir__strength(&ir__spell_text[divisor->op], divisor)) chars += 2;
-    f->chars = ir__cap(chars);
-    f->ops = ir__cap(cost.ops + 1 + divisor->ops);
-    return f;
+/* A form as a sum. */
+static bool ir__poly_of_form(ir__former *w, const ir__form *f, ir__poly *p) {
+    if (f->poly) {
+        *p = *f->poly;
+        return true;
+    }
+    *p = ir__poly_new(w, 1);
+    if (!p->t) return false;
+    p->n = 1;
+    p->t[0] = (ir__mono){f->value, 0, NULL};
+    if (f->op == IND_EXPR_INT) return true;
+    p->t[0] = (ir__mono){1, 1, (const ir__form **)ind__arena_copy(&w->arena, &f, sizeof(const ir__form *))};
+    return p->t[0].f != NULL;
 }
 
-/* A quotient that was only measured gets its operands. */
-static bool ir__finish_quotient(ir__former *w, ir__form *f) {
-    const ir__form *x = ir__form_sum(w, f->poly, 0);
-    if (!x) return false;
-    f->arg[0] = x;
-    f->num = 2;
-    f->poly = NULL;
-    ir__form_measure(f);
-    const ir__range a = {x->lo, x->hi}, b = {f->arg[1]->lo, f->arg[1]->hi};
-    const ir__range r = f->op == IND_EXPR_FLOORDIV ? ir__range_div(a, b) : ir__range_mod(a, b);
-    f->lo = r.lo;
-    f->hi = r.hi;
-    f->fits = x->fits && f->arg[1]->fits;
+/* n * x + k * b with the given integer, which stands last. */
+static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int64_t k, int64_t integer, ir__poly *out) {
+    *out = ir__poly_new(w, r->px.n + r->pb.n + 1);
+    if (!out->t) return false;
+    for (int i = 0; i < r->px.n; i++) {
+        ir__mono m = r->px.t[i];
+        if (!m.n) continue;
+        if (__builtin_mul_overflow(m.c, n, &m.c)) return false;
+        out->t[out->n++] = m;
+    }
+    for (int i = 0; k && i < r->pb.n; i++) {
+        ir__mono m = r->pb.t[i];
+        if (!m.n) continue;
+        int at = ir__poly_find(w, out, &m);
+        if (at < 0) out->t[at = out->n++] = (ir__mono){0, m.n, m.f};
+        if (__builtin_mul_overflow(m.c, k, &m.c) || __builtin_add_overflow(out->t[at].c, m.c, &out->t[at].c))
+            return false;
+        if (!out->t[at].c) out->t[at] = out->t[--out->n];
+    }
+    if (integer || !out->n) out->t[out->n++] = (ir__mono){integer, 0, NULL};
     return true;
 }
 
@@ -7410,158 +7480,403 @@ static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     return below >= 0 && above <= w->limit && lowest >= -w->limit;
 }
 
-static void ir__tally_others(const ir__poly *p, ir__rounding *r) {
-    r->others = (ir__tally){0};
-    for (int i = 0; i < p->n; i++)
-        if (i != r->term && i != r->at && i != r->gone) ir__tally_add(&r->others, &p->t[i]);
-}
-
-/* Tries sign * m * op(x, b) + add * m in the place of the term. */
-static void ir__try_rounding(ir__former *w, ir__rounding *r, int op, int sign, const ir__poly *x, int64_t add) {
-    if (ir__style_is_c(w->style) && !ir__poly_in_type(w, x)) return;
-    ir__form *f = ir__measured_quotient(w, r->f->arg[1], op, x);
+/* The sum with this in the place of the term; *fits: no number exceeds 64 bits. */
+static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__rewriting *v, const ir__form *f,
+                                bool *fits) {
     const ir__form *factor = f;
-    ir__mono one = {sign, 1, &factor}, term, rest = r->m;
-    if (!f || !ir__mono_times(w, &r->m, &one, &term)) return;
-    if (__builtin_mul_overflow(add, r->m.c, &add) || __builtin_add_overflow(r->around, add, &rest.c)) return;
+    ir__mono one = {v->id->sign, 1, &factor}, term;
     ir__tally all = r->others;
-    ir__tally_add(&all, &term);
-    if (rest.c) ir__tally_add(&all, &rest);
-    if (!ir__cheaper(ir__tally_cost(all), r->cost)) return;
-    r->cost = ir__tally_cost(all);
-    r->quotient = f;
-    r->best = term;
-    r->rest = rest.c;
-    r->cancelled = r->gone;
+    *fits = ir__mono_times(w, &r->m, &one, &term);
+    if (*fits) ir__tally_change(&all, &term, 1);
+    for (int i = 0; i < r->units && *fits; i++) {
+        ir__mono m = r->unit[i].m;
+        *fits = !__builtin_mul_overflow(m.c, i ? v->divisors : v->constant, &m.c) &&
+                !__builtin_add_overflow(m.c, r->unit[i].now, &m.c);
+        if (m.c && *fits) ir__tally_change(&all, &m, 1);
+    }
+    return ir__tally_cost(&all);
 }
 
-/* Puts the cheapest rewriting into the sum. Returns where the term is now. */
-static int ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r) {
-    ir__poly out = ir__poly_new(w, p->n + 1);
-    int place = 0;
-    for (int i = 0; out.t && i < p->n; i++) {
-        ir__mono m = i == r->term ? r->best : p->t[i];
-        if (i == r->at) m.c = r->rest;
-        if (i == r->term) place = out.n;
-        if (m.c && i != r->cancelled) out.t[out.n++] = m;
+/* About what the quotient will cost, before it is made; rarely more. */
+static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
+    const ir__spelling *row = &ir__spell_text[v->id->op];
+    ir__form f = {.op = (uint8_t)v->id->op};
+    ir__cost cost = ir__poly_cost(x), over = r->over[v->id->divisor < 0];
+    int64_t nested = r->nested ? IR__NESTED_OPS : 0, ops = cost.ops - r->saved.ops - nested;
+    int64_t chars = cost.chars - r->saved.chars - 10 * nested;
+    chars += (int64_t)(strlen(row->open) + strlen(row->between) + strlen(row->close)) + over.chars;
+    if (row->first && x->n > 1) chars += 2;
+    if (f.op == IND_EXPR_FLOORDIV && ir__all_negative(x)) chars += IR__MINUS_CHARS;
+    if (row->other && r->pb.n > 1) chars += 2;
+    f.chars = ir__cap(chars > 0 ? chars : 0);
+    f.ops = ir__cap((ops > 0 ? ops : 0) + 1 + over.ops);
+    return f;
+}
+
+/* A quotient that was made before: equal ones have to be the same factor. */
+static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
+    for (const ir__made *m = w->made; m; m = m->next)
+        if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
+    return NULL;
+}
+
+static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_expr b) {
+    const ir__form *made = ir__find_made(w, op, x, b);
+    if (made || !ind__ok(x) || !ind__ok(b) || w->trying > 2 * IR__MAX_TRIED) return made;
+    w->trying++;
+    const ir__form *arg[2] = {ir__form_of(w, x), ir__form_of(w, b)};
+    w->trying--;
+    ir__form *f = ir__form_new(w, op, arg, 2);
+    ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
+    if (!m) return NULL;
+    const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
+    f->lo = quotient.lo; /* of interest to C only, which has no other */
+    f->hi = quotient.hi;
+    f->fits = true;
+    *m = (ir__made){w->made, f, x.id, b.id};
+    w->made = m;
+    return f;
+}
+
+/* The quotient of a rewriting. NULL: its parts exceed 64 bits. */
+static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
+    ind_context *c = w->context;
+    int64_t least = v->k, integer = r->integer;
+    if (v->id->numerator < 0 && __builtin_sub_overflow(0, integer, &integer)) return NULL;
+    if (__builtin_mul_overflow(least, r->of_divisor, &least) || __builtin_add_overflow(integer, least, &integer) ||
+        __builtin_sub_overflow(v->integer, integer, &integer))
+        return NULL;
+    ind_expr x = v->id->numerator < 0 ? ind_expr_neg(r->x) : r->x, b = v->id->divisor < 0 ? ind_expr_neg(r->b) : r->b;
+    if (v->k) x = ind_expr_add(x, ind_expr_mul(r->b, ind_int(c, v->k)));
+    if (integer) x = ind_expr_add(x, ind_int(c, integer));
+    return ir__make_quotient(w, v->id->op, x, b);
+}
+
+/* Is the rewriting equal to what it stands for? */
+static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
+    ind_context *c = w->context;
+    ind_expr e = ir__form_value(w, v->f);
+    if (ind__ok(e) && v->id->sign < 0) e = ind_expr_neg(e);
+    if (ind__ok(e) && v->constant) e = ind_expr_add(e, ind_int(c, v->constant));
+    if (ind__ok(e) && v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b, ind_int(c, r->of_divisor)));
+    return ind__ok(e) && e.id == r->value.id;
+}
+
+/* A rewriting joins the list of those to try if it might be cheaper than what there is. */
+static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) {
+    bool fits;
+    ir__poly x;
+    if (r->num_tries == IR__MAX_TRIES || !ir__poly_numerator(w, r, v.id->numerator, v.k, v.integer, &x)) return;
+    if (ir__style_is_c(w->style) && !ir__poly_in_type(w, &x)) return;
+    const ir__form estimate = ir__estimate(r, &v, &x);
+    v.cost = ir__cost_around(w, r, &v, &estimate, &fits);
+    if (!fits || !ir__cheaper(v.cost, r->cost)) return;
+    int at = r->num_tries++;
+    for (; at > 0 && ir__cheaper(v.cost, r->tries[at - 1].cost); at--) r->tries[at] = r->tries[at - 1];
+    r->tries[at] = v;
+}
+
+/* Makes what is listed, as long as something cheaper may come. */
+static void ir__try_listed(ir__former *w, ir__rounding *r) {
+    for (int i = 0; i < r->num_tries && ir__cheaper(r->tries[i].cost, r->cost); i++) {
+        ir__rewriting *v = &r->tries[i];
+        bool fits;
+        if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
+        ir__cost cost = ir__cost_around(w, r, v, v->f, &fits);
+        if (!fits || !ir__cheaper(cost, r->cost)) continue;
+        if ((v->guess || w->careful) && !ir__style_is_c(w->style) && !ir__rewriting_holds(w, r, v)) continue;
+        r->cost = cost;
+        r->best = *v;
     }
-    if (out.t && r->at < 0 && r->rest) {
-        out.t[out.n] = r->m;
-        out.t[out.n++].c = r->rest;
-    }
-    *p = out;
-    return place;
+}
+
+/* Residues that are known let integers vanish that no identity takes away: with x % 4 == 0, (x + 3) // 8 = x // 8 and
+   (x + 3) % 16 - 3 = x % 16. So these are tries, for ir__rewriting_holds to judge. */
+static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
+    ir__rewriting none = v;
+    int64_t rest;
+    none.integer = 0;
+    none.guess = v.guess = true;
+    if (v.integer) ir__list_rewriting(w, r, none);
+    const ir__unit *u = &r->unit[0];
+    if (v.id->op != IND_EXPR_MOD || !u->now || (u->m.c == -1 && u->now == INT64_MIN) || u->now % u->m.c) return;
+    v.constant = -(u->now / u->m.c);
+    if (__builtin_sub_overflow(none.constant, v.constant, &rest) || rest == INT64_MIN ||
+        __builtin_add_overflow(v.integer, v.id->sign * rest, &v.integer))
+        return;
+    if (r->number) v.integer -= ir__floor_div(v.integer, r->of_divisor) * r->of_divisor;
+    if (rest) ir__list_rewriting(w, r, v);
 }
 
 /* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
-static int ir__shifts(const ir__rounding *r, int64_t integer, int64_t around, const struct ir__identity *id,
-                      int64_t k[3]) {
+static int ir__shifts(const ir__rounding *r, const struct ir__identity *id, int64_t integer, int64_t k[4]) {
+    const ir__unit *u = &r->unit[0];
+    bool mod = id->op == IND_EXPR_MOD;
     int n = 0;
+    if (mod && r->number) {
+        k[n++] = -ir__floor_div(integer, r->of_divisor);
+        if (integer % r->of_divisor) k[n++] = k[0] - 1;
+        return n;
+    }
     k[n++] = 0;
-    if (!r->b) return n;
-    if (integer && integer % r->b == 0) k[n++] = -(integer / r->b);
-    if (r->m.c != -1 || around != INT64_MIN)
-        if (around % r->m.c == 0 && !__builtin_add_overflow(around / r->m.c, id->constant, &k[n])) k[n++] *= id->sign;
+    if (r->number && integer && integer % r->of_divisor == 0) k[n++] = -(integer / r->of_divisor);
+    if (!mod && !(u->m.c == -1 && u->now == INT64_MIN) && u->now % u->m.c == 0 &&
+        !__builtin_add_overflow(u->now / u->m.c, id->constant, &k[n]) && k[n])
+        k[n++] *= id->sign * id->divisor;
+    if (!r->shares || n > 2) return n;
+    k[n++] = 1;
+    if (n < 4) k[n++] = -1;
     return n;
 }
 
 static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
-    int64_t k[3], move;
-    ir__poly x, shifted;
-    if (!ir__poly_shift(w, &r->x, id->sign, id->offset, &x)) return;
-    int n = ir__shifts(r, ir__poly_integer(&x), r->around, id, k);
-    for (int i = 0; i < n; i++) {
-        if (k[i] > INT32_MAX || k[i] < -INT32_MAX || __builtin_mul_overflow(k[i], r->b, &move)) continue;
-        if (ir__poly_shift(w, &x, 1, move, &shifted))
-            ir__try_rounding(w, r, id->op, id->sign, &shifted, id->constant - id->sign * k[i]);
-    }
-}
-
-/* C has no ceiling: 1 + (x - 1) // b as (x + b - 1) / b, where that cannot be negative nor leave the type. */
-static void ir__try_divisor_more(ir__former *w, ir__rounding *r) {
-    ir__poly x = ir__poly_new(w, r->x.n + 1);
-    ir__mono divisor = {1, 1, (const ir__form **)ind__arena_copy(&w->arena, &r->f->arg[1], sizeof r->f)};
-    if (!x.t || !divisor.f || r->b) return;
-    for (int i = 0; i < r->x.n; i++) {
-        if (!r->x.t[i].n) x.t[x.n++] = divisor;
-        x.t[x.n++] = r->x.t[i];
-    }
-    if (x.n == r->x.n) x.t[x.n++] = divisor;
-    ir__try_rounding(w, r, IND_EXPR_FLOORDIV, 1, &x, -1);
-}
-
-/* Where the sum has -m*b: the term that b - 1 - (-x - 1) % b would cancel. */
-static int ir__find_divisor(ir__former *w, const ir__poly *p, const ir__rounding *r) {
-    const ir__form *b = r->f->arg[1];
-    ir__mono divisor = {1, 1, &r->f->arg[1]}, whole;
-    if (b->op == IND_EXPR_MUL) {
-        bool number = b->arg[0]->op == IND_EXPR_INT;
-        divisor = (ir__mono){number ? b->arg[0]->value : 1, b->num - number, b->arg + number};
-    }
-    int at = ir__mono_times(w, &r->m, &divisor, &whole) ? ir__poly_find(w, p, &whole) : -1;
-    return at >= 0 && whole.c != INT64_MIN && p->t[at].c == -whole.c ? at : -1;
-}
-
-/* x % b = (x - b) % b = b - 1 - (-x - 1) % b. */
-static void ir__try_modulo(ir__former *w, const ir__poly *p, ir__rounding *r) {
-    ir__poly x, flipped;
-    if (r->b && ir__poly_shift(w, &r->x, 1, -r->b, &x)) ir__try_rounding(w, r, IND_EXPR_MOD, 1, &x, 0);
-    if (!ir__poly_shift(w, &r->x, -1, -1, &flipped)) return;
-    if (r->b) {
-        ir__try_rounding(w, r, IND_EXPR_MOD, -1, &flipped, r->b - 1);
-        if (ir__poly_shift(w, &flipped, 1, r->b, &x)) ir__try_rounding(w, r, IND_EXPR_MOD, -1, &x, r->b - 1);
+    int64_t k[4], integer = r->integer;
+    bool mod = id->op == IND_EXPR_MOD;
+    if ((id->positive && !r->positive) || (id->divisors && r->units == 1 && !r->number)) return;
+    if (__builtin_mul_overflow(integer, id->numerator, &integer) ||
+        __builtin_add_overflow(integer, id->offset, &integer))
         return;
+    int n = ir__shifts(r, id, integer, k);
+    for (int i = 0; i < n; i++) {
+        ir__rewriting v = {.id = id, .k = k[i], .constant = id->constant, .divisors = id->divisors};
+        if (k[i] > INT32_MAX || k[i] < -INT32_MAX) continue;
+        if (!mod) v.constant -= id->sign * id->divisor * k[i];
+        if (__builtin_mul_overflow(k[i], r->of_divisor, &v.integer) ||
+            __builtin_add_overflow(v.integer, integer, &v.integer) ||
+            (id->divisors && __builtin_add_overflow(v.constant, r->of_divisor, &v.constant)))
+            continue;
+        ir__list_rewriting(w, r, v);
+        if (r->step > 1 && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
     }
-    r->gone = ir__find_divisor(w, p, r);
-    if (r->gone < 0) return;
-    ir__tally_others(p, r);
-    ir__try_rounding(w, r, IND_EXPR_MOD, -1, &flipped, -1);
+}
+
+static void ir__try_identities(ir__former *w, ir__rounding *r, bool mod) {
+    r->num_tries = 0;
+    for (size_t i = 0; i < sizeof ir__identities / sizeof *ir__identities; i++) {
+        const struct ir__identity *id = &ir__identities[i];
+        if ((id->op == IND_EXPR_MOD) == mod && (i == 0 || !ir__style_is_c(w->style))) ir__try_identity(w, r, id);
+    }
+    ir__try_listed(w, r);
+}
+
+/* ---- finding what is to be rewritten */
+
+static bool ir__is_rounding(const ir__form *f) {
+    return f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL || f->op == IND_EXPR_MOD ||
+           f->op == IR__FORM_CEILDIV;
+}
+
+static bool ir__has_rounding(const ir__poly *p) {
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->t[i].n; k++)
+            if (ir__is_rounding(p->t[i].f[k])) return true;
+    return false;
+}
+
+/* Adding to the quotient changes m and, per term of the divisor, m times that. */
+static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
+    int terms = r->pb.n - (r->of_divisor != 0);
+    ir__mono one = {1, 0, NULL};
+    r->units = 1 + (terms <= IR__MAX_UNITS ? terms : 0);
+    r->others = ir__poly_tally(p);
+    ir__tally_change(&r->others, &p->t[r->term], -1);
+    for (int i = 0; i < r->units; i++) {
+        ir__unit *u = &r->unit[i];
+        if (!ir__mono_times(w, &r->m, i ? &r->pb.t[i - 1] : &one, &u->m)) return false;
+        u->at = ir__poly_find(w, p, &u->m);
+        u->now = u->at < 0 ? 0 : p->t[u->at].c;
+        if (u->at >= 0) ir__tally_change(&r->others, &p->t[u->at], -1);
+    }
+    return true;
+}
+
+static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
+    if (r->number) return false;
+    for (int i = 0; i < r->pb.n; i++)
+        if (!r->pb.t[i].n || ir__poly_find(w, &r->px, &r->pb.t[i]) >= 0) return true;
+    return false;
+}
+
+/* What all terms of a sum but the integer are known to be multiples of. */
+static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
+    const ind_facts *facts = ir__facts_in_force(w->context);
+    if (facts && facts->known.residue.num) return INT64_MAX;
+    int64_t step = 0;
+    for (int i = 0; i < p->n; i++) {
+        int64_t c = p->t[i].c;
+        for (int k = 0; k < p->t[i].n; k++) {
+            const ir__form *f = p->t[i].f[k];
+            if (f->op == IND_EXPR_SYM) c = ir__sat_mul(c, ind_expr_symbol(ir__expr_make(w->context, f->id))->multiple_of);
+        }
+        if (p->t[i].n) step = ir__gcd64(step, c);
+    }
+    return step;
+}
+
+/* Fills in what follows from x, b, m, value and the term. */
+static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
+    ir__poly minus;
+    if (!ind__ok(r->x) || !ind__ok(r->b) || !ind__ok(r->value)) return false;
+    if (!(r->fx = ir__form_of(w, r->x)) || !(r->fb = ir__form_of(w, r->b))) return false;
+    if (!ir__poly_of_form(w, r->fx, &r->px) || !ir__poly_of_form(w, r->fb, &r->pb)) return false;
+    if (r->px.n > IR__MAX_TERMS_SPLIT || r->pb.n > IR__MAX_TERMS_SPLIT) return false;
+    r->integer = ir__poly_integer(&r->px);
+    r->of_divisor = ir__poly_integer(&r->pb);
+    r->number = ind_expr_is_int(r->b, NULL);
+    r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
+    r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
+    r->shares = ir__find_shared(w, r);
+    r->step = ir__poly_step(w, &r->px);
+    ir__cost plain = ir__poly_cost(&r->px);
+    r->saved = (ir__cost){plain.ops - r->fx->ops, plain.chars > r->fx->chars ? plain.chars - r->fx->chars : 0};
+    minus = r->pb;
+    minus.t = (ir__mono *)ind__arena_copy(&w->arena, minus.t, (size_t)minus.n * sizeof *minus.t);
+    if (!minus.t) return false;
+    for (int i = 0; i < minus.n; i++)
+        if (__builtin_sub_overflow(0, minus.t[i].c, &minus.t[i].c)) return false;
+    r->over[0] = (ir__cost){r->fb->ops, r->fb->chars};
+    r->over[1] = ir__poly_cost(&minus);
+    return ir__find_units(w, p, r);
+}
+
+/* No integer, no sign: nothing to save. */
+static bool ir__worth_rewriting(const ir__rounding *r) {
+    bool around = r->integer || r->m.c < 0 || ir__all_negative(&r->px) || ir__all_negative(&r->pb);
+    for (int i = 0; i < r->units; i++) around = around || r->unit[i].now;
+    return around || (r->f->op == IND_EXPR_MOD && r->m.c > 1);
 }
 
 /* Is this factor of a term a quotient that a rewriting could make cheaper? Fills r if so. */
 static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
     bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL, mod = f->op == IND_EXPR_MOD;
     if (!quotient && (!mod || ir__style_is_c(w->style))) return false;
-    if (f->arg[0]->op == IND_EXPR_INT || f->arg[1]->lo <= 0) return false; /* the identities need b > 0 */
-    ir__mono by = {1, 1, &f}, single = {1, 1, &f->arg[0]};
-    ir__poly alone = {1, (ir__mono *)ind__arena_copy(&w->arena, &single, sizeof single)};
-    *r = (ir__rounding){.term = term, .f = f, .gone = -1, .cancelled = -1, .cost = ir__poly_cost(p)};
-    r->b = f->arg[1]->op == IND_EXPR_INT ? f->arg[1]->value : 0;
-    r->x = f->arg[0]->poly ? *f->arg[0]->poly : alone;
-    if (!r->x.t || r->x.n > IR__MAX_TERMS_SPLIT || !ir__mono_divide(w, &p->t[term], &by, &r->m)) return false;
-    r->at = ir__poly_find(w, p, &r->m);
-    r->around = r->at < 0 ? 0 : p->t[r->at].c;
-    ir__tally_others(p, r);
-    return r->around || r->m.c < 0 || ir__poly_integer(&r->x); /* no integer, no sign: nothing to save */
+    ir__mono by = {1, 1, &f};
+    *r = (ir__rounding){.term = term, .f = f, .cost = ir__poly_cost(p)};
+    r->value = ir__expr_make(w->context, f->id);
+    r->x = ir__expr_make(w->context, f->arg[0]->id);
+    r->b = ir__expr_make(w->context, f->arg[1]->id);
+    if (!f->id || !f->arg[0]->id || !f->arg[1]->id || !ir__mono_divide(w, &p->t[term], &by, &r->m)) return false;
+    return ir__measure_rounding(w, p, r) && ir__worth_rewriting(r);
+}
+
+/* c * (x % b) = (c*x) % (c*b), where that saves operations. */
+static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
+    ir__rounding s = *r;
+    if (s.m.c == 1 || s.m.c == -1 || s.m.c == INT64_MIN) return;
+    ind_expr c = ind_int(w->context, s.m.c < 0 ? -s.m.c : s.m.c);
+    s.m.c = s.m.c < 0 ? -1 : 1;
+    s.x = ind_expr_mul(s.x, c);
+    s.b = ind_expr_mul(s.b, c);
+    s.value = ind_expr_mul(s.value, c);
+    s.cost.chars = 0;
+    s.best.f = NULL;
+    if (!ir__measure_rounding(w, p, &s)) return;
+    ir__try_identities(w, &s, true);
+    if (s.best.f) *r = s;
+}
+
+/* Tries (x // by) // (b // by), where by divides b and is not negative. */
+static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind_expr x, ind_expr b, ind_expr by) {
+    int64_t lo, hi;
+    ir__rounding s = *r;
+    if (!ind__ok(by) || (ind_expr_is_int(by, &lo) && (lo == 1 || lo == -1))) return;
+    ind_expr_bounds(by, &lo, &hi);
+    if (hi < 0) by = ind_expr_neg(by);
+    s.b = ind_expr_floordiv(b, by);
+    if (!ind__ok(s.b) || (ind_expr_is_int(s.b, &lo) && (lo == 1 || lo == -1))) return;
+    s.x = ind_expr_floordiv(x, by);
+    s.best.f = NULL;
+    w->trying++;
+    if (ir__measure_rounding(w, p, &s)) ir__try_identities(w, &s, false);
+    w->trying--;
+    if (s.best.f) *r = s;
+}
+
+/* Might x // (by*..) get smaller by dividing by `by` first? */
+static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; k < by->n; k++)
+            if (!x->t[i].n || ir__same_factor(&x->t[i], by->f[k])) return true;
+    return ir__poly_integer(x) != 0;
+}
+
+/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor have
+   in common, and what is left without it. */
+static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
+    const ind_expr x = r->x, b = r->b;
+    ir__mono content;
+    ir__poly q = r->pb;
+    if (r->number || r->px.n < 2 || w->trying >= IR__MAX_TRIED) return;
+    q.t = (ir__mono *)ind__arena_copy(&w->arena, q.t, (size_t)q.n * sizeof *q.t);
+    if (!q.t || !ir__make_primitive(w, &q, &content) || content.n > IR__MAX_UNITS) return;
+    if (!ir__shares_factor(&r->px, &content)) return;
+    for (int i = 0; i <= content.n; i++) {
+        ind_expr by = i < content.n ? ir__form_value(w, content.f[i]) : ind_int(w->context, content.c);
+        if (!ind__ok(by) || (i && i < content.n && content.f[i] == content.f[i - 1])) continue;
+        ir__try_inner(w, p, r, x, b, by);
+        if (q.n > 1 || content.n + (content.c != 1) > 2) ir__try_inner(w, p, r, x, b, ind_expr_floordiv(b, by));
+    }
 }
 
 static void ir__rewrite_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
-    bool c = ir__style_is_c(w->style), mod = r->f->op == IND_EXPR_MOD;
-    size_t rows = mod ? 0 : c ? 1 : sizeof ir__identities / sizeof *ir__identities;
-    for (size_t i = 0; i < rows; i++) ir__try_identity(w, r, &ir__identities[i]);
-    if (mod) ir__try_modulo(w, p, r);
-    if (c) ir__try_divisor_more(w, r);
+    bool mod = r->f->op == IND_EXPR_MOD, c = ir__style_is_c(w->style);
+    ir__try_identities(w, r, mod);
+    if (c) return;
+    if (mod)
+        ir__try_scaled(w, p, r);
+    else
+        ir__try_nested(w, p, r);
 }
 
-/* Rewrites the quotients of a sum one after the other, each as it saves most. */
+/* Puts the cheapest rewriting into the sum, the integer last; the term stays at its place. */
+static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r) {
+    ir__poly out = ir__poly_new(w, p->n + r->units);
+    ir__mono one = {r->best.id->sign, 1, (const ir__form **)ind__arena_copy(&w->arena, &r->best.f, sizeof r->best.f)};
+    ir__mono integer = {0, 0, NULL};
+    if (!out.t || !one.f || !ir__mono_times(w, &r->m, &one, &p->t[r->term])) return false;
+    for (int i = 0; i < p->n; i++) out.t[i] = p->t[i];
+    out.n = p->n;
+    for (int i = 0; i < r->units; i++) {
+        const ir__unit *u = &r->unit[i];
+        int at = u->at < 0 ? out.n++ : u->at;
+        out.t[at] = u->m;
+        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant);
+    }
+    p->n = 0;
+    p->t = out.t;
+    for (int i = 0; i < out.n; i++) {
+        if (!out.t[i].c) continue;
+        if (out.t[i].n)
+            p->t[p->n++] = out.t[i];
+        else
+            integer = out.t[i];
+    }
+    if (integer.c || !p->n) p->t[p->n++] = integer;
+    return true;
+}
+
+/* Rewrites the quotients of a sum one after the other, each as it saves most, until none changes: every one that does
+   makes the sum cheaper. */
 static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
-    for (int i = 0; i < p->n && p->n <= IR__MAX_FORM_TERMS; i++) {
-        ir__mono before = p->t[i];
-        for (int k = 0; k < before.n; k++) {
-            ir__rounding r;
-            if (!ir__find_rounding(w, p, i, before.f[k], &r)) continue;
-            ir__rewrite_rounding(w, p, &r);
-            if (!r.quotient) continue;
-            i = ir__apply_rounding(w, p, &r);
-            if (!p->t || !ir__finish_quotient(w, r.quotient)) return false;
+    bool changed = p->n <= IR__MAX_FORM_TERMS;
+    for (int pass = 0; changed && pass < IR__MAX_PASSES; pass++) {
+        changed = false;
+        for (int i = 0; i < p->n; i++) {
+            for (int k = 0; i < p->n && k < p->t[i].n; k++) {
+                ir__rounding r;
+                if (!ir__find_rounding(w, p, i, p->t[i].f[k], &r)) continue;
+                ir__rewrite_rounding(w, p, &r);
+                if (!r.best.f) continue;
+                if (!ir__apply_rounding(w, p, &r)) return false;
+                changed = true;
+                k = -1; /* the factors have moved */
+            }
         }
     }
     return true;
 }
 
 /* ---- choosing */
-
-static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
 
 /* The expression that the constructors make of a form, as the parser does. Invalid if they fail. */
 static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
@@ -7581,13 +7896,15 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     }
 }
 
-/* The form at one level of rewriting; NULL if there is none. */
-static const ir__form *ir__form_at_level(ir__former *w, ind_expr e, int level) {
-    ir__poly p;
+/* The form of a sum at one level of rewriting; NULL if there is none. */
+static const ir__form *ir__form_at_level(ir__former *w, const ir__poly *sum, int level) {
+    ir__poly p = *sum;
     w->level = level;
-    if (!ir__poly_of(w, e, &p)) return NULL;
-    w->level = level; /* the operands have chosen theirs */
-    if (level == 0 && !ir__rewrite_roundings(w, &p)) return NULL;
+    if (level == 0) {
+        p.t = (ir__mono *)ind__arena_copy(&w->arena, p.t, (size_t)p.n * sizeof *p.t);
+        if (!p.t || !ir__rewrite_roundings(w, &p)) return NULL;
+        w->level = level; /* the operands have chosen theirs */
+    }
     const ir__form *f = ir__form_sum(w, &p, 0);
     if (!f || f->depth > IR__MAX_FORM_DEPTH) return level < 2 ? NULL : f;
     ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* f may be an operand as it is */
@@ -7603,15 +7920,29 @@ static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     return value.id == e.id;
 }
 
-/* The cheapest of the levels that is allowed; what is stored always is. */
+static bool ir__form_cheaper(const ir__form *f, const ir__form *than) {
+    return f && ir__cheaper((ir__cost){f->ops, f->chars}, (ir__cost){than->ops, than->chars});
+}
+
+/* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
+   second try finds out which. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
-    const ir__form *plain = ir__form_at_level(w, e, 2), *best = plain;
-    bool large = ind_expr_num_args(e) > IR__MAX_FORM_TERMS;
-    for (int level = 1; plain && level >= 0 && !large && !w->style->stored; level--) {
-        const ir__form *f = ir__form_at_level(w, e, level);
-        if (!f || (f->ops == plain->ops && f->chars == plain->chars)) continue;
-        if (ir__cheaper((ir__cost){f->ops, f->chars}, (ir__cost){best->ops, best->chars}) && ir__form_allowed(w, f, e))
-            best = f;
+    ir__poly p;
+    if (!ir__poly_of(w, e, &p)) return NULL;
+    const ir__form *plain = ir__form_at_level(w, &p, 2), *best = plain;
+    bool fixed = ind_expr_num_args(e) > IR__MAX_FORM_TERMS || w->style->stored, careful = w->careful;
+    int first = p.n > 1 ? 1 : 0, last = ir__has_rounding(&p) ? 0 : 1;
+    for (int level = first; plain && level >= last && !fixed; level--) {
+        const ir__form *f = ir__form_at_level(w, &p, level);
+        if (!ir__form_cheaper(f, best)) continue;
+        bool allowed = ir__form_allowed(w, f, e);
+        if (!allowed && level == 0 && !careful && !ir__style_is_c(w->style)) {
+            w->careful = true;
+            f = ir__form_at_level(w, &p, level);
+            w->careful = false;
+            allowed = ir__form_cheaper(f, best) && ir__form_allowed(w, f, e);
+        }
+        if (allowed) best = f;
     }
     if (!best) return NULL;
     ir__form *own = (ir__form *)ind__arena_copy(&w->arena, best, sizeof *best);
@@ -7620,6 +7951,75 @@ static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     own->lo = ir__node_of(e)->lo;
     own->hi = ir__node_of(e)->hi;
     own->fits = true;
+    return own;
+}
+
+/* ---- comparisons: 0 < d, 0 <= d, 0 == d with what is negative in d on the left side */
+
+typedef struct ir__comparison {
+    ind_expr e;
+    const ir__poly *d; /* without integer */
+    const ir__form *best;
+} ir__comparison;
+
+/* Tries d + integer with these terms (bits) and, if so, the integer on the left. */
+static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
+    ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
+    if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
+    for (int i = 0; i < v->d->n; i++) {
+        bool to_left = left >> i & 1;
+        ir__mono m = v->d->t[i];
+        if (to_left && __builtin_sub_overflow(0, m.c, &m.c)) return;
+        ir__poly *s = &side[!to_left];
+        s->t[s->n++] = m;
+    }
+    for (int i = 0; i < 2; i++) {
+        bool here = integer_left == (i == 0);
+        if (side[i].n && (!here || !integer)) continue;
+        side[i].t[side[i].n++] = (ir__mono){here ? (i ? integer : -integer) : 0, 0, NULL};
+    }
+    if (!ir__cheaper((ir__cost){ir__poly_cost(&side[0]).ops + ir__poly_cost(&side[1]).ops + 1, 0},
+                     (ir__cost){v->best->ops, 1}))
+        return;
+    const ir__form *arg[2] = {ir__form_sum(w, &side[0], 0), ir__form_sum(w, &side[1], 0)};
+    const ir__form *f = ir__form_new(w, op, arg, 2);
+    if (f && ir__form_cheaper(f, v->best) && ir__form_allowed(w, f, v->e)) v->best = f;
+}
+
+/* Tries op with the terms divided like this; where one side is empty, with each term alone on it. */
+static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t integer) {
+    uint32_t negative = 0, all = (1u << v->d->n) - 1;
+    for (int i = 0; i < v->d->n; i++)
+        if (v->d->t[i].c < 0) negative |= 1u << i;
+    ir__try_sides(w, v, op, integer, negative, false);
+    if (integer) ir__try_sides(w, v, op, integer, negative, true);
+    for (int i = 0; i < v->d->n && !integer; i++) {
+        if (!negative) ir__try_sides(w, v, op, integer, 1u << i, false);
+        if (negative == all) ir__try_sides(w, v, op, integer, all & ~(1u << i), false);
+    }
+}
+
+/* The cheapest spelling of a comparison, if it is cheaper than f, its two sides as they are stored. */
+static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f) {
+    ir__comparison v = {e, NULL, f};
+    ir__poly d;
+    ind_expr less = ind_expr_sub(ind_expr_arg(e, 1), ind_expr_arg(e, 0));
+    int64_t integer, op = ind_expr_query_kind(e), level = w->level;
+    w->refused = w->refused || !ind__ok(less);
+    if (!ind__ok(less) || !ir__poly_of(w, less, &d) || d.n > 16) return f;
+    w->level = 0;
+    if (!ir__rewrite_roundings(w, &d)) return f;
+    w->level = 0;
+    integer = ir__poly_integer(&d);
+    if (integer) d.n--;
+    v.d = &d;
+    ir__try_comparison(w, &v, (int)op, integer);
+    if (op == IND_EXPR_LT && integer > INT64_MIN) ir__try_comparison(w, &v, IND_EXPR_LE, integer - 1);
+    if (op == IND_EXPR_LE && integer < INT64_MAX) ir__try_comparison(w, &v, IND_EXPR_LT, integer + 1);
+    w->level = (int)level;
+    if (v.best == f) return f;
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, v.best, sizeof *own);
+    if (own) own->id = e.id;
     return own;
 }
 
