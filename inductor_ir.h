@@ -6480,7 +6480,7 @@ enum { /* what a form can be beyond the kinds of expressions */
 #define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
 #define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
 #define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
-#define IR__MINUS_CHARS     12        /* what -x // 4 counts more than it is long: -CeilDiv(x, 4) is clearer */
+#define IR__MINUS_CHARS     12        /* what -x // 4 and x // -4 count more than they are long: CeilDiv is clearer */
 #define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
 #define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
 #define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
@@ -6727,7 +6727,9 @@ static void ir__form_measure(ir__form *f) {
             chars += 2;
         if (a->depth >= f->depth) f->depth = (uint16_t)(a->depth + 1);
     }
+    bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IND_EXPR_MOD || f->op == IR__FORM_CEILDIV;
     if (f->op == IND_EXPR_FLOORDIV && f->num && ir__begins_with_minus(f->arg[0])) chars += IR__MINUS_CHARS;
+    if (quotient && f->num && ir__begins_with_minus(f->arg[1])) chars += IR__MINUS_CHARS;
     f->ops = ir__cap(ops);
     f->chars = ir__cap(chars);
 }
@@ -7146,6 +7148,7 @@ static void ir__settle_number(ir__split *s) {
         if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* one that can go first without a unary minus */
         if (ir__abs_bound(m->c) > most) most = ir__abs_bound(m->c);
     }
+    if (most == INT64_MAX) return;
     if (c < 0 && !rest.positive && literal) move = -1;
     if (inside && most < INT64_MAX / ir__abs_bound(c)) move *= ir__abs_bound(c);
     for (int i = 0; i < s->q.n; i++) s->q.t[i].c *= move;
@@ -7177,6 +7180,20 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     ir__settle_number(s);
     s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
+}
+
+/* What all terms have in common goes first: 8*(a + b)*(a + b). */
+static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
+    s->q = *p;
+    s->q.t = (ir__mono *)ind__arena_copy(&w->arena, p->t, (size_t)p->n * sizeof *p->t);
+    s->t = ir__poly_new(w, 1);
+    s->rest = ir__poly_new(w, 1);
+    if (!s->q.t || !s->t.t || !s->rest.t || !ir__make_primitive(w, &s->q, &s->t.t[0])) return false;
+    s->t.n = 1;
+    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* the rest is done by factors */
+    ir__settle_number(s);
+    s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
+    return s->gain > 0;
 }
 
 /* The root of a monomial that is a square: an even number of each factor and a square number. */
@@ -7276,6 +7293,7 @@ static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate *
 static bool ir__best_split(ir__former *w, const ir__poly *p, ir__split *best) {
     ir__candidate *v = NULL;
     int n = p->n > 1 ? ir__list_candidates(w, p, &v) : 0;
+    if (n > 0 && ir__split_content(w, p, best)) return true;
     best->gain = 0;
     for (int i = 0; i < n && i < IR__FACTOR_TRIES; i++) {
         ir__split s;
@@ -7350,22 +7368,21 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
 
 /* ---- rewriting roundings: what a quotient or modulo may be written as instead
 
-   Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d and s
-   the signs of the numerator, of the divisor and of the whole:
-       x // b = s * op(n*x + offset + k*b, d*b) + constant - s*d*k
-       x % b  = s * op(n*x + offset + k*b, d*b) + constant + divisors*b
-   What is added joins the sum around, which is where operations are saved: 1 + (x + 3) // 4 = (x + 7) // 4,
-   2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) % 8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
+   Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d
+   and s the signs of the numerator, of the divisor and of the whole: x // b = s * op(n*x + offset + k*b, d*b) +
+   constant - s*d*k x % b  = s * op(n*x + offset + k*b, d*b) + constant + divisors*b What is added joins the sum around,
+   which is where operations are saved: 1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) %
+   8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
 
 static const struct ir__identity {
     int op, numerator, offset, divisor, sign, constant, divisors;
     bool positive; /* only for b > 0 */
 } ir__identities[] = {
     {IND_EXPR_FLOORDIV, 1, 0, 1, 1, 0, 0, false},
-    {IR__FORM_CEILDIV, 1, 1, 1, 1, -1, 0, true},    /* floor(x / b) = ceil((x + 1) / b) - 1 */
+    {IR__FORM_CEILDIV, 1, 1, 1, 1, -1, 0, true},     /* floor(x / b) = ceil((x + 1) / b) - 1 */
     {IND_EXPR_FLOORDIV, -1, -1, 1, -1, -1, 0, true}, /* = -floor((-x - 1) / b) - 1 */
-    {IR__FORM_CEILDIV, -1, 0, 1, -1, 0, 0, false},  /* = -ceil(-x / b) */
-    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false}, /* the same four over -x / -b */
+    {IR__FORM_CEILDIV, -1, 0, 1, -1, 0, 0, false},   /* = -ceil(-x / b) */
+    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the same four over -x / -b */
     {IR__FORM_CEILDIV, -1, -1, -1, 1, -1, 0, true},
     {IND_EXPR_FLOORDIV, 1, 1, -1, -1, -1, 0, true},
     {IR__FORM_CEILDIV, 1, 0, -1, -1, 0, 0, false},
@@ -7375,11 +7392,11 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS 6 /* terms of a divisor that is compared with the sum around */
-#define IR__MAX_TRIED 3 /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_UNITS  6  /* terms of a divisor that is compared with the sum around */
+#define IR__MAX_TRIED  3  /* roundings below each other whose numerators are rewritten for the one above */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
 #define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
-#define IR__NESTED_OPS 2 /* what such a rewriting may save, in operations: an estimate */
+#define IR__NESTED_OPS 2  /* what such a rewriting may save, in operations: an estimate */
 
 /* A term that adding to the quotient changes: m, or m times a term of the divisor. */
 typedef struct ir__unit {
@@ -7411,6 +7428,7 @@ typedef struct ir__rounding {
     bool nested;                 /* x has a rounding that might be rewritten */
     ir__cost saved;              /* by factors taken out of x */
     ir__cost over[2];            /* of b and of -b */
+    bool minus[2];               /* does their text begin with a minus? */
     bool shares;                 /* x + b might be cheaper than x */
     int64_t step;                /* all terms of x but the integer are known to be multiples of this */
     ir__unit unit[IR__MAX_UNITS + 1];
@@ -7507,6 +7525,7 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
     chars += (int64_t)(strlen(row->open) + strlen(row->between) + strlen(row->close)) + over.chars;
     if (row->first && x->n > 1) chars += 2;
     if (f.op == IND_EXPR_FLOORDIV && ir__all_negative(x)) chars += IR__MINUS_CHARS;
+    if (r->minus[v->id->divisor < 0]) chars += IR__MINUS_CHARS;
     if (row->other && r->pb.n > 1) chars += 2;
     f.chars = ir__cap(chars > 0 ? chars : 0);
     f.ops = ir__cap((ops > 0 ? ops : 0) + 1 + over.ops);
@@ -7599,12 +7618,15 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     none.guess = v.guess = true;
     if (v.integer) ir__list_rewriting(w, r, none);
     const ir__unit *u = &r->unit[0];
-    if (v.id->op != IND_EXPR_MOD || !u->now || (u->m.c == -1 && u->now == INT64_MIN) || u->now % u->m.c) return;
+    if (v.id->op != IND_EXPR_MOD || !u->now || u->now == INT64_MIN || u->now % u->m.c) return;
     v.constant = -(u->now / u->m.c);
     if (__builtin_sub_overflow(none.constant, v.constant, &rest) || rest == INT64_MIN ||
         __builtin_add_overflow(v.integer, v.id->sign * rest, &v.integer))
         return;
-    if (r->number) v.integer -= ir__floor_div(v.integer, r->of_divisor) * r->of_divisor;
+    if (r->number) {
+        v.integer %= r->of_divisor;
+        if (v.integer < 0 && r->of_divisor > 0) v.integer += r->of_divisor;
+    }
     if (rest) ir__list_rewriting(w, r, v);
 }
 
@@ -7620,7 +7642,7 @@ static int ir__shifts(const ir__rounding *r, const struct ir__identity *id, int6
     }
     k[n++] = 0;
     if (r->number && integer && integer % r->of_divisor == 0) k[n++] = -(integer / r->of_divisor);
-    if (!mod && !(u->m.c == -1 && u->now == INT64_MIN) && u->now % u->m.c == 0 &&
+    if (!mod && u->now > INT64_MIN + 1 && u->now % u->m.c == 0 &&
         !__builtin_add_overflow(u->now / u->m.c, id->constant, &k[n]) && k[n])
         k[n++] *= id->sign * id->divisor;
     if (!r->shares || n > 2) return n;
@@ -7706,9 +7728,10 @@ static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
         int64_t c = p->t[i].c;
         for (int k = 0; k < p->t[i].n; k++) {
             const ir__form *f = p->t[i].f[k];
-            if (f->op == IND_EXPR_SYM) c = ir__sat_mul(c, ind_expr_symbol(ir__expr_make(w->context, f->id))->multiple_of);
+            if (f->op == IND_EXPR_SYM)
+                c = ir__sat_mul(c, ind_expr_symbol(ir__expr_make(w->context, f->id))->multiple_of);
         }
-        if (p->t[i].n) step = ir__gcd64(step, c);
+        if (p->t[i].n) step = ir__gcd64(step, ir__abs_bound(c));
     }
     return step;
 }
@@ -7736,6 +7759,8 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
         if (__builtin_sub_overflow(0, minus.t[i].c, &minus.t[i].c)) return false;
     r->over[0] = (ir__cost){r->fb->ops, r->fb->chars};
     r->over[1] = ir__poly_cost(&minus);
+    r->minus[0] = ir__all_negative(&r->pb);
+    r->minus[1] = ir__all_negative(&minus);
     return ir__find_units(w, p, r);
 }
 
@@ -7800,8 +7825,8 @@ static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     return ir__poly_integer(x) != 0;
 }
 
-/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor have
-   in common, and what is left without it. */
+/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor
+   have in common, and what is left without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
     const ind_expr x = r->x, b = r->b;
     ir__mono content;
@@ -7840,7 +7865,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
         const ir__unit *u = &r->unit[i];
         int at = u->at < 0 ? out.n++ : u->at;
         out.t[at] = u->m;
-        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant);
+        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* ir__cost_around: it fits */
     }
     p->n = 0;
     p->t = out.t;

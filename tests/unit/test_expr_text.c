@@ -66,8 +66,8 @@ static void smallest_text(void) {
         {"5 - a", "5 - a"},
         {"-a - 5", "-5 - a"}, /* the minus of a number is no operation */
         {"-a - b", "-a - b"},
-        {"-(a // 4)", "-(a // 4)"},
-        {"-CeilDiv(a, 4)", "-CeilDiv(a, 4)"},
+        {"-(a // 4)", "CeilDiv(a, -4)"},
+        {"-CeilDiv(a, 4)", "a // -4"},
         {"-(-a // 4) - b", "CeilDiv(a, 4) - b"},
         {"256 - 4*(-3*a*b // 8)", "4*((3*a*b + 519) // 8)"},
         {"a*b + 48*a*b*b", "a*b*(48*b + 1)"},
@@ -139,7 +139,7 @@ static void code(void) {
         {"n // 4", "ind_floordiv(n, 4)"},
         {"n % a", "ind_floormod(n, a)"},
         {"1 + (i0 + 3) // 4", "(i0 + 7) / 4"},
-        {"CeilDiv(i0, a)", "(i0 + a - 1) / a"},
+        {"CeilDiv(i0, a)", "(a + i0 - 1) / a"},
         {"CeilDiv(N, 4)", "(N + 3) / 4"},
         {"CeilDiv(N, a) + 1", "ind_floordiv(N - 1, a) + 2"}, /* N + a - 1 could leave the type */
         {"384*s*i0 + 384*i1", "384*(s*i0 + i1)"},
