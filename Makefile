@@ -99,7 +99,7 @@ size-test: $(BUILD)/ind | $(PYTHON)
 # What it finds that crashes lies in $(BUILD)/fuzz/crash-*; new inputs that reach further are kept in $(BUILD)/fuzz/corpus.
 fuzz-expr: $(BUILD)/fuzz/fuzz_expr
 	@mkdir -p $(BUILD)/fuzz/corpus
-	@$< -max_total_time=$(SECONDS) -max_len=4096 -dict=tests/fuzz/expr.dict -artifact_prefix=$(BUILD)/fuzz/ \
+	@$< -timeout=10 -max_total_time=$(SECONDS) -max_len=4096 -dict=tests/fuzz/expr.dict -artifact_prefix=$(BUILD)/fuzz/ \
 	    $(BUILD)/fuzz/corpus tests/fuzz/expr_corpus
 
 $(BUILD)/fuzz/fuzz_expr: tests/fuzz/fuzz_expr.c $(HEADERS) | $(BUILD)

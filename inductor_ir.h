@@ -1530,7 +1530,8 @@ typedef struct ir__sample {
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES 2048
+#define IND__SAMPLES     2048
+#define IND__MAX_JOINING 3
 
 struct ind__interner {
     ind_context *context;
@@ -1551,6 +1552,7 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
+    uint32_t joining;                    /* levels of ir__sum_join at work */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is under way */
@@ -2840,8 +2842,7 @@ static bool ir__join_term(ir__joiner *j, uint32_t i) {
 }
 
 /* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
-static void ir__sum_join(ir__sum *s) {
-    ir__sum_normalise(s);
+static void ir__join_all(ir__sum *s) {
     for (bool changed = !s->failed; changed;) {
         ir__joiner j;
         changed = false;
@@ -2860,6 +2861,17 @@ static void ir__sum_join(ir__sum *s) {
         ir__sum_normalise(s);
         changed = changed && !s->failed;
     }
+}
+
+/* Looking for the partner of a term builds expressions, whose sums are joined, too; a few levels of that find what
+   there is to find, and without an end to it the work would double with every level. */
+static void ir__sum_join(ir__sum *s) {
+    struct ind__interner *in = s->context->interner;
+    ir__sum_normalise(s);
+    if (in->joining >= IND__MAX_JOINING) return;
+    in->joining++;
+    ir__join_all(s);
+    in->joining--;
 }
 
 static ind_expr ir__sum_finish(ir__sum *s) {
@@ -3134,8 +3146,10 @@ static ind_expr ir__rule_common_factor(ir__division *d) {
     ir__term g = den.num && !den.failed ? ir__sum_content(&d->a, ir__sum_content(&den, den.t[0])) : d->by;
     if (g.c < 0) g.c = g.c == INT64_MIN ? 1 : -g.c;
     if (!den.failed && ind__ok(g.m) && !ir__term_is_one(g)) {
-        ind_expr less = ir__divide_nonzero(ir__sum_divided(&d->a, g), ir__sum_divided(&den, g), d->mod);
-        r = d->mod ? ir__mul2(ir__term_expr(g), less) : less;
+        ind_expr by = ir__sum_divided(&den, g); /* must still show that it is not zero: the text is read again */
+        ind_expr less = ind__ok(by) && ir__proven_sign(by) ? ir__divide_nonzero(ir__sum_divided(&d->a, g), by, d->mod)
+                                                           : ir__no_rule(d);
+        r = d->mod && ind__ok(less) ? ir__mul2(ir__term_expr(g), less) : less;
     }
     ir__sum_free(&den);
     return r;
@@ -4587,7 +4601,7 @@ static ind_expr ir__shifted(ind_expr f) {
     moved.lo = moved.hint = 0;
     if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
     moved.multiple_of = 1;
-    moved.slot = -1;
+    moved.slot = -1 - (int)ir__node_of(f)->arg.few[0]; /* its own: two symbols may differ in any field */
     return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
@@ -4771,14 +4785,14 @@ static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out)
         return true;
     }
     const int64_t far = (int64_t)1 << 20; /* where there is no end */
-    int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -far ? s->hi - far : -far, hi = s->hi;
+    int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -far ? ir__sat_add(s->hi, -far) : -far, hi = s->hi;
     if (hi == INT64_MAX) hi = lo < INT64_MAX - far ? lo + far : lo;
     int64_t v = own & 1 ? hi : lo, m = s->multiple_of;
-    v -= v % m;
-    if (v < s->lo) v += m;
-    if (v > s->hi) v -= m;
+    v -= v % m; /* towards 0 */
+    if (v < s->lo && __builtin_add_overflow(v, m, &v)) return false;
+    if (v > s->hi && __builtin_sub_overflow(v, m, &v)) return false;
     *out = v;
-    return v >= s->lo;
+    return v >= s->lo && v <= s->hi;
 }
 
 static bool ir__sample_args(ind_expr e, unsigned point, int64_t *out) {
@@ -5364,7 +5378,7 @@ static void ir__bound_by_relation(ir__bounding *b, ind_expr e, ind_expr x, ir__r
         ir__term t = ir__term_of(ir__term_at(e, i));
         for (int k = 0; k < ir__num_terms(x) && k < IND__PROOF_TERMS; k++) {
             ir__term u = ir__term_of(ir__term_at(x, k));
-            if (t.m.id != u.m.id || ind_expr_is_int(t.m, NULL) || t.c % u.c || t.c == INT64_MIN) continue;
+            if (t.m.id != u.m.id || ind_expr_is_int(t.m, NULL) || t.c == INT64_MIN || t.c % u.c) continue;
             ind_expr rest = ind_expr_sub(e, ir__mul2(ind_int(e.context, t.c / u.c), x));
             if (!ind__ok(rest)) continue;
             ir__range by = ir__bound(e.context, rest.id, b);
@@ -7643,8 +7657,9 @@ static int ir__shifts(const ir__rounding *r, const struct ir__identity *id, int6
     k[n++] = 0;
     if (r->number && integer && integer % r->of_divisor == 0) k[n++] = -(integer / r->of_divisor);
     if (!mod && u->now > INT64_MIN + 1 && u->now % u->m.c == 0 &&
-        !__builtin_add_overflow(u->now / u->m.c, id->constant, &k[n]) && k[n])
-        k[n++] *= id->sign * id->divisor;
+        !__builtin_add_overflow(u->now / u->m.c, id->constant, &k[n]) && k[n] &&
+        !__builtin_mul_overflow(k[n], id->sign * id->divisor, &k[n]))
+        n++;
     if (!r->shares || n > 2) return n;
     k[n++] = 1;
     if (n < 4) k[n++] = -1;

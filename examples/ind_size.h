@@ -469,6 +469,7 @@ static int size_check_names(const size_tool *t) {
 
 static bool size_print(size_tool *t, ind_expr e) {
     size_t length = ind_expr_print_as(e, t->form, t->text, t->cap_text);
+    if (!strcmp(t->text, "<too long>") || !strcmp(t->text, "<no memory>")) return false;
     if (length < t->cap_text) return true;
     char *text = realloc(t->text, length + 256);
     if (!text) return false;

@@ -107,9 +107,11 @@ def summary(program):
 
 
 def test_some_are_strictly_smaller(capsys):
-    line, _ = summary(tool())
+    line, bad = summary(tool())
+    smaller = int(re.search(r"(\d+) strictly smaller", line)[1])
     with capsys.disabled():
         print(f"\n{line}")
+    assert not bad and smaller > len(ENTRIES) // 2
 
 
 if __name__ == "__main__":
