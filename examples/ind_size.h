@@ -469,13 +469,13 @@ static int size_check_names(const size_tool *t) {
 
 static bool size_print(size_tool *t, ind_expr e) {
     size_t length = ind_expr_print_as(e, t->form, t->text, t->cap_text);
-    if (!strcmp(t->text, "<too long>") || !strcmp(t->text, "<no memory>")) return false;
-    if (length < t->cap_text) return true;
+    if (length < t->cap_text) return strcmp(t->text, "<too long>") && strcmp(t->text, "<no memory>");
     char *text = realloc(t->text, length + 256);
     if (!text) return false;
     t->text = text;
     t->cap_text = length + 256;
-    return ind_expr_print_as(e, t->form, t->text, t->cap_text) == length;
+    length = ind_expr_print_as(e, t->form, t->text, t->cap_text);
+    return length < t->cap_text && strcmp(t->text, "<too long>") && strcmp(t->text, "<no memory>");
 }
 
 /* The rules that applied since the last call. */
@@ -498,7 +498,7 @@ static int size_expression(size_tool *t, const char *text, const char *where) {
     bool out_of_memory = t->no_memory || (e.id && !size_print(t, e));
     if (!e.id || out_of_memory || (status && status != IND_NOT_FOUND)) {
         printf("error\t-\t-\n");
-        return size_fail(where, column, "%s", out_of_memory ? "no memory" : ind_error(t->ctx));
+        return size_fail(where, column, "%s", out_of_memory ? "no memory, or a text of more than 1 MiB" : ind_error(t->ctx));
     }
     ind_bounds(t->facts, e, &lo, &hi);
     printf("%s\t[%lld, %lld]\t", t->text, (long long)lo, (long long)hi);
