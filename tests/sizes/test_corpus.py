@@ -7,6 +7,7 @@ Run as a program it prints the entries with complaints: python tests/sizes/test_
 
 import functools
 import subprocess
+import re
 import sys
 
 import corpus
