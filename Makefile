@@ -19,7 +19,7 @@ SECONDS ?= 600
 
 STRICT   := -std=c11 -Wall -Wextra -Wpedantic -Werror
 LIBS     := -lm -lpthread -ldl
-SANITIZE := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SANITIZE := -Og -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
