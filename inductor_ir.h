@@ -7411,9 +7411,9 @@ static const struct ir__identity {
 
 #define IR__MAX_UNITS  6  /* terms of a divisor that is compared with the sum around */
 #define IR__MAX_TRIED  3  /* roundings below each other whose numerators are rewritten for the one above */
-#define IR__MAX_MADE   4  /* of those, the best by estimate are made */
+#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
+#define IR__MAX_MADE   4  /* of those, the best that are made */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
 #define IR__NESTED_OPS 2  /* what such a rewriting may save, in operations: an estimate */
 
 /* A term that adding to the quotient changes: m, or m times a term of the divisor. */
