@@ -7632,7 +7632,8 @@ static void ir__try_listed(ir__former *w, ir__rounding *r) {
    (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. What rounds up, and that over -b which does not, has
    the next multiple. */
 static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
-    int64_t rest = v->integer - ir__floor_div(v->integer, r->grain) * r->grain;
+    int64_t rest = v->integer % r->grain;
+    if (rest < 0) rest += r->grain;
     if ((v->id->op == IR__FORM_CEILDIV) != (v->id->divisor < 0) && rest) rest -= r->grain;
     if (v->integer > INT64_MAX - r->grain || v->integer < INT64_MIN + r->grain) return;
     v->integer -= rest;
