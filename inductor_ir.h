@@ -6806,13 +6806,16 @@ static bool ir__mono_equal(ir__former *w, const ir__mono *a, const ir__mono *b) 
     return a->n == b->n && a->c == b->c && a->c && ir__mono_divide(w, a, b, &q);
 }
 
+/* The same factors? */
+static bool ir__mono_alike(ir__former *w, const ir__mono *a, const ir__mono *b) {
+    const ir__mono x = {1, a->n, a->f}, y = {1, b->n, b->f};
+    return ir__mono_equal(w, &x, &y);
+}
+
 /* The term of p whose factors are those of m; -1 if there is none. */
 static int ir__poly_find(ir__former *w, const ir__poly *p, const ir__mono *m) {
-    for (int i = 0; i < p->n; i++) {
-        ir__mono a = p->t[i], b = *m;
-        a.c = b.c = 1;
-        if (ir__mono_equal(w, &a, &b)) return i;
-    }
+    for (int i = 0; i < p->n; i++)
+        if (ir__mono_alike(w, &p->t[i], m)) return i;
     return -1;
 }
 
@@ -7408,8 +7411,9 @@ static const struct ir__identity {
 
 #define IR__MAX_UNITS  6  /* terms of a divisor that is compared with the sum around */
 #define IR__MAX_TRIED  3  /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
+#define IR__MAX_MADE   4  /* of those, the best that are made */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared */
 #define IR__NESTED_OPS 2  /* what such a rewriting may save, in operations: an estimate */
 
 /* A term that adding to the quotient changes: m, or m times a term of the divisor. */
@@ -7444,7 +7448,8 @@ typedef struct ir__rounding {
     ir__cost over[2];            /* of b and of -b */
     bool minus[2];               /* does their text begin with a minus? */
     bool shares;                 /* x + b might be cheaper than x */
-    int64_t step;                /* all terms of x but the integer are known to be multiples of this */
+    int64_t grain;               /* b and all terms of x but the integer are known to be multiples of this */
+    bool residues;               /* more may be known from facts */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
     ir__tally others; /* all terms but this and those of the units */
@@ -7611,7 +7616,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
 
 /* Makes what is listed, as long as something cheaper may come. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
-    for (int i = 0; i < r->num_tries && ir__cheaper(r->tries[i].cost, r->cost); i++) {
+    for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
         bool fits;
         if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
@@ -7623,42 +7628,51 @@ static void ir__try_listed(ir__former *w, ir__rounding *r) {
     }
 }
 
-/* Residues that are known let integers vanish that no identity takes away: with x % 4 == 0, (x + 3) // 8 = x // 8 and
-   (x + 3) % 16 - 3 = x % 16. So these are tries, for ir__rewriting_holds to judge. */
+/* Where x and b > 0 are multiples of g but for the integer in x, what that has beyond multiples of g does not matter:
+   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. What rounds up, and that over -b which does not, has
+   the next multiple. */
+static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
+    int64_t rest = v->integer % r->grain;
+    if (rest < 0) rest += r->grain;
+    if ((v->id->op == IR__FORM_CEILDIV) != (v->id->divisor < 0) && rest) rest -= r->grain;
+    if (v->integer > INT64_MAX - r->grain || v->integer < INT64_MIN + r->grain) return;
+    v->integer -= rest;
+    if (v->id->op == IND_EXPR_MOD) v->constant += v->id->sign * rest;
+}
+
+/* Facts about residues may let an integer vanish that no identity takes away: tries, for ir__rewriting_holds to judge.
+ */
 static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
-    ir__rewriting none = v;
-    int64_t rest;
-    none.integer = 0;
-    none.guess = v.guess = true;
-    if (v.integer) ir__list_rewriting(w, r, none);
-    const ir__unit *u = &r->unit[0];
-    if (v.id->op != IND_EXPR_MOD || !u->now || u->now == INT64_MIN || u->now % u->m.c) return;
-    v.constant = -(u->now / u->m.c);
-    if (__builtin_sub_overflow(none.constant, v.constant, &rest) || rest == INT64_MIN ||
-        __builtin_add_overflow(v.integer, v.id->sign * rest, &v.integer))
-        return;
-    if (r->number) {
-        v.integer %= r->of_divisor;
-        if (v.integer < 0 && r->of_divisor > 0) v.integer += r->of_divisor;
+    int64_t rest = v.constant;
+    v.guess = true;
+    if (v.id->op == IND_EXPR_MOD) {
+        const ir__unit *u = &r->unit[0];
+        if (u->now == INT64_MIN || u->now % u->m.c) return;
+        v.constant = -(u->now / u->m.c);
+        if (__builtin_add_overflow(rest, -v.constant, &rest) || rest == INT64_MIN ||
+            __builtin_add_overflow(v.integer, v.id->sign * rest, &v.integer))
+            return;
+        if (r->number && v.integer % r->of_divisor) return;
     }
-    if (rest) ir__list_rewriting(w, r, v);
+    v.integer = 0;
+    ir__list_rewriting(w, r, v);
 }
 
 /* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
-static int ir__shifts(const ir__rounding *r, const struct ir__identity *id, int64_t integer, int64_t k[4]) {
+static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4]) {
     const ir__unit *u = &r->unit[0];
-    bool mod = id->op == IND_EXPR_MOD;
+    bool mod = v->id->op == IND_EXPR_MOD;
     int n = 0;
     if (mod && r->number) {
-        k[n++] = -ir__floor_div(integer, r->of_divisor);
-        if (integer % r->of_divisor) k[n++] = k[0] - 1;
+        k[n++] = -ir__floor_div(v->integer, r->of_divisor);
+        if (v->integer % r->of_divisor) k[n++] = k[0] - 1;
         return n;
     }
     k[n++] = 0;
-    if (r->number && integer && integer % r->of_divisor == 0) k[n++] = -(integer / r->of_divisor);
+    if (r->number && v->integer && v->integer % r->of_divisor == 0) k[n++] = -(v->integer / r->of_divisor);
     if (!mod && u->now > INT64_MIN + 1 && u->now % u->m.c == 0 &&
-        !__builtin_add_overflow(u->now / u->m.c, id->constant, &k[n]) && k[n] &&
-        !__builtin_mul_overflow(k[n], id->sign * id->divisor, &k[n]))
+        !__builtin_add_overflow(u->now / u->m.c, v->constant, &k[n]) && k[n] &&
+        !__builtin_mul_overflow(k[n], v->id->sign * v->id->divisor, &k[n]))
         n++;
     if (!r->shares || n > 2) return n;
     k[n++] = 1;
@@ -7666,25 +7680,35 @@ static int ir__shifts(const ir__rounding *r, const struct ir__identity *id, int6
     return n;
 }
 
-static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
-    int64_t k[4], integer = r->integer;
-    bool mod = id->op == IND_EXPR_MOD;
-    if ((id->positive && !r->positive) || (id->divisors && r->units == 1 && !r->number)) return;
-    if (__builtin_mul_overflow(integer, id->numerator, &integer) ||
-        __builtin_add_overflow(integer, id->offset, &integer))
-        return;
-    int n = ir__shifts(r, id, integer, k);
+/* Lists the rewriting for every k. */
+static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting *base) {
+    const struct ir__identity *id = base->id;
+    int64_t k[4];
+    int n = ir__shifts(r, base, k);
     for (int i = 0; i < n; i++) {
-        ir__rewriting v = {.id = id, .k = k[i], .constant = id->constant, .divisors = id->divisors};
+        ir__rewriting v = *base;
         if (k[i] > INT32_MAX || k[i] < -INT32_MAX) continue;
-        if (!mod) v.constant -= id->sign * id->divisor * k[i];
-        if (__builtin_mul_overflow(k[i], r->of_divisor, &v.integer) ||
-            __builtin_add_overflow(v.integer, integer, &v.integer) ||
+        v.k = k[i];
+        if ((id->op != IND_EXPR_MOD && __builtin_sub_overflow(v.constant, id->sign * id->divisor * v.k, &v.constant)) ||
+            __builtin_mul_overflow(v.k, r->of_divisor, &v.integer) ||
+            __builtin_add_overflow(v.integer, base->integer, &v.integer) ||
             (id->divisors && __builtin_add_overflow(v.constant, r->of_divisor, &v.constant)))
             continue;
         ir__list_rewriting(w, r, v);
-        if (r->step > 1 && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
+        if (r->residues && v.integer && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
     }
+}
+
+static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
+    ir__rewriting v = {.id = id, .integer = r->integer, .constant = id->constant, .divisors = id->divisors};
+    if ((id->positive && !r->positive) || (id->divisors && r->units == 1 && !r->number)) return;
+    if (__builtin_mul_overflow(v.integer, id->numerator, &v.integer) ||
+        __builtin_add_overflow(v.integer, id->offset, &v.integer))
+        return;
+    ir__list_shifts(w, r, &v);
+    const int64_t integer = v.integer;
+    if (r->grain > 1 && r->positive) ir__drop_residue(r, &v);
+    if (v.integer != integer) ir__list_shifts(w, r, &v);
 }
 
 static void ir__try_identities(ir__former *w, ir__rounding *r, bool mod) {
@@ -7736,8 +7760,6 @@ static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
 
 /* What all terms of a sum but the integer are known to be multiples of. */
 static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
-    const ind_facts *facts = ir__facts_in_force(w->context);
-    if (facts && facts->known.residue.num) return INT64_MAX;
     int64_t step = 0;
     for (int i = 0; i < p->n; i++) {
         int64_t c = p->t[i].c;
@@ -7764,7 +7786,9 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
-    r->step = ir__poly_step(w, &r->px);
+    const ind_facts *facts = ir__facts_in_force(w->context);
+    r->residues = facts && facts->known.residue.num;
+    r->grain = ir__gcd64(ir__gcd64(ir__poly_step(w, &r->px), ir__poly_step(w, &r->pb)), ir__abs_bound(r->of_divisor));
     ir__cost plain = ir__poly_cost(&r->px);
     r->saved = (ir__cost){plain.ops - r->fx->ops, plain.chars > r->fx->chars ? plain.chars - r->fx->chars : 0};
     minus = r->pb;
@@ -7876,6 +7900,11 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     if (!out.t || !one.f || !ir__mono_times(w, &r->m, &one, &p->t[r->term])) return false;
     for (int i = 0; i < p->n; i++) out.t[i] = p->t[i];
     out.n = p->n;
+    for (int i = 0; i < out.n; i++) { /* there may be such a term already */
+        if (i == r->term || !ir__mono_alike(w, &out.t[i], &out.t[r->term])) continue;
+        if (__builtin_add_overflow(out.t[r->term].c, out.t[i].c, &out.t[r->term].c)) return false;
+        out.t[i].c = 0;
+    }
     for (int i = 0; i < r->units; i++) {
         const ir__unit *u = &r->unit[i];
         int at = u->at < 0 ? out.n++ : u->at;
