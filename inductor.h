@@ -607,7 +607,7 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
 /* Puts the graph's facts into force for all that is built or asked in its context, until the fact set that was in force
-   before, which is returned, is put back by ind__facts_enter. */
+   before, which is returned, is put back by ind_facts_enter. */
 ind_facts *ind__graph_enter(const ind_graph *g);
 /* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
@@ -1270,7 +1270,7 @@ static ind_status ind__rule_view(ind__infer *in) {
     if (ind__need_sizes(in, size, want->count)) return in->status;
     memcpy(from, x->size, sizeof from);
     ind__cancel(in->c, from, x->rank, to, want->count);
-    ind_expr have = ind__product(in->c, from, x->rank), given = ind__product(in->c, to, want->count);
+    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, want->count);
     if (open >= 0) {
         ind_expr rest = ind_known_lt(ind_int(in->c, 0), given) ? ind_expr_floordiv(have, given) : ind_int(in->c, 0);
         size[open] = rest;
@@ -1912,11 +1912,11 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 /* ---- adding nodes */
 
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind__facts_enter(g->context, g->num_conditions ? g->facts : NULL);
+    return ind_facts_enter(g->context, g->num_conditions ? g->facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
-    (void)ind__facts_enter(g->context, before);
+    (void)ind_facts_enter(g->context, before);
 }
 
 /* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
@@ -2923,7 +2923,7 @@ const char *ind_graph_text(ind_graph *graph) {
     ind__text_free(&graph->text);
     memset(&graph->text, 0, sizeof graph->text);
     graph->text.context = graph->context;
-    ind_facts *before = ind__facts_enter(graph->context, NULL); /* as the text is read */
+    ind_facts *before = ind_facts_enter(graph->context, NULL); /* as the text is read */
     ind__print_graph(&graph->text, graph);
     ind__graph_leave(graph, before);
     return ind__text_status(&graph->text) ? NULL : graph->text.data;
@@ -3586,7 +3586,7 @@ static void ind__parse_condition(ind__parser *p, bool guard, bool *holds) {
     ind_expr e;
     ind__skip(p);
     const char *at = p->at;
-    ind_facts *before = ind__facts_enter(p->g->context, NULL);
+    ind_facts *before = ind_facts_enter(p->g->context, NULL);
     p->as_written = true;
     const char *text = ind__need_expr(p, &e) ? ind__written(p->g, at, p->at) : NULL;
     if (text) ind__add_condition(p->g, e, text, guard, holds);
@@ -4845,7 +4845,7 @@ static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
             l->axes.kept[l->axes.num_kept++] = d;
         }
     }
-    l->axes.count = ind__product(l->context, l->axes.range, l->axes.num_reduced);
+    l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
 /* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
@@ -5105,7 +5105,7 @@ static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
 /* a[.., m, k] against one matrix b: all of a's leading dimensions are rows of one product. */
 static ind_status graph__flatten_rows(graph__lower_ctx *l) {
     ind__box *a = l->product.a;
-    ind_expr size[2] = {ind__product(l->context, a->size, a->rank - 1), a->size[a->rank - 1]};
+    ind_expr size[2] = {ind_expr_product(l->context, a->size, a->rank - 1), a->size[a->rank - 1]};
     if (a->rank <= 2) return IND_OK;
     l->product.a = ind__box_reshape(l->w->program, a, size, 2);
     return l->product.a ? IND_OK : ind__failed(l->context);
@@ -5570,9 +5570,9 @@ static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
     ind__target_defaults(&target);
-    ind_facts *before = ind__facts_enter(m->context, m->facts);
+    ind_facts *before = ind_facts_enter(m->context, m->facts);
     ind_status status = ind__plan_create(m->context, m->desc.schedule, &target, &m->desc.plan);
-    (void)ind__facts_enter(m->context, before);
+    (void)ind_facts_enter(m->context, before);
     return status;
 }
 
@@ -5893,9 +5893,9 @@ static ind_formula ind__module_total(const ind_module *m, size_t place) {
     for (uint32_t i = 0; i < n; i++) {
         memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + place, sizeof *term);
     }
-    ind_facts *before = ind__facts_enter(m->context, m->facts);
+    ind_facts *before = ind_facts_enter(m->context, m->facts);
     ind_expr sum = ind_expr_sum(m->context, term, (int)n);
-    (void)ind__facts_enter(m->context, before);
+    (void)ind_facts_enter(m->context, before);
     ind__free(m->context, term);
     return sum;
 }
@@ -6059,7 +6059,7 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
     if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
     uint32_t at = ind__free_size(module, name);
     if (at == UINT32_MAX) return none;
-    ind_facts *before = ind__facts_enter(c, module->facts);
+    ind_facts *before = ind_facts_enter(c, module->facts);
     c->error.status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
     if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
@@ -6072,7 +6072,7 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
     } else if (ind_error_status(c) == IND_OK) {
         ind__refuse_inverse(c, name, affine ? coefficient : none);
     }
-    (void)ind__facts_enter(c, before);
+    (void)ind_facts_enter(c, before);
     return inverse;
 }
 
@@ -6427,9 +6427,9 @@ static ind_status ind__solver_prepare(ind__solver *s, ind_formula f, const char 
     s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* the program still grows */
     if (!status && !s->slot) status = ind__failed(c);
     if (!status) status = ind__solver_sizes(s, sizes, given);
-    ind_facts *before = ind__facts_enter(c, NULL);
+    ind_facts *before = ind_facts_enter(c, NULL);
     if (!status) status = ind__solver_conditions(s, given);
-    (void)ind__facts_enter(c, before);
+    (void)ind_facts_enter(c, before);
     ind__free(c, given);
     if (status) return status;
     size_t slots = (size_t)n + s->program.num_ops;

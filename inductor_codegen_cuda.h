@@ -1613,7 +1613,7 @@ static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
 
 static bool cg__extent_fits(ind__writer *w, int from, int n) {
-    ind_expr points = ind__product(w->context, w->domain.extent + from, n);
+    ind_expr points = ind_expr_product(w->context, w->domain.extent + from, n);
     return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
 }
 
@@ -1633,11 +1633,11 @@ static void cg__choose_index_bits(ind__writer *w) {
 }
 
 static ind_expr cg__p_numel(const ind__writer *w) {
-    return ind__product(w->context, w->domain.extent, w->domain.rank);
+    return ind_expr_product(w->context, w->domain.extent, w->domain.rank);
 }
 
 static ind_expr cg__r_numel(const ind__writer *w) {
-    return ind__product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
+    return ind_expr_product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
 }
 
 static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
@@ -1773,7 +1773,7 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
    then often nobody needs. */
 static void cg__use_positions(ind__writer *w) {
     for (int last = w->domain.rank - 1; last > 0; last--) {
-        ind_expr points = ind__product(w->context, w->domain.extent, last + 1);
+        ind_expr points = ind_expr_product(w->context, w->domain.extent, last + 1);
         w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
         for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
             ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
@@ -1796,7 +1796,8 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
     if (parallel) cg__use_positions(w);
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
-        ind_expr extent = w->domain.extent[v], points = ind__product(w->context, w->domain.extent + from, v - from + 1);
+        ind_expr extent = w->domain.extent[v];
+        ind_expr points = ind_expr_product(w->context, w->domain.extent + from, v - from + 1);
         bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
         w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
         if (parallel) w->linear_name[v] = position;
@@ -2784,7 +2785,7 @@ static void cg__mm_join_depth(ind__writer *w) {
     ind__loops *d = &w->domain;
     for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
     if (d->rrank < 2 || w->failed) return;
-    ind_expr part[2 * IND_MAX_RANK], size = ind__product(w->context, d->extent + d->rank, d->rrank);
+    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
     ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
     ind__delinearise(w->context, k, d->extent + d->rank, d->rrank, part);
     for (uint32_t i = 0; i < w->body->num_index; i++)
@@ -2957,7 +2958,7 @@ static int64_t cg__mm_shared(const cg__mm_config *c, int sum_bytes) {
    all be kept at once. */
 static cg__mm_config cg__mm_fit_depth(cg__mm_config c, int64_t depth, int index_bits) {
     if (c.unit == MM_FMA) {
-        if (index_bits == 64) c.registers += 32; /* offsets of the elements on their way take two registers each */
+        if (index_bits == 64) c.registers += 48; /* addresses of the elements on their way, and what they share */
         return c;
     }
     if (depth <= 32) c.tile_k = 32;
@@ -2968,11 +2969,12 @@ static cg__mm_config cg__mm_fit_depth(cg__mm_config c, int64_t depth, int index_
     return c;
 }
 
-/* Blocks that fit one multiprocessor together. FMA on 8 bytes takes twice the registers. */
+/* Blocks that fit one multiprocessor together: its registers belong to four quarters, among which the warps are dealt
+   out. FMA on 8 bytes takes twice the registers. */
 static int cg__mm_occupancy(const cg__mm_config *c, int sum_bytes, const ind_target *t) {
     int64_t threads = cg__mm_threads(c), registers = sum_bytes == 8 ? 2 * c->registers : c->registers;
     int64_t by_shared = t->shared_per_sm / (cg__mm_shared(c, sum_bytes) + 1024); /* 1 KiB is the system's */
-    int64_t by_registers = 65536 / (threads * registers), by_threads = 2048 / threads;
+    int64_t by_registers = 16384 / (32 * registers) * 4 * 32 / threads, by_threads = 2048 / threads;
     int64_t n = by_shared < by_registers ? by_shared : by_registers;
     n = n < by_threads ? n : by_threads;
     return n < 1 ? 1 : n > 16 ? 16 : (int)n;

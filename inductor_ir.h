@@ -307,6 +307,13 @@ IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
    Errors: IND_INVALID_ARGUMENT if it contradicts what is known (nothing is added), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 
+/* Puts a fact set in force: until another call, the known-queries, the divisors (x // n needs n != 0) and the rules that
+   need a proof heed it in all that is built in the context. Symbols stay as they are given; ind_simplify also puts what
+   replaces them. facts may be NULL: none. Returns the set that was in force, to be put back; what was built under a set
+   is valid only where its facts hold. NULL context: nothing happens, NULL. A set of another context is
+   IND_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
+IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
+
 /* Known under a fact set (NULL: none). simplify builds e anew under the facts until nothing changes; the result has the
    same value wherever the facts hold, and simplifying it again gives the same id. */
 IND_API ind_expr ind_simplify(ind_facts *facts, ind_expr e);
@@ -604,10 +611,6 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 
 /* ---- expressions ---- */
 
-/* Puts a fact set in force (NULL: none) and returns the one that was: what is built and asked from here on may use it.
- */
-ind_facts *ind__facts_enter(ind_context *c, ind_facts *facts);
-
 /* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
    has its test in tests/unit/test_rules.c. b > 0 unless said otherwise. */
 #define IND__EXPR_RULES(X)                                                                                             \
@@ -667,7 +670,6 @@ ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n);
 /* e == coefficient * symbol + rest, with neither holding the symbol. False if e is not affine in it. */
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest);
 uint32_t ind__num_exprs(const ind_context *c); /* interned so far */
-int ind__expr_ops(ind_expr e); /* integer operations to compute it, common parts counted once per occurrence */
 /* Prints for emitted code. name(symbol) gives the spelling of each symbol; type is the C type that literals and helper
    functions use: "int" or "long long". Division of operands not proven non-negative by ind_floordiv / ind_floormod. */
 typedef void (*ind__symbol_name_fn)(ind__text *t, ind_expr symbol, void *user);
@@ -676,7 +678,6 @@ void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn n
    first character not consumed. On failure returns invalid, with the message set and *end at the offence. */
 typedef ind_expr (*ind__find_symbol_fn)(const char *name, size_t length, void *user);
 ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind__find_symbol_fn find, void *user);
-ind_expr ind__product(ind_context *c, const ind_expr *v, int n); /* 1 for n == 0 */
 /* Row-major linear index of `index` in `size`, and back. */
 ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *size, int rank);
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index);
@@ -4418,33 +4419,6 @@ bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *r
     return true;
 }
 
-static int64_t ir__count_ops(ir__walk *w, ind_expr e) {
-    int n = ind_expr_num_args(e);
-    if (!n) return 0;
-    bool written = w->steps++ >= IND__WALK_FREE;
-    uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
-    if (known) return known - 1;
-    int64_t ops = n > 1 ? n - 1 : n;
-    for (int i = 0; i < n && ops < INT32_MAX; i++) ops += ir__count_ops(w, ind_expr_arg(e, i));
-    if (ops > INT32_MAX) ops = INT32_MAX;
-    if (written) ir__map_put(&w->seen, e.id, (uint32_t)ops + 1);
-    return ops;
-}
-
-int ind__expr_ops(ind_expr e) {
-    if (!ind__ok(e)) return 0;
-    ir__walk w = {.seen = {.context = e.context}};
-    int64_t ops = ir__count_ops(&w, e);
-    ir__map_free(&w.seen);
-    return (int)ops;
-}
-
-ind_expr ind__product(ind_context *c, const ind_expr *v, int n) {
-    ind_expr p = ind_int(c, 1);
-    for (int i = 0; i < n; i++) p = ir__mul2(p, v[i]);
-    return p;
-}
-
 ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *size, int rank) {
     ir__sum s = {.context = c};
     ind_expr stride = ind_int(c, 1);
@@ -4508,9 +4482,13 @@ static ind_facts *ir__facts_in_force(ind_context *c) {
     return c->interner->facts;
 }
 
-ind_facts *ind__facts_enter(ind_context *c, ind_facts *f) {
+ind_facts *ind_facts_enter(ind_context *c, ind_facts *f) {
+    if (!c) return NULL;
     ind_facts *before = c->interner->facts;
-    c->interner->facts = f;
+    if (f && f->context != c)
+        ind__fail(c, IND_INVALID_ARGUMENT, "a fact set of another context");
+    else
+        c->interner->facts = f;
     return before;
 }
 
@@ -5260,6 +5238,7 @@ ind_status ind_facts_create(ind_context *context, ind_facts **facts) {
 
 void ind_facts_destroy(ind_facts *f) {
     if (!f) return;
+    if (ir__facts_in_force(f->context) == f) f->context->interner->facts = NULL;
     ind__disown(f->context, &f->owned);
     ir__facts_free(&f->owned);
 }
@@ -5311,7 +5290,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
         return ir__expr_none(c);
     }
     uint32_t failures = c->failures;
-    ind_facts *before = ind__facts_enter(c, facts);
+    ind_facts *before = ind_facts_enter(c, facts);
     if (facts) {
         e = ir__settle(facts, e);
     } else {
@@ -5319,7 +5298,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
         e = ir__passes(NULL, &memo, e);
         ir__map_free(&memo);
     }
-    ind__facts_enter(c, before);
+    ind_facts_enter(c, before);
     if (failures == c->failures) return e;
     if (facts) ir__facts_changed(facts); /* what was remembered may be simpler with memory */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
@@ -5409,11 +5388,11 @@ void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
     e = ind_simplify(facts, e);
     ir__range r = ir__anything;
     if (ind__ok(e)) {
-        ind_facts *before = ind__facts_enter(e.context, facts);
+        ind_facts *before = ind_facts_enter(e.context, facts);
         e.context->quiet++;
         r = facts ? ir__bounds_under(facts, e) : ir__stored_range(e.context, e.id, NULL);
         e.context->quiet--;
-        ind__facts_enter(e.context, before);
+        ind_facts_enter(e.context, before);
     }
     if (lo) *lo = r.lo;
     if (hi) *hi = r.hi;
@@ -5782,14 +5761,14 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
 /* e with the replaced symbols replaced, and nothing else done to it. Invalid where that needs the facts. */
 static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
-    ind_facts *before = ind__facts_enter(f->context, NULL);
+    ind_facts *before = ind_facts_enter(f->context, NULL);
     f->context->quiet++;
     for (uint32_t i = 0; i < k->from.num && ind__ok(e) && ir__node_of(e)->symbols & k->mask; i++) {
         ind_expr from = ir__id_at(f, &k->from, i), to = ir__id_at(f, &k->to, i);
         if (ind__expr_depends(e, from)) e = ind__substitute(e, &from, &to, 1);
     }
     f->context->quiet--;
-    ind__facts_enter(f->context, before);
+    ind_facts_enter(f->context, before);
     return e;
 }
 
@@ -5931,11 +5910,11 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     ind_status status = IND_OUT_OF_MEMORY;
     if (ir__knowledge_copy(c, &work.known, &f->known) && ir__ids_push(c, &work.agenda, condition.id)) {
         work.narrowings = 64;
-        ind_facts *before = ind__facts_enter(c, &work);
+        ind_facts *before = ind_facts_enter(c, &work);
         c->quiet++;
         status = ir__learn_all(&work);
         c->quiet--;
-        ind__facts_enter(c, before);
+        ind_facts_enter(c, before);
     }
     if (failures != c->failures) status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
     *out = work.known;
@@ -9642,7 +9621,7 @@ ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint3
 }
 
 ind_expr ind__buffer_numel(const ind__buffer *b) {
-    return ind__product(b->layout.offset.context, b->layout.size, b->layout.rank);
+    return ind_expr_product(b->layout.offset.context, b->layout.size, b->layout.rank);
 }
 
 ind_expr ind__buffer_bytes(const ind__buffer *b) {

@@ -1531,7 +1531,7 @@ static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) 
 }
 
 static ind_expr rt__buffer_bytes_tight(ind_context *c, const ind__buffer *b) {
-    return ind_expr_mul(ind__product(c, b->layout.size, b->layout.rank), ind_int(c, ind_dtype_bytes(b->dtype)));
+    return ind_expr_mul(ind_expr_product(c, b->layout.size, b->layout.rank), ind_int(c, ind_dtype_bytes(b->dtype)));
 }
 
 /* 0 input, 1 constant, 2 output, -1 neither. */
@@ -1620,11 +1620,11 @@ static ind_status rt__module_buffers(ind_module *m) {
  */
 static ind_status rt__module_facts(ind_module *m) {
     if (m->desc.num_conditions == 0) return IND_OK;
-    ind_facts *before = ind__facts_enter(m->context, NULL);
+    ind_facts *before = ind_facts_enter(m->context, NULL);
     ind_status status = ind_facts_create(m->context, &m->facts);
     for (uint32_t i = 0; i < m->desc.num_conditions && !status; i++)
         status = ind_facts_assume(m->facts, m->desc.condition[i].e);
-    (void)ind__facts_enter(m->context, before);
+    (void)ind_facts_enter(m->context, before);
     return status;
 }
 
@@ -1981,7 +1981,7 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         if (strcmp(m->binding[i].name, name)) continue;
         const ind_binding_info *b = &m->binding[i];
         int64_t want = 0;
-        ind_expr formula = ind_expr_mul(ind__product(c, b->size, b->rank), ind_int(c, ind_dtype_bytes(b->dtype)));
+        ind_expr formula = ind_expr_mul(ind_expr_product(c, b->size, b->rank), ind_int(c, ind_dtype_bytes(b->dtype)));
         if (!ind_expr_is_int(formula, &want))
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
                              m->executable->binding_text[i]);

@@ -421,7 +421,7 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
         d->var[k] = ind__index_symbol(f->context, k < rank ? 'i' : 'r', k < rank ? k : k - rank, size[k]);
         if (!ind__ok(d->var[k])) return sched__fail(f), NULL;
     }
-    d->numel = ind__product(f->context, size, rank), d->rnumel = ind__product(f->context, size + rank, rrank);
+    d->numel = ind_expr_product(f->context, size, rank), d->rnumel = ind_expr_product(f->context, size + rank, rrank);
     if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched__fail(f), NULL;
     d->hint = sched__hint(d->numel), d->rhint = sched__hint(d->rnumel);
     return f->domains[h % IND__SCHED_BUCKETS] = d;

@@ -350,9 +350,9 @@ static int size_fact(size_tool *t, const char *text) {
     size_cursor c = {"--fact", text, text};
     int column = 0;
     if (!t->facts && ind_facts_create(t->ctx, &t->facts)) return size_fail(NULL, 0, "%s", ind_error(t->ctx));
-    ind__facts_enter(t->ctx, t->facts); /* what is declared before may exclude that a divisor is zero */
+    ind_facts_enter(t->ctx, t->facts); /* what is declared before may exclude that a divisor is zero */
     ind_expr e = ind_expr_parse(t->ctx, text, size_find, t, &column);
-    ind__facts_enter(t->ctx, NULL);
+    ind_facts_enter(t->ctx, NULL);
     if (!e.id) return size_fail_at(&c, text + (column > 0 ? column - 1 : 0), "%s", ind_error(t->ctx));
     if (ind_facts_assume(t->facts, e)) return size_fail_at(&c, text, "%s", ind_error(t->ctx));
     return 0;
@@ -651,7 +651,7 @@ static int size_prepare(size_tool *t, const size_options *o) {
         }
     }
     int failed = t->at_point ? size_close_point(t) : 0;
-    ind__facts_enter(t->ctx, t->facts);
+    ind_facts_enter(t->ctx, t->facts);
     return failed;
 }
 

@@ -105,9 +105,9 @@ static void check_text(ind_context *ctx, ind_facts *facts, ind_expr e) {
         free(text);
         return;
     }
-    ind__facts_enter(ctx, facts);
+    ind_facts_enter(ctx, facts);
     ind_expr again = ind_expr_parse(ctx, text, find, ctx, NULL);
-    ind__facts_enter(ctx, NULL);
+    ind_facts_enter(ctx, NULL);
     if (facts) again = ind_simplify(facts, again);
     if (again.id) {
         require(again.id == e.id, "reads back as another expression", text);

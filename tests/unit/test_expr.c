@@ -195,7 +195,7 @@ static void views(void) {
     simplest(back[2], "i2 // 32");
     simplest(back[3], "i2 % 32");
     simplest(ind__linearise(ctx, back, from, 4), "384*(Seq*i0 + i1) + i2"); /* joins again */
-    ind_expr flat[1] = {ind__product(ctx, from, 4)}, q[1] = {ind__index_symbol(ctx, 'i', 0, flat[0])};
+    ind_expr flat[1] = {ind_expr_product(ctx, from, 4)}, q[1] = {ind__index_symbol(ctx, 'i', 0, flat[0])};
     ind__delinearise(ctx, q[0], from, 4, back);
     simplest(ind__linearise(ctx, back, from, 4), "i0");
     ind_expr heads[3] = {ind_expr_mul(B, n(12)), S, n(32)}, h[3], out[4], bhsd[4] = {B, n(12), S, n(32)};

@@ -239,7 +239,7 @@ static void examples(void) {
     }
 }
 
-/* A rule without an example fails here. RESIDUE needs a fact: test_facts.c has it. */
+/* A rule without an example fails here. RESIDUE needs a fact: test_facts.c counts it. */
 static void every_rule(void) {
     for (int k = 0; k < IND__NUM_EXPR_RULES; k++) {
         const char *law, *name = ind__expr_rule_name(k, &law);
