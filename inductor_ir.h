@@ -307,10 +307,10 @@ IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
    Errors: IND_INVALID_ARGUMENT if it contradicts what is known (nothing is added), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 
-/* Puts a fact set in force: until another call, the known-queries, the divisors (x // n needs n != 0) and the rules that
-   need a proof heed it in all that is built in the context. Symbols stay as they are given; ind_simplify also puts what
-   replaces them. facts may be NULL: none. Returns the set that was in force, to be put back; what was built under a set
-   is valid only where its facts hold. NULL context: nothing happens, NULL. A set of another context is
+/* Puts a fact set in force: until another call, the known-queries, the divisors (x // n needs n != 0) and the rules
+   that need a proof heed it in all that is built in the context. Symbols stay as they are given; ind_simplify also puts
+   what replaces them. facts may be NULL: none. Returns the set that was in force, to be put back; what was built under
+   a set is valid only where its facts hold. NULL context: nothing happens, NULL. A set of another context is
    IND_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
 IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
 
@@ -1521,7 +1521,8 @@ _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of wha
 #define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
 
 typedef struct ir__op_cache_entry {
-    uint32_t kind, generation, a, b, result;
+    uint32_t key; /* what was asked under which facts (ir__cache_key) */
+    uint32_t a, b, result;
 } ir__op_cache_entry;
 
 /* The value of a node at one of the points where proofs are tried first (>>assume). */
@@ -1534,6 +1535,10 @@ typedef struct ir__sample {
 #define IND__SAMPLES     2048
 #define IND__MAX_JOINING 3
 
+/* Integers that are found without a search: coefficients, divisors, strides. */
+#define IND__LEAST_SMALL (-64)
+#define IND__NUM_SMALL   320
+
 struct ind__interner {
     ind_context *context;
     ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
@@ -1543,7 +1548,8 @@ struct ind__interner {
     uint32_t *slot;
     uint16_t *tag;
     uint32_t table_size;
-    ind__arena arena; /* symbols, blocks of words */
+    uint32_t small[IND__NUM_SMALL]; /* ids of small integers; 0: not yet interned */
+    ind__arena arena;               /* symbols, blocks of words */
     uint32_t *word;
     uint32_t words_left;
     struct ir__term_block *free_terms;
@@ -1661,7 +1667,7 @@ static bool ir__cache_grow(struct ind__interner *in) {
 }
 
 static bool ir__interner_rehash(struct ind__interner *in) {
-    uint32_t want = in->table_size + in->table_size / 2;
+    uint32_t want = in->table_size + (in->table_size < 1u << 17 ? in->table_size : in->table_size / 2);
     if (want < in->table_size) want = UINT32_MAX;
     uint32_t *slot = (uint32_t *)ind__alloc(in->context, (size_t)want * sizeof *slot);
     uint16_t *tag = slot ? (uint16_t *)ind__alloc(in->context, (size_t)want * sizeof *tag) : NULL;
@@ -1972,7 +1978,12 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
 }
 
 ind_expr ind_int(ind_context *c, int64_t value) {
-    return c ? ir__intern(c, IND_EXPR_INT, NULL, 0, value) : ir__expr_none(c);
+    if (!c) return ir__expr_none(c);
+    const uint64_t at = (uint64_t)value - (uint64_t)IND__LEAST_SMALL;
+    if (at >= IND__NUM_SMALL) return ir__intern(c, IND_EXPR_INT, NULL, 0, value);
+    uint32_t *id = &c->interner->small[at];
+    if (!*id) *id = ir__intern(c, IND_EXPR_INT, NULL, 0, value).id;
+    return ir__expr_make(c, *id);
 }
 
 static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
@@ -2882,6 +2893,12 @@ static ind_expr ir__sum_finish(ir__sum *s) {
     return e;
 }
 
+/* 0 for states of fact sets whose number is too large for it, after 67 million: nothing is remembered under them. */
+static uint32_t ir__cache_key(ind_context *c, ind_expr_kind kind) {
+    uint32_t generation = ir__facts_generation(c);
+    return generation >> 27 ? 0 : generation << 5 | ((uint32_t)kind + 1);
+}
+
 static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_expr a, ind_expr b) {
     uint64_t h = ((uint64_t)a.id << 32 | b.id) * 0x9e3779b97f4a7c15ull + kind * 0x85ebca6bull;
     return &c->interner->cache[(h >> 40) & (c->interner->cache_size - 1)];
@@ -2889,12 +2906,11 @@ static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_exp
 
 /* Runs a simplifying constructor unless its result under the facts in force is remembered. */
 static ind_expr ir__cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
-    uint32_t generation = ir__facts_generation(a.context);
+    uint32_t key = ir__cache_key(a.context, kind);
     ir__op_cache_entry *e = ir__cache_slot(a.context, kind, a, b);
-    if (e->result && e->kind == (uint32_t)kind && e->generation == generation && e->a == a.id && e->b == b.id)
-        return ir__expr_make(a.context, e->result);
+    if (key && e->key == key && e->a == a.id && e->b == b.id) return ir__expr_make(a.context, e->result);
     ind_expr r = make(a, b);
-    ir__op_cache_entry entry = {kind, generation, a.id, b.id, r.id};
+    ir__op_cache_entry entry = {key, a.id, b.id, r.id};
     if (ind__ok(r)) *ir__cache_slot(a.context, kind, a, b) = entry;
     return r;
 }
@@ -4336,12 +4352,14 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e);
 static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
     ind_expr small[16], *arg = args <= 16 ? small : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
     if (!arg) return ir__expr_none(e.context);
-    bool ok = true;
+    /* a product of symbols over the same symbols is the same product: no rule is about it */
+    bool ok = true, same = ind_expr_query_kind(e) == IND_EXPR_MUL && ir__node_of(e)->depth == 1;
     for (int i = 0; i < args && ok; i++) {
         arg[i] = ir__pass_run(p, ind_expr_arg(e, i));
         ok = ind__ok(arg[i]);
+        same = same && arg[i].id == ind_expr_arg(e, i).id;
     }
-    ind_expr r = ok ? ind__expr_rebuild(e, arg, args) : ir__expr_none(e.context);
+    ind_expr r = !ok ? ir__expr_none(e.context) : same ? e : ind__expr_rebuild(e, arg, args);
     if (arg != small) ind__free(e.context, arg);
     return r;
 }
