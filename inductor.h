@@ -637,8 +637,8 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
-#define IND__MAX_OPERANDS 3
-#define IND__MAX_ATTRS    4
+#define IND__MAX_OPERANDS 8
+#define IND__MAX_ATTRS    12
 
 static const struct ind__op_row {
     const char *name, *operands, *attributes;
