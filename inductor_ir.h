@@ -690,7 +690,7 @@ ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
 /* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
    index of its own; else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
-int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time */
+int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
 /* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
 
@@ -6226,16 +6226,35 @@ int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
 
 /* ---- loops that are one, and loops that are two */
 
-int ind__expr_divisions(ind_expr e) {
+static int ir__add_counts(int a, int b) {
+    return a > INT_MAX - b ? INT_MAX : a + b;
+}
+
+/* The count of a node does not depend on the way to it, so each is counted once. */
+static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
+    if (!ind_expr_num_args(e)) return 0;
+    bool written = w->steps >= IND__WALK_FREE;
+    uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
+    if (known) return (int)(known - 1);
+    if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n += ind__expr_divisions(ind_expr_arg(e, i));
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* without memory: slower */
+    return n;
+}
+
+int ind__expr_divisions(ind_expr e) {
+    if (!ind__ok(e)) return 0;
+    ir__walk w = {.seen = {.context = e.context}};
+    int n = ir__walk_divisions(&w, e);
+    ir__map_free(&w.seen);
     return n;
 }
 
 static int ir__loops_divisions(const ind__loops *l) {
     int n = 0;
-    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(l->index[k]);
+    for (uint32_t k = 0; k < l->num_index; k++) n = ir__add_counts(n, ind__expr_divisions(l->index[k]));
     return n;
 }
 
@@ -6346,9 +6365,9 @@ bool ind__loops_merge(ind__loops *l, int v) {
 }
 
 /* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
-static int ir__split_candidates(ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
-    if (!ind__expr_depends(e, var)) return n;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(ind_expr_arg(e, i), var, out, max, n);
+static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
     ind_expr_kind kind = ind_expr_query_kind(e);
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
     ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
@@ -6390,7 +6409,8 @@ static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
     ind_expr value = ind_expr_add(ind_expr_mul(outer, size), ind__index_symbol(c, 'l', IND__FRESH_SLOT, size));
     if (!ind__ok(value)) return INT_MAX;
     int n = 0;
-    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(ir__substitute_one(l->index[k], var, value));
+    for (uint32_t k = 0; k < l->num_index; k++)
+        n = ir__add_counts(n, ind__expr_divisions(ir__substitute_one(l->index[k], var, value)));
     return n;
 }
 
@@ -6398,8 +6418,10 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
     enum { MOST = 16 };
     ind_expr candidate[MOST], best = ir__expr_none(l->context);
     int num = 0, before = ir__loops_divisions(l), least = before;
+    ir__walk w = {0};
     for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
-        num = ir__split_candidates(l->index[k], l->var[v], candidate, MOST, num);
+        num = ir__split_candidates(&w, l->index[k], l->var[v], candidate, MOST, num);
+    ir__map_free(&w.seen);
     for (int i = 0; i < num; i++) {
         int left = ir__split_divisions(l, v, candidate[i]);
         if (left >= least) continue;
