@@ -3648,7 +3648,10 @@ static bool ir__check_divisor(ind_expr b) {
     if (ir__proven_sign(b)) return true;
     char text[128];
     ind_expr_print(b, text, sizeof text);
-    ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
+    if (ind_expr_is_int(b, NULL))
+        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by zero");
+    else
+        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
     return false;
 }
 
@@ -6025,7 +6028,10 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     char text[512], fact[512];
-    ind_expr_print(condition, text, sizeof text);
+    if (ind_expr_is_int(condition, NULL)) /* what it was is gone */
+        snprintf(text, sizeof text, "the condition is never true: it");
+    else
+        ind_expr_print(condition, text, sizeof text);
     if (ir__excludes(c, ir__expr_none(c), condition))
         return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {

@@ -163,6 +163,31 @@ REFUSED = {
         "",
         "--at: the fact s0 == 4*s1 does not hold",
     ),
+    "contradiction": (
+        ["s0", "--var", "s0 in [1, 4]", "--fact", "s0 == 9"],
+        "",
+        '--fact "s0 == 9", column 1: the condition is never true: it contradicts the ranges of its symbols',
+    ),
+    "later contradiction": (
+        ["s0", "--fact", "s0 < s1", "--fact", "s0 % 2 == 0", "--fact", "s1 < s0"],
+        "",
+        '--fact "s1 < s0", column 1: s1 < s0 contradicts the fact s0 < s1',
+    ),
+    "contradicted residue": (
+        ["s0", "--fact", "s0 % 4 == 0", "--fact", "s0 % 8 == 3"],
+        "",
+        '--fact "s0 % 8 == 3", column 1: s0 % 8 == 3 contradicts the fact s0 % 4 == 0',
+    ),
+    "contradiction of several": (
+        ["s0", "--fact", "s0 < s1", "--fact", "s1 < s2", "--fact", "s2 < s0"],
+        "",
+        '--fact "s2 < s0", column 1: s2 < s0 contradicts the facts known so far, taken together',
+    ),
+    "contradiction of what a divisor needs": (
+        ["s0", "--fact", "s0 > 3", "--fact", "s1 // s0 > 2 and s0 < 3"],
+        "",
+        '--fact "s1 // s0 > 2 and s0 < 3", column 1: the condition is never true: it contradicts the facts before it',
+    ),
     "unknown name": (["s0", "--at", "s0=1, s7=2"], row("s0", ANY, "1"), "--at: there is no s7 in any expression"),
 }
 
@@ -171,16 +196,7 @@ FAILED = {
     "undeclared extent": (["i0", "--var", "i0 in [0, s0)"], "", 'ind: size: --var "i0 in [0, s0)", column 11: '),
     "no extent": (["i0", "--var", "i0 in [0, )"], "", 'ind: size: --var "i0 in [0, )", column '),
     "fact is no expression": (["s0", "--fact", "s0 = 3"], "", 'ind: size: --fact "s0 = 3", column 4: '),
-    "contradiction": (
-        ["s0", "--var", "s0 in [1, 4]", "--fact", "s0 == 9"],
-        "",
-        'ind: size: --fact "s0 == 9", column 1: ',
-    ),
-    "later contradiction": (
-        ["s0", "--fact", "s0 < s1", "--fact", "s1 < s0"],
-        "",
-        'ind: size: --fact "s1 < s0", column 1: ',
-    ),
+    "empty text": (["s0", "--fact", ""], "", 'ind: size: --fact "", column 1: '),
     "syntax": (
         ["1", "s0 +", "2"],
         row("1", "[1, 1]", "-") + ERROR + row("2", "[2, 2]", "-"),
@@ -188,8 +204,12 @@ FAILED = {
     ),
     "column": (["s0 + $"], ERROR, "ind: size: expression 1, column 6: "),
     "empty": ([""], ERROR, "ind: size: expression 1, column 1: "),
-    "division by zero": (["s0 // 0"], ERROR, "ind: size: expression 1, column "),
-    "division by what may be zero": (["s1 % s0"], ERROR, "ind: size: expression 1, column "),
+    "division by zero": (["1 // 0"], ERROR, "ind: size: expression 1, column 3: division by zero"),
+    "division by what may be zero": (
+        ["s1 % (s0 - 3)"],
+        ERROR,
+        "ind: size: expression 1, column 4: division by s0 - 3, which ",
+    ),
     "overflow of a constant": ([f"{HIGH} + 1"], ERROR, "ind: size: expression 1, column "),
     "quotient beyond 64 bits": ([f"{LOW} // -1"], ERROR, "ind: size: expression 1, column "),
     "ceiling beyond 64 bits": ([f"CeilDiv({LOW}, -1)"], ERROR, "ind: size: expression 1, column "),
@@ -285,7 +305,7 @@ def test_fails(ind, case):
     arguments, out, begin = FAILED[case]
     got, message, status = run(ind, *arguments)
     assert (got, status, message.count("\n")) == (out, 1, 1)
-    assert message.startswith(begin) and len(message) > len(begin) + 8
+    assert message.startswith(begin) and (len(message) > len(begin) + 8 or message == begin + "\n")
 
 
 def test_help(ind):
