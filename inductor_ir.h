@@ -178,7 +178,10 @@ IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* An integer expression: immutable, interned, so equal expressions have equal ids. id 0 is "invalid": every function
    here accepts it and returns it, and the context has the reason; so a long computation is checked once.
-   `//` and `%` are Python's: they round down for every sign. 64-bit overflow gives an invalid expression. */
+   `//` and `%` are Python's: they round down for every sign.
+   Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
+   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (of two
+   contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -244,8 +247,10 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b); /* b may not be zero anywhere in its bounds */
-IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b);      /* as floordiv; the result has b's sign */
+/* Division by what may be zero is IND_INVALID_ARGUMENT: b's bounds, its form (a product of such) or the facts in force
+   have to exclude it. */
+IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
+IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m); /* (x // d) % m */
 IND_API ind_expr ind_expr_min(ind_expr a, ind_expr b);
@@ -321,8 +326,11 @@ IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the
-   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Errors:
-   IND_NOT_SUPPORTED if it hangs on an unbacked symbol or a loop index: no hint may stand for data. */
+   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Where the
+   hints contradict what is known, the answer is the one that does not. Errors, with nothing recorded: IND_NOT_SUPPORTED
+   if it hangs on an unbacked symbol or a loop index: no hint may stand for data; IND_INVALID_ARGUMENT (a condition of
+   another context, holds NULL, for the hints a division by zero), IND_OVERFLOW (its value for the hints), IND_LIMIT
+   (too many consequences), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
