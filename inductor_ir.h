@@ -178,7 +178,10 @@ IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* An integer expression: immutable, interned, so equal expressions have equal ids. id 0 is "invalid": every function
    here accepts it and returns it, and the context has the reason; so a long computation is checked once.
-   `//` and `%` are Python's: they round down for every sign. 64-bit overflow gives an invalid expression. */
+   `//` and `%` are Python's: they round down for every sign.
+   Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
+   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (of two
+   contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -244,8 +247,10 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b); /* b may not be zero anywhere in its bounds */
-IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b);      /* as floordiv; the result has b's sign */
+/* Division by what may be zero is IND_INVALID_ARGUMENT: b's bounds, its form (a product of such) or the facts in force
+   have to exclude it. */
+IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
+IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m); /* (x // d) % m */
 IND_API ind_expr ind_expr_min(ind_expr a, ind_expr b);
@@ -321,8 +326,11 @@ IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the
-   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Errors:
-   IND_NOT_SUPPORTED if it hangs on an unbacked symbol or a loop index: no hint may stand for data. */
+   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Where the
+   hints contradict what is known, the answer is the one that does not. Errors, with nothing recorded: IND_NOT_SUPPORTED
+   if it hangs on an unbacked symbol or a loop index: no hint may stand for data; IND_INVALID_ARGUMENT (a condition of
+   another context, holds NULL, for the hints a division by zero), IND_OVERFLOW (its value for the hints), IND_LIMIT
+   (too many consequences), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
@@ -690,7 +698,7 @@ ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
 /* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
    index of its own; else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
-int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time */
+int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
 /* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
 
@@ -1838,7 +1846,7 @@ static ir__range ir__range_div(ir__range a, ir__range b) {
 static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     ir__range r = {0, b.hi == INT64_MAX ? b.hi : b.hi - 1};
     if (a.lo >= 0 && a.hi < b.lo) return a;
-    if (b.lo == b.hi && a.lo != INT64_MIN && a.hi != INT64_MAX) {
+    if (b.lo == b.hi && b.hi != INT64_MAX && a.lo != INT64_MIN && a.hi != INT64_MAX) {
         int64_t q = ir__floor_div(a.lo, b.lo);
         if (q == ir__floor_div(a.hi, b.lo)) {
             r.lo = ir__floor_mod(a.lo, b.lo);
@@ -1850,7 +1858,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a % b = -((-a) % (-b)). */
+/* a % b = -((-a) % (-b)). Of b = -2^63 the negation is cut to INT64_MAX, an end that is no bound. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
@@ -2937,8 +2945,34 @@ ind_expr ind_expr_neg(ind_expr a) {
     return ir__mul2(ind_int(a.context, -1), a);
 }
 
+/* -e without an error where it has no 64-bit form; *failed where it is invalid for want of something else. */
+static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
+    uint32_t failures = e.context->failures;
+    e.context->quiet++;
+    ind_expr minus = ind_expr_neg(e);
+    e.context->quiet--;
+    *failed = failures != e.context->failures;
+    return minus;
+}
+
+/* a - b where -b has no 64-bit form: 2^63 * m as (2^63 - 1) * m + m, which a term of a may take in. */
+static ind_expr ir__sub_lowest(ind_expr a, ind_expr b) {
+    ir__sum s = {.context = a.context};
+    ir__sum_add(&s, a, 1);
+    for (int i = 0; i < ir__num_terms(b); i++) {
+        ir__term t = ir__term_of(ir__term_at(b, i));
+        bool lowest = t.c == INT64_MIN;
+        ir__sum_push(&s, (ir__term){lowest ? INT64_MAX : -t.c, t.m, 0});
+        if (lowest) ir__sum_push(&s, (ir__term){1, t.m, 0});
+    }
+    return ir__sum_finish(&s);
+}
+
 ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ind_expr_add(a, ind_expr_neg(b)) : ir__expr_none(a.context);
+    bool failed;
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    ind_expr minus = ir__quiet_neg(b, &failed);
+    return ind__ok(minus) || failed ? ind_expr_add(a, minus) : ir__sub_lowest(a, b);
 }
 
 static bool ir__all_of(ind_context *c, const ind_expr *v, int n) {
@@ -3038,16 +3072,23 @@ typedef struct ir__division {
     int sign;     /* 1: b > 0; 2: never zero */
 } ir__division;
 
-/* Division by what cannot be zero because a product with it divided before; its sign may be unknown. */
+/* Division by what cannot be zero, of any sign: over -b where b is negative, unless -a or -b has no 64-bit form. */
 static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
+    ind_context *c = a.context;
+    uint32_t failures = c->failures;
+    c->quiet++;
     ind_expr r = mod ? ir__modulo(ind_expr_neg(a), ind_expr_neg(b)) : ir__divide(ind_expr_neg(a), ind_expr_neg(b));
-    return mod ? ind_expr_neg(r) : r;
+    if (mod) r = ind_expr_neg(r);
+    c->quiet--;
+    if (ind__ok(r) || failures != c->failures) return r;
+    return mod ? ir__modulo(a, b) : ir__divide(a, b);
 }
 
 /* The same division of another numerator. */
 static ind_expr ir__divide_again(const ir__division *d, ind_expr a) {
+    if (d->sign < 0) return ir__divide_nonzero(a, d->den, d->mod);
     return d->mod ? ir__modulo(a, d->den) : ir__divide(a, d->den);
 }
 
@@ -3060,10 +3101,10 @@ static ind_expr ir__rule_zero(ir__division *d) {
     return d->a.num ? ir__no_rule(d) : ind_int(d->context, 0);
 }
 
-/* x // 1 = x and x % 1 = 0. */
+/* x // 1 = x and x % 1 = x % -1 = 0. */
 static ind_expr ir__rule_one(ir__division *d) {
     int64_t b;
-    if (!ind_expr_is_int(d->den, &b) || b != 1) return ir__no_rule(d);
+    if (!ind_expr_is_int(d->den, &b) || (b != 1 && (b != -1 || !d->mod))) return ir__no_rule(d);
     return d->mod ? ind_int(d->context, 0) : ir__sum_build(&d->a);
 }
 
@@ -3094,8 +3135,13 @@ static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
            ir__term_divide(scaled, whole, q);
 }
 
+/* Is the integer c of a numerator split into multiples of b and a rest? For b < 0 only where that makes it smaller. */
+static bool ir__splits(int64_t c, int64_t b) {
+    return b > 0 || ((c > 0 ? -c : c) <= b && (b != -1 || c != INT64_MIN));
+}
+
 /* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
-   The integer of a is left in [0, b) if b is an integer. */
+   The integer of a is left in [0, b) if b is an integer above 0. */
 static ind_expr ir__rule_multiples(ir__division *d) {
     if (d->sum) return ir__no_rule(d);
     ir__sum quotient = {.context = d->context}, rest = quotient;
@@ -3103,7 +3149,7 @@ static ind_expr ir__rule_multiples(ir__division *d) {
         ir__term t = d->a.t[i], q;
         bool known = d->mod && !ir__is_const_term(t) && ir__is_const_term(d->by);
         if (known && !ir__term_divide(t, d->by, &q) && ind_known_multiple(ir__term_expr(t), d->by.c)) continue;
-        if (ir__is_const_term(t) && ir__is_const_term(d->by)) {
+        if (ir__is_const_term(t) && ir__is_const_term(d->by) && ir__splits(t.c, d->by.c)) {
             int64_t below = ir__floor_mod(t.c, d->by.c);
             if (below) ir__sum_push(&rest, (ir__term){below, t.m, 0});
             if (below != t.c) ir__sum_push(&quotient, (ir__term){ir__floor_div(t.c, d->by.c), t.m, 0});
@@ -3273,15 +3319,24 @@ static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t
     return found;
 }
 
+/* Can the product exceed 64 bits by what is known of both? A divisor without a known end is taken to be small enough.
+ */
+static bool ir__product_exceeds(ind_expr a, ind_expr b) {
+    int64_t x, y, product;
+    ind_expr_bounds(a, NULL, &x);
+    ind_expr_bounds(b, NULL, &y);
+    bool ends = (x != INT64_MAX || ind_expr_is_int(a, NULL)) && (y != INT64_MAX || ind_expr_is_int(b, NULL));
+    return ends && __builtin_mul_overflow(x, y, &product);
+}
+
 /* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
    y = x/d + c. Not where d*b overflows or does not show that it is positive. */
 static ind_expr ir__rule_nested(ir__division *d) {
-    int64_t c, scaled, i, j, whole;
+    int64_t c, scaled, i;
     ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c);
     if (d->mod || !ind__ok(inner)) return ir__no_rule(d);
     ind_expr x = ind_expr_arg(inner, 0), by = ind_expr_arg(inner, 1), shift = ind_int(d->context, 0);
-    bool integers = ind_expr_is_int(by, &i) && ind_expr_is_int(d->den, &j);
-    if (ir__proven_sign(by) != 1 || (integers && __builtin_mul_overflow(i, j, &whole))) return ir__no_rule(d);
+    if (ir__proven_sign(by) != 1 || ir__product_exceeds(by, d->den)) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
     int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
     ind_expr_bounds(product, &least, NULL);
@@ -3533,7 +3588,7 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_LONG_DIVISION, true, ir__rule_long_division},
     {IND__EXPR_RULE_REDUCE, false, ir__rule_reduce},
     {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
-    {IND__EXPR_RULE_CONSTANT, false, ir__rule_constant},
+    {IND__EXPR_RULE_CONSTANT, true, ir__rule_constant},
     {IND__EXPR_RULE_RESIDUE, true, ir__rule_residue},
     {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
     {IND__EXPR_RULE_FLOOR_OF_MOD, false, ir__rule_of_mod},
@@ -3581,11 +3636,12 @@ static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
     return ir__run_rules(a, b, true);
 }
 
-/* a // b where b is not proven negative and never zero. */
+/* a // b where b is never zero, and not proven negative where ir__divide_nonzero can put the minus into a. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
-    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_div(x, y));
+    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x))
+        return x == INT64_MIN && y == -1 ? ir__fail_overflow(a.context) : ind_int(a.context, ir__floor_div(x, y));
     return ir__cached(IND_EXPR_FLOORDIV, a, b, ir__make_floordiv);
 }
 
@@ -3600,7 +3656,10 @@ static bool ir__check_divisor(ind_expr b) {
     if (ir__proven_sign(b)) return true;
     char text[128];
     ind_expr_print(b, text, sizeof text);
-    ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
+    if (ind_expr_is_int(b, NULL))
+        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by zero");
+    else
+        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
     return false;
 }
 
@@ -3613,7 +3672,11 @@ ind_expr ind_expr_mod(ind_expr a, ind_expr b) {
 }
 
 ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ind_expr_neg(ind_expr_floordiv(ind_expr_neg(a), b)) : ir__expr_none(a.context);
+    bool failed;
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    ind_expr minus = ir__quiet_neg(a, &failed);
+    if (ind__ok(minus) || failed) return ind_expr_neg(ind_expr_floordiv(minus, b));
+    return ind_expr_add(ind_expr_floordiv(a, b), ind_expr_ne(ind_expr_mod(a, b), ind_int(a.context, 0)));
 }
 
 ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m) {
@@ -5973,7 +6036,10 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     char text[512], fact[512];
-    ind_expr_print(condition, text, sizeof text);
+    if (ind_expr_is_int(condition, NULL)) /* what it was is gone */
+        snprintf(text, sizeof text, "the condition is never true: it");
+    else
+        ind_expr_print(condition, text, sizeof text);
     if (ir__excludes(c, ir__expr_none(c), condition))
         return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {
@@ -6226,16 +6292,35 @@ int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
 
 /* ---- loops that are one, and loops that are two */
 
-int ind__expr_divisions(ind_expr e) {
+static int ir__add_counts(int a, int b) {
+    return a > INT_MAX - b ? INT_MAX : a + b;
+}
+
+/* The count of a node does not depend on the way to it, so each is counted once. */
+static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
+    if (!ind_expr_num_args(e)) return 0;
+    bool written = w->steps >= IND__WALK_FREE;
+    uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
+    if (known) return (int)(known - 1);
+    if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n += ind__expr_divisions(ind_expr_arg(e, i));
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* without memory: slower */
+    return n;
+}
+
+int ind__expr_divisions(ind_expr e) {
+    if (!ind__ok(e)) return 0;
+    ir__walk w = {.seen = {.context = e.context}};
+    int n = ir__walk_divisions(&w, e);
+    ir__map_free(&w.seen);
     return n;
 }
 
 static int ir__loops_divisions(const ind__loops *l) {
     int n = 0;
-    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(l->index[k]);
+    for (uint32_t k = 0; k < l->num_index; k++) n = ir__add_counts(n, ind__expr_divisions(l->index[k]));
     return n;
 }
 
@@ -6346,9 +6431,9 @@ bool ind__loops_merge(ind__loops *l, int v) {
 }
 
 /* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
-static int ir__split_candidates(ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
-    if (!ind__expr_depends(e, var)) return n;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(ind_expr_arg(e, i), var, out, max, n);
+static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
     ind_expr_kind kind = ind_expr_query_kind(e);
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
     ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
@@ -6390,7 +6475,8 @@ static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
     ind_expr value = ind_expr_add(ind_expr_mul(outer, size), ind__index_symbol(c, 'l', IND__FRESH_SLOT, size));
     if (!ind__ok(value)) return INT_MAX;
     int n = 0;
-    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(ir__substitute_one(l->index[k], var, value));
+    for (uint32_t k = 0; k < l->num_index; k++)
+        n = ir__add_counts(n, ind__expr_divisions(ir__substitute_one(l->index[k], var, value)));
     return n;
 }
 
@@ -6398,8 +6484,10 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
     enum { MOST = 16 };
     ind_expr candidate[MOST], best = ir__expr_none(l->context);
     int num = 0, before = ir__loops_divisions(l), least = before;
+    ir__walk w = {0};
     for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
-        num = ir__split_candidates(l->index[k], l->var[v], candidate, MOST, num);
+        num = ir__split_candidates(&w, l->index[k], l->var[v], candidate, MOST, num);
+    ir__map_free(&w.seen);
     for (int i = 0; i < num; i++) {
         int left = ir__split_divisions(l, v, candidate[i]);
         if (left >= least) continue;
@@ -7780,6 +7868,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->integer = ir__poly_integer(&r->px);
     r->of_divisor = ir__poly_integer(&r->pb);
     r->number = ind_expr_is_int(r->b, NULL);
+    if (r->number && r->of_divisor == -1) return false; /* stands only where its negation exceeds 64 bits */
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
@@ -8423,12 +8512,20 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
-/* Subtraction: the last value of an open sum gets its sign. */
+/* Subtraction: the last value of an open sum gets its sign. Where it has no negation, it is taken from the sum of those
+   before it, which become 0. */
 static bool ir__settle_minus(ir__expr_parser *p, ir__open *o) {
     if (!o->minus) return true;
     o->minus = false;
     ind_expr *last = &p->value[p->num_values - 1];
-    *last = ind_expr_neg(*last);
+    bool failed;
+    ind_expr minus = ir__quiet_neg(*last, &failed);
+    if (!ind__ok(minus) && !failed) {
+        ind_expr *first = &p->value[o->values];
+        minus = ind_expr_sub(ind_expr_sum(p->context, first, (int)(last - first)), *last);
+        while (first < last) *first++ = ind_int(p->context, 0);
+    }
+    *last = minus;
     if (!ind__ok(*last)) p->at = p->before[p->num_values - 1];
     return ind__ok(*last);
 }
