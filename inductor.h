@@ -179,14 +179,19 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors); attributes in order as name:kind or name:kind=default; number of results; flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
    symbolic), scalar (number). `none` as default: may be left out.
-   Flags: P pointwise, V view, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered
-   through several loops), B result is bool, F integer operands are computed as floats (f32). */
+   Flags: N random numbers, P pointwise, V view, R reduction, M matrix product, G gather, S source (no operands), C
+   composite (lowered through several loops), B result is bool, F integer operands are computed as floats (f32). */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
     X(SCALAR, "scalar", "", "value:scalar", 1, "S") /* a Python number: promotes weakly */                             \
     X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "S")                                        \
     X(ARANGE, "arange", "", "start:size=0 end:size step:size=1 dtype:dtype=i64", 1, "S")                               \
+    X(RAND, "rand", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                         \
+    X(RANDN, "randn", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                       \
+    X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
+    X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
+    X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(MUL, "mul", "self other", "", 1, "P")                                                                            \
@@ -265,6 +270,25 @@ IND_API ind_tensor ind_scalar_int(ind_graph *graph, int64_t value);
 IND_API ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, double value, ind_dtype dtype);
 /* start, step and dtype zeroed: 0, 1 and i64. */
 IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype);
+
+/* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
+   op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
+   Ops with the same seed and stream give the same numbers; give each op a stream, each run a seed.
+     rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
+                2^-53 for f64
+     randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
+                2^-24; with f64 u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be known
+     bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
+     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
+                               ind_dtype dtype, int stream);
+IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* train false: x and a mask of ones. mask may be NULL. */
+IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
+                                      ind_tensor *mask);
 
 /* torch.<name>; broadcasting and type promotion as PyTorch does them. */
 IND_API ind_tensor ind_add(ind_tensor a, ind_tensor b);
@@ -1036,6 +1060,46 @@ static ind_status ind__rule_arange(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- random numbers */
+
+static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *seed = ind__operand(in, k);
+    if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__say_name(in, k),
+                       ind__say_type(in, k));
+}
+
+static ind_status ind__rule_rand(ind__infer *in) {
+    ind_dtype dtype = (ind_dtype)in->attr[1].i;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
+    if (!ind_dtype_is_float(dtype))
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be a floating-point type, not %s", ind_dtype_name(dtype));
+    ind__set_result(in, 0, dtype, in->attr[0].list, in->attr[0].count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_randint(ind__infer *in) {
+    ind_expr low = in->attr[0].e, high = in->attr[1].e;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
+    if (!ind_known_lt(low, high))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
+                           ind__say_size(in, low), ind__say_size(in, high));
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
+    return IND_OK;
+}
+
+/* bernoulli, native_dropout: the type and size of operand 0. */
+static ind_status ind__rule_random_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (in->op != IND_OP_NATIVE_DROPOUT) return IND_OK;
+    if (!(in->attr[0].f >= 0 && in->attr[0].f <= 1))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
+    ind__set_result(in, 1, IND_BOOL, x->size, x->rank);
+    return IND_OK;
+}
+
 /* ---- pointwise */
 
 static bool ind__is_fraction(const ind__attr *a) {
@@ -1561,6 +1625,11 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALAR] = ind__rule_scalar,
     [IND_OP_FULL] = ind__rule_full,
     [IND_OP_ARANGE] = ind__rule_arange,
+    [IND_OP_RAND] = ind__rule_rand,
+    [IND_OP_RANDN] = ind__rule_rand,
+    [IND_OP_RANDINT] = ind__rule_randint,
+    [IND_OP_BERNOULLI] = ind__rule_random_like,
+    [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
     [IND_OP_CUSTOM] = ind__rule_custom,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
@@ -2352,6 +2421,37 @@ ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, double val
 ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype) {
     ind__attr a[4] = {ind__attr_size(start), ind__attr_size(end), ind__attr_size(step), ind__attr_dtype(dtype)};
     return ind__graph_add(graph, IND_OP_ARANGE, NULL, 0, a, 4, NULL, NULL);
+}
+
+ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RAND, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDN, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank, ind_dtype dtype,
+                       int stream) {
+    ind__attr a[5] = {ind__attr_size(low), ind__attr_size(high), ind__attr_sizes(size, rank), ind__attr_dtype(dtype),
+                      ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDINT, &seed, 1, a, 5);
+}
+
+ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a = ind__attr_int(stream);
+    return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
+    ind_tensor operand[2] = {x, seed};
+    ind__attr a[3] = {ind__attr_float(p), ind__attr_bool(train), ind__attr_int(stream)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_DROPOUT, operand, 2, a, 3);
+    if (mask) *mask = ind__graph_tensor(y.graph, y.id ? y.id + 1 : 0);
+    return y;
 }
 
 ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form) {
@@ -4675,6 +4775,74 @@ static ind_value graph__lower_arange(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind_op_index(o, at, IND_I64), l->compute);
 }
 
+/* ---- random numbers ---- */
+
+/* Bits [first, first + width) for the element at `index` of the result; operand k is the seed, the last attribute the
+   stream. */
+static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
+                                    int first, int width) {
+    ind_value seed = ind__box_load(o, graph__lower_operand_box(l, k), index, 0);
+    ind_value stream = ind_op_constant_int(o, l->node->attr[l->node->num_attrs - 1].i, IND_I64);
+    ind_expr at = ind__linearise(l->context, index, l->result->size, rank);
+    return ind_op_philox(o, seed, stream, ind_op_index(o, at, IND_I64), first, width);
+}
+
+/* The topmost `width` bits of a half, plus `add`, times 2^-width. */
+static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                        int rank, int half, int width, int add) {
+    ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
+    if (add) bits = ind_op_add(o, bits, ind_op_constant_int(o, add, IND_I64));
+    return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
+}
+
+static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_dtype d = l->result->dtype;
+    int width = d == IND_F64 ? 53 : d == IND_F16 ? 11 : d == IND_BF16 ? 8 : 24;
+    return graph__random_fraction(o, l, 0, index, rank, 0, width, 0);
+}
+
+static ind_value graph__lower_randn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int width = l->compute == IND_F64 ? 53 : 24;
+    ind_value u = graph__random_fraction(o, l, 0, index, rank, 0, width, 1);
+    ind_value v = graph__random_fraction(o, l, 0, index, rank, 1, width, 0);
+    ind_value radius = ind_op_sqrt(o, ind_op_mul(o, graph__lower_float(o, l, -2), ind_op_log(o, u)));
+    return ind_op_mul(o, radius, ind_op_cos(o, ind_op_mul(o, graph__lower_float(o, l, 6.28318530717958647693), v)));
+}
+
+static ind_value graph__lower_randint(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr low = l->node->attr[0].e, high = l->node->attr[1].e;
+    ind_value bits = graph__random_bits(o, l, 0, index, rank, 0, 63);
+    ind_value n = ind_op_index(o, ind_expr_sub(high, low), IND_I64);
+    ind_value rest = ind_op_sub(o, bits, ind_op_mul(o, ind_op_div(o, bits, n), n));
+    return graph__lower_cast(o, ind_op_add(o, rest, ind_op_index(o, low, IND_I64)), l->compute);
+}
+
+static ind_value graph__lower_bernoulli(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, l->compute == IND_F64 ? 53 : 24, 0);
+    return ind_op_cast(o, ind_op_lt(o, u, graph__lower_operand(o, l, 0, index, rank)), l->compute);
+}
+
+static ind_value graph__dropout_kept(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    if (!l->node->attr[1].i) return ind_op_constant_int(o, 1, IND_BOOL);
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 24, 0);
+    return ind_op_ge(o, u, graph__lower_float(o, l, l->node->attr[0].f));
+}
+
+static ind_value graph__dropout_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double p = l->node->attr[0].f;
+    if (!l->node->attr[1].i) return x;
+    ind_value scaled = ind_op_mul(o, x, graph__lower_float(o, l, p < 1 ? 1 / (1 - p) : 0));
+    return ind_op_where(o, graph__dropout_kept(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
+}
+
+static ind_status graph__lower_native_dropout(graph__lower_ctx *l, ind__box **results) {
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__dropout_element, &results[0]);
+    if (status) return status;
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_kept, &results[1]);
+}
+
 /* ---- cat ---- */
 
 /* Input k of a cat, which begins at `start` of the result. */
@@ -5228,6 +5396,11 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SCALAR, pointwise, graph__lower_full, NONE, NONE)                                                                \
     X(FULL, pointwise, graph__lower_full, NONE, NONE)                                                                  \
     X(ARANGE, pointwise, graph__lower_arange, NONE, NONE)                                                              \
+    X(RAND, pointwise, graph__lower_rand, NONE, NONE)                                                                  \
+    X(RANDN, pointwise, graph__lower_randn, NONE, NONE)                                                                \
+    X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
+    X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
+    X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \

@@ -285,6 +285,22 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    return (T)result;\n"                                                                                        \
       "}\n")                                                                                                           \
+    X(PHILOX, 0,                                                                                                       \
+      "// Half of the 128 bits of Philox 4x32-10 (Salmon et al. 2011).\n"                                              \
+      "template <int HALF> static IND_INLINE unsigned long long ind_philox(unsigned long long key, unsigned long long stream,\n"\
+      "                                                                    unsigned long long position) {\n"           \
+      "    unsigned x0 = (unsigned)position, x1 = (unsigned)(position >> 32), x2 = (unsigned)stream, x3 = (unsigned)(stream >> 32);\n"\
+      "    unsigned k0 = (unsigned)key, k1 = (unsigned)(key >> 32);\n"                                                 \
+      "    #pragma unroll\n"                                                                                           \
+      "    for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"                         \
+      "        const unsigned long long a = x0 * 0xd2511f53ull, b = x2 * 0xcd9e8d57ull;\n"                             \
+      "        x0 = (unsigned)(b >> 32) ^ x1 ^ k0;\n"                                                                  \
+      "        x1 = (unsigned)b;\n"                                                                                    \
+      "        x2 = (unsigned)(a >> 32) ^ x3 ^ k1;\n"                                                                  \
+      "        x3 = (unsigned)a;\n"                                                                                    \
+      "    }\n"                                                                                                        \
+      "    return HALF ? x2 | (unsigned long long)x3 << 32 : x0 | (unsigned long long)x1 << 32;\n"                     \
+      "}\n")                                                                                                           \
     X(QUOTIENT, 0,                                                                                                     \
       "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n"  \
       "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n"                                        \
@@ -675,8 +691,9 @@ static void cg__use(ind__writer *w, int piece) {
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
 /* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
-   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise).
-   NULL: the op does not exist for the type, or (ops of class s) it is written by code. Order: IND_LOOP_OPS. */
+   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise), $h $f
+   $m: half, first bit and mask of PHILOX. NULL: the op does not exist for the type, or (ops of class s) it is written
+   by code. Order: IND_LOOP_OPS. */
 typedef struct cg__spelling {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
@@ -722,6 +739,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_AND, NULL, NULL, NULL, "$0 && $1"},
     {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
     {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
+    {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
 };
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
@@ -1156,8 +1174,9 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     static const struct {
         const char *in_text;
         int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},       {"_bf16(", IND__CG_BF16}, {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN}, {"ind_div", IND__CG_DIV}, {"ind_pow", IND__CG_POW}};
+    } pieces[] = {{"f16(", IND__CG_F16},         {"_bf16(", IND__CG_BF16}, {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},   {"ind_div", IND__CG_DIV}, {"ind_pow", IND__CG_POW},
+                  {"ind_philox", IND__CG_PHILOX}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);
@@ -1168,6 +1187,10 @@ static void cg__compute(ind__writer *w, uint32_t i) {
             ind__textf(&w->code, "%s", cg__types[type].value);
         else if (*s == 'u')
             ind__textf(&w->code, "%s", cg__types[type].wrapping);
+        else if (*s == 'h' || *s == 'f')
+            ind__textf(&w->code, "%d", (int)(*s == 'h' ? (inst->imm.i & 255) / 64 : (inst->imm.i & 255) % 64));
+        else if (*s == 'm')
+            ind__textf(&w->code, "0x%llxull", (1ull << (inst->imm.i >> 8)) - 1);
         else
             cg__value(w, inst->arg[*s - '0']);
     }

@@ -427,7 +427,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(GE, ge, 2, 'c')                                                                                                  \
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
-    X(WHERE, where, 3, 'w') /* bool, then the two values */
+    X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -506,6 +507,11 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
 IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b);
+/* Bits [first, first + width) of Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") as
+   a number >= 0: key, stream and position are i64; the counter's low half is the position, its high half the stream. A
+   number of random bits that depends on nothing else, on any device. width in [1, 63], within one half: first / 64 ==
+   (first + width - 1) / 64; first + width <= 128. */
+IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
@@ -9133,6 +9139,19 @@ ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b
     return o->emit(o, &i, NULL);
 }
 
+ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width) {
+    if (!o || !key.id || !stream.id || !position.id) return ir__no_value;
+    if (width < 1 || width > 63 || first < 0 || first > 127 || first % 64 + width > 64)
+        return ir__op_fail(o, IND_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
+    const ind_value arg[3] = {key, stream, position};
+    for (int k = 0; k < 3; k++)
+        if (o->dtype(o, arg[k]) != IND_I64)
+            return ir__op_fail(o, IND_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
+    ind__inst i = {.op = IND_LOOP_PHILOX, .dtype = IND_I64, .arg = {key.id, stream.id, position.id}};
+    i.imm.i = first | width << 8;
+    return o->emit(o, &i, NULL);
+}
+
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank) {
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return ir__no_value;
@@ -9738,6 +9757,7 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
         return x->dtype == IND_BOOL && y->dtype == i->dtype
                    ? IND_OK
                    : ir__body_broken(b, n, "where wants a bool and two of its own type");
+    if (cls == 'r' && b->inst[i->arg[2]].dtype != IND_I64) return ir__body_broken(b, n, "its operands are i64");
     if (cls == 'c' && i->dtype != IND_BOOL) return ir__body_broken(b, n, "a comparison is bool");
     if (cls != 'c' && x->dtype != i->dtype) return ir__body_broken(b, n, "its type is not that of its operand");
     if (i->arg[1] && x->dtype != y->dtype) return ir__body_broken(b, n, "its operands differ in type");
@@ -9861,6 +9881,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
         for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_PHILOX)
+            ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }
     ind__textf(t, "\n");
 }
@@ -10412,6 +10434,28 @@ static void ir__eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a
     }
 }
 
+/* Half (0 or 1) of the 128 bits of Philox 4x32-10. */
+static uint64_t ir__philox(uint64_t key, uint64_t stream, uint64_t position, int half) {
+    uint32_t x[4] = {(uint32_t)position, (uint32_t)(position >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
+    uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
+    for (int round = 0; round < 10; round++, k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u) {
+        uint64_t a = (uint64_t)x[0] * 0xd2511f53u, b = (uint64_t)x[2] * 0xcd9e8d57u;
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ x[1] ^ k[0], (uint32_t)b, (uint32_t)(a >> 32) ^ x[3] ^ k[1],
+                            (uint32_t)a};
+        memcpy(x, next, sizeof x);
+    }
+    return x[2 * half] | (uint64_t)x[2 * half + 1] << 32;
+}
+
+static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+    const ind__lanes *key = &e->value[i->arg[0]], *stream = &e->value[i->arg[1]], *at = &e->value[i->arg[2]];
+    int first = (int)(i->imm.i & 255), width = (int)(i->imm.i >> 8);
+    for (int l = 0; l < lanes; l++) {
+        uint64_t bits = ir__philox((uint64_t)key->i[l], (uint64_t)stream->i[l], (uint64_t)at->i[l], first / 64);
+        v->i[l] = (int64_t)(bits >> first % 64 & ((1ull << width) - 1));
+    }
+}
+
 static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     const ind__inst *i = &e->body->inst[n];
     const ind__lanes *a = &e->value[i->arg[0]], *b = &e->value[i->arg[1]];
@@ -10425,6 +10469,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_INDIRECT: ir__eval_indirect(e, n, i, lanes); return;
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
+    case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART: return; /* the caller's */
     default: break;
