@@ -179,8 +179,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors); attributes in order as name:kind or name:kind=default; number of results; flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
    symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, V view, R reduction, M matrix product, G gather, S source (no operands), C
-   composite (lowered through several loops), B result is bool, F integer operands are computed as floats (f32). */
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V does, too), V view, R
+   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
+   is bool, F integer operands are computed as floats (f32). */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -217,9 +218,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RELU, "relu", "self", "", 1, "P")                                                                                \
     X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "P")                                                        \
     X(SILU, "silu", "self", "", 1, "P")                                                                                \
-    X(WHERE, "where", "condition self other", "", 1, "P")                                                              \
-    X(CAST, "cast", "self", "dtype:dtype", 1, "P")                                                                     \
-    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "P") /* ind_pointwise: a loop function of the user */             \
+    X(WHERE, "where", "condition self other", "", 1, "PQ")                                                             \
+    X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
+    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -239,10 +240,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SQUEEZE, "squeeze", "self", "dim:ints=none", 1, "V")                                                             \
     X(SLICE, "slice", "self", "dim:int=0 start:size=none end:size=none step:size=1", 1, "V")                           \
     X(SELECT, "select", "self", "dim:int index:size", 1, "V")                                                          \
-    X(CAT, "cat", "tensors*", "dim:int=0", 1, "P")                                                                     \
-    X(EMBEDDING, "embedding", "weight indices", "", 1, "G")                                                            \
-    X(GATHER, "gather", "self index", "dim:int", 1, "G")                                                               \
-    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "G")                                                   \
+    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
+    X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
+    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -1669,6 +1670,10 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(op == IND_OP_WHERE && k == 0);
 }
 
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
+}
+
 static ind_status ind__check_operands(ind__infer *in) {
     const ind__schema *schema = &in->g->schema[in->op];
     bool list = schema->num_operands == 1 && schema->operand[0].list;
@@ -1682,6 +1687,11 @@ static ind_status ind__check_operands(ind__infer *in) {
         if (id == 0 && o->optional) continue;
         if (id == 0 || id >= in->g->num_tensors) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
+        }
+        ind_dtype dtype = in->g->tensor[id].dtype;
+        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'Q')) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
+                               o->length, o->name, ind_dtype_name(dtype));
         }
         if (in->g->tensor[id].weak && !ind__number_allowed(in->op, k)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is a number; a tensor is needed (ind_full makes one)",
@@ -1731,6 +1741,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
 /* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
+    if (t->dtype == IND_DTYPE_NONE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "an 8-bit float and another type have no common type; cast one");
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
@@ -4064,6 +4076,8 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     switch (dtype) {
     case IND_F16: return (double)ind__f16_to_f32(ind__f32_to_f16((float)v));
     case IND_BF16: return (double)ind__bf16_to_f32(ind__f32_to_bf16((float)v));
+    case IND_F8E4M3FN: return (double)ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)v));
+    case IND_F8E5M2: return (double)ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)v));
     case IND_F32: return (double)(float)v;
     default: return v;
     }

@@ -285,6 +285,31 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    return (T)result;\n"                                                                                        \
       "}\n")                                                                                                           \
+    X(F8E4M3FN, 0,                                                                                                     \
+      "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n"                        \
+      "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n"                                               \
+      "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n"                              \
+      "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n"        \
+      "}\n"                                                                                                            \
+      "static IND_INLINE unsigned char ind_f32_to_f8e4m3fn(float f) {\n"                                               \
+      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
+      "    if (!(u <= 0x43e80000u)) return (unsigned char)(sign | 127u);\n"                                            \
+      "    if (u < 0x3c800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 16384.0f) - 0x46800000u));\n"\
+      "    return (unsigned char)(sign | ((u - 0x3c000000u + 0x7ffffu + (u >> 20 & 1)) >> 20));\n"                     \
+      "}\n")                                                                                                           \
+    X(F8E5M2, 0,                                                                                                       \
+      "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n"                                              \
+      "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n"                                                 \
+      "    const unsigned u = x & 127u;\n"                                                                             \
+      "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n"                                       \
+      "    return __uint_as_float((u > 124 ? 0x7fffffffu : u == 124 ? 0x7f800000u : __float_as_uint(v)) | (x & 128u) << 24);\n"\
+      "}\n"                                                                                                            \
+      "static IND_INLINE unsigned char ind_f32_to_f8e5m2(float f) {\n"                                                 \
+      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
+      "    if (u >= 0x47700000u) return (unsigned char)(sign | (u > 0x7f800000u ? 127u : 124u));\n"                    \
+      "    if (u < 0x38800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 128.0f) - 0x43000000u));\n"\
+      "    return (unsigned char)(sign | ((u - 0x38000000u + 0xfffffu + (u >> 21 & 1)) >> 21));\n"                     \
+      "}\n")                                                                                                           \
     X(PHILOX, 0,                                                                                                       \
       "// Half of the 128 bits of Philox 4x32-10 (Salmon et al. 2011).\n"                                              \
       "template <int HALF> static IND_INLINE unsigned long long ind_philox(unsigned long long key, unsigned long long stream,\n"\
@@ -710,6 +735,10 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
+     "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(ind_f32_to_f8e5m2($0))",
+     "ind_f8e5m2_to_f32(ind_f32_to_f8e5m2((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(ind_f32_to_bf16($0))", "ind_bf16_to_f32(ind_f32_to_bf16((float)$0))", NULL,
      NULL},
     {IND_LOOP_NEG, "-$0", "-$0", "($t)(($u)0 - ($u)$0)", NULL},
@@ -759,6 +788,8 @@ static const struct {
     [IND_BF16] = {"unsigned short", "float", "unsigned"},
     [IND_F32] = {"float", "float", "unsigned"},
     [IND_F64] = {"double", "double", "unsigned long long"},
+    [IND_F8E4M3FN] = {"unsigned char", "float", "unsigned"},
+    [IND_F8E5M2] = {"unsigned char", "float", "unsigned"},
 };
 
 static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
@@ -1055,14 +1086,28 @@ static void cg__value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "v%u", i);
 }
 
+/* The types that exist in memory only: piece of the prelude, rounding op, conversions to and from a value. */
+typedef struct cg__narrow_type {
+    int piece;
+    ind_loop_op rounding;
+    const char *load, *store;
+} cg__narrow_type;
+
+static const cg__narrow_type *cg__narrow(ind_dtype memory) {
+    static const cg__narrow_type rows[IND_NUM_DTYPES] = {
+        [IND_F16] = {IND__CG_F16, IND_LOOP_ROUND_F16, "ind_f16_to_f32(", "ind_f32_to_f16("},
+        [IND_BF16] = {IND__CG_BF16, IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(", "ind_f32_to_bf16("},
+        [IND_F8E4M3FN] = {IND__CG_F8E4M3FN, IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(", "ind_f32_to_f8e4m3fn("},
+        [IND_F8E5M2] = {IND__CG_F8E5M2, IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(", "ind_f32_to_f8e5m2("},
+    };
+    return rows[memory].load ? &rows[memory] : NULL;
+}
+
 /* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
-    if (memory == IND_F16) cg__use(w, IND__CG_F16);
-    if (memory == IND_BF16) cg__use(w, IND__CG_BF16);
-    const char *before = memory == IND_F16    ? "ind_f16_to_f32("
-                         : memory == IND_BF16 ? "ind_bf16_to_f32("
-                         : memory == IND_BOOL ? "(0 != "
-                                              : "";
+    const cg__narrow_type *narrow = cg__narrow(memory);
+    if (narrow) cg__use(w, narrow->piece);
+    const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
@@ -1100,23 +1145,17 @@ static void cg__load(ind__writer *w, uint32_t i) {
    rounding once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
-    ind_dtype memory = cg__memory_dtype(w, store);
-    uint8_t rounding = memory == IND_F16 ? IND_LOOP_ROUND_F16 : IND_LOOP_ROUND_BF16;
-    bool rounds = (memory == IND_F16 || memory == IND_BF16) && cg__inst(w, x)->op == rounding && !w->value[x];
+    const cg__narrow_type *narrow = cg__narrow(cg__memory_dtype(w, store));
+    bool rounds = narrow && cg__inst(w, x)->op == narrow->rounding && !w->value[x];
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
 /* "element = value;", rounded to the type in memory. */
 static void cg__store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
-    ind_dtype memory = cg__memory_dtype(w, i);
-    bool narrow = memory == IND_F16 || memory == IND_BF16;
-    if (memory == IND_F16) cg__use(w, IND__CG_F16);
-    if (memory == IND_BF16) cg__use(w, IND__CG_BF16);
-    ind__textf(&w->code, "%s = %s", cg__element(w, i),
-               memory == IND_F16    ? "ind_f32_to_f16("
-               : memory == IND_BF16 ? "ind_f32_to_bf16("
-                                    : "");
+    const cg__narrow_type *narrow = cg__narrow(cg__memory_dtype(w, i));
+    if (narrow) cg__use(w, narrow->piece);
+    ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
@@ -1174,9 +1213,9 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     static const struct {
         const char *in_text;
         int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},         {"_bf16(", IND__CG_BF16}, {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN},   {"ind_div", IND__CG_DIV}, {"ind_pow", IND__CG_POW},
-                  {"ind_philox", IND__CG_PHILOX}};
+    } pieces[] = {{"f16(", IND__CG_F16},          {"_bf16(", IND__CG_BF16},        {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},    {"ind_div", IND__CG_DIV},        {"ind_pow", IND__CG_POW},
+                  {"ind_philox", IND__CG_PHILOX}, {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);
@@ -2193,8 +2232,8 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
 
 static bool cg__expensive(const ind__inst *inst) {
     if (inst->op == IND_LOOP_DIV || inst->op == IND_LOOP_POW) return true;
-    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && inst->op != IND_LOOP_ROUND_F16 &&
-           inst->op != IND_LOOP_ROUND_BF16;
+    bool rounding = inst->op >= IND_LOOP_ROUND_F16 && inst->op <= IND_LOOP_ROUND_BF16;
+    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
 static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {

@@ -153,7 +153,9 @@ IND_API const ind_context_desc *ind_context_query_desc(const ind_context *contex
     X(F16, "f16", 2, 'f', "unsigned short")                                                                            \
     X(BF16, "bf16", 2, 'f', "unsigned short")                                                                          \
     X(F32, "f32", 4, 'f', "float")                                                                                     \
-    X(F64, "f64", 8, 'f', "double")
+    X(F64, "f64", 8, 'f', "double")                                                                                    \
+    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* 448 at most, no infinity; stored and cast only */              \
+    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char")     /* likewise; has infinity (Micikevicius et al. 2022) */
 
 typedef enum ind_dtype {
     IND_DTYPE_NONE, /* zero in a desc: "as the input" */
@@ -167,9 +169,10 @@ IND_API const char *ind_dtype_name(ind_dtype dtype);
 IND_API int ind_dtype_bytes(ind_dtype dtype);
 IND_API bool ind_dtype_is_float(ind_dtype dtype);
 IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neither */
-/* The type a value of this storage type is computed in: f32 for f16 and bf16, else the type itself. */
+/* The type a value of this storage type is computed in: f32 for f16, bf16 and the 8-bit floats, else the type itself.
+ */
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
-/* PyTorch's promotion of two tensor types (torch.promote_types). */
+/* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
 /* From its text name; IND_DTYPE_NONE if there is none such. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
@@ -384,7 +387,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
-   bool); f16 and bf16 exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
+   bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
    a arithmetic on numbers, f floats only, c comparison (bool result), l logic on bools, w select, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
@@ -400,6 +403,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(PART, part, 1, 's')         /* arg 0: a REDUCE; imm.i: which of its results */                                   \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
+    X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
+    X(ROUND_F8E5M2, round_f8e5m2, 1, 'f')                                                                              \
     X(ROUND_BF16, round_bf16, 1, 'f')                                                                                  \
     X(NEG, neg, 1, 'a')                                                                                                \
     X(ABS, abs, 1, 'a')                                                                                                \
@@ -987,6 +992,11 @@ float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
 float ind__bf16_to_f32(uint16_t h);
 uint16_t ind__f32_to_bf16(float f);
+/* The 8-bit floats, rounded to nearest even: beyond 464 e4m3fn is NaN, from 61440 on e5m2 is infinite. */
+float ind__f8e4m3fn_to_f32(uint8_t x);
+float ind__f8e5m2_to_f32(uint8_t x);
+uint8_t ind__f32_to_f8e4m3fn(float f);
+uint8_t ind__f32_to_f8e5m2(float f);
 
 /* ---- the context itself ---- */
 
@@ -1336,7 +1346,7 @@ bool ind_dtype_is_integer(ind_dtype d) {
 }
 
 ind_dtype ind_dtype_compute(ind_dtype d) {
-    return d == IND_F16 || d == IND_BF16 ? IND_F32 : d;
+    return ind_dtype_is_float(d) && ind_dtype_bytes(d) < 4 ? IND_F32 : d;
 }
 
 /* torch.promote_types: a float beats an integer, an integer beats bool; two of one kind: the wider; u8 with a signed
@@ -1346,6 +1356,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
     if (!a || a == IND_BOOL) return b;
     if (b == IND_BOOL) return a;
     bool fa = ind_dtype_is_float(a), fb = ind_dtype_is_float(b);
+    if ((fa && ind_dtype_bytes(a) == 1) || (fb && ind_dtype_bytes(b) == 1)) return IND_DTYPE_NONE;
     if (fa != fb) return fa ? a : b;
     if (fa) return (a == IND_F16 && b == IND_BF16) || (a == IND_BF16 && b == IND_F16) ? IND_F32 : a > b ? a : b;
     if ((a == IND_U8 && b == IND_I8) || (a == IND_I8 && b == IND_U8)) return IND_I16;
@@ -8946,6 +8957,8 @@ static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     case IND_LOOP_MUL:
     case IND_LOOP_DIV: return one && i->dtype != IND_BOOL ? i->arg[0] : 0;
     case IND_LOOP_ROUND_F16:
+    case IND_LOOP_ROUND_F8E4M3FN:
+    case IND_LOOP_ROUND_F8E5M2:
     case IND_LOOP_ROUND_BF16: return x->op == i->op ? i->arg[0] : 0;
     case IND_LOOP_WHERE:
         if (i->arg[1] == i->arg[2]) return i->arg[1];
@@ -9000,7 +9013,7 @@ int64_t ind__wrap_int(ind_dtype d, int64_t v) {
 }
 
 static bool ir__is_compute_dtype(ind_dtype d) {
-    return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && d != IND_F16 && d != IND_BF16;
+    return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && ind_dtype_compute(d) == d;
 }
 
 /* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
@@ -9052,8 +9065,13 @@ ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype) {
         return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
     ind__inst i = {.op = IND_LOOP_CAST, .dtype = (uint8_t)ind_dtype_compute(dtype), .arg = {x.id}};
     ind_value v = o->emit(o, &i, NULL);
-    if (dtype == IND_F16) return ind__emit1(o, IND_LOOP_ROUND_F16, v);
-    return dtype == IND_BF16 ? ind__emit1(o, IND_LOOP_ROUND_BF16, v) : v;
+    switch (dtype) {
+    case IND_F16: return ind__emit1(o, IND_LOOP_ROUND_F16, v);
+    case IND_BF16: return ind__emit1(o, IND_LOOP_ROUND_BF16, v);
+    case IND_F8E4M3FN: return ind__emit1(o, IND_LOOP_ROUND_F8E4M3FN, v);
+    case IND_F8E5M2: return ind__emit1(o, IND_LOOP_ROUND_F8E5M2, v);
+    default: return v;
+    }
 }
 
 static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
@@ -9941,6 +9959,45 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
 
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
 
+/* A small float of `digits` mantissa bits and this bias. */
+static float ir__small_to_f32(uint8_t x, int digits, int bias) {
+    int exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
+    float v = ldexpf((float)(mantissa + (exponent ? 1 << digits : 0)), (exponent ? exponent : 1) - bias - digits);
+    return x & 128 ? -v : v;
+}
+
+/* Rounds |f|, below 2^16, to nearest even; what overflows goes on counting upwards. */
+static uint32_t ir__small_from_f32(float f, int digits, int bias) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u &= 0x7fffffff;
+    if (u < (uint32_t)(128 - bias) << 23) { /* below the normal numbers: to a multiple of the smallest */
+        float steps = ldexpf(fabsf(f), bias - 1 + digits);
+        return (uint32_t)nearbyintf(steps);
+    }
+    uint32_t drop = 23 - (uint32_t)digits;
+    return (u - ((uint32_t)(127 - bias) << 23) + (1u << (drop - 1)) - 1 + (u >> drop & 1)) >> drop;
+}
+
+float ind__f8e4m3fn_to_f32(uint8_t x) {
+    return (x & 127) == 127 ? NAN : ir__small_to_f32(x, 3, 7);
+}
+
+float ind__f8e5m2_to_f32(uint8_t x) {
+    if ((x & 127) < 124) return ir__small_to_f32(x, 2, 15);
+    return x & 3 ? NAN : x & 128 ? -INFINITY : INFINITY;
+}
+
+uint8_t ind__f32_to_f8e4m3fn(float f) {
+    uint32_t sign = signbit(f) ? 128 : 0;
+    return (uint8_t)(sign | (fabsf(f) <= 464 ? ir__small_from_f32(f, 3, 7) : 127));
+}
+
+uint8_t ind__f32_to_f8e5m2(float f) {
+    uint32_t sign = signbit(f) ? 128 : 0;
+    return (uint8_t)(sign | (f != f ? 127 : fabsf(f) < 61440 ? ir__small_from_f32(f, 2, 15) : 124));
+}
+
 float ind__bf16_to_f32(uint16_t h) {
     uint32_t u = (uint32_t)h << 16;
     float f;
@@ -10182,6 +10239,8 @@ static void ir__load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, 
     case IND_I64: v->i[l] = ((const int64_t *)m->data)[at]; break;
     case IND_F16: v->f[l] = ind__f16_to_f32(((const uint16_t *)m->data)[at]); break;
     case IND_BF16: v->f[l] = ind__bf16_to_f32(((const uint16_t *)m->data)[at]); break;
+    case IND_F8E4M3FN: v->f[l] = ind__f8e4m3fn_to_f32(((const uint8_t *)m->data)[at]); break;
+    case IND_F8E5M2: v->f[l] = ind__f8e5m2_to_f32(((const uint8_t *)m->data)[at]); break;
     case IND_F32: v->f[l] = ((const float *)m->data)[at]; break;
     default: v->d[l] = ((const double *)m->data)[at];
     }
@@ -10197,6 +10256,8 @@ static void ir__store_lane(const ind__eval_buffer *m, int64_t at, const ind__lan
     case IND_I64: ((int64_t *)m->data)[at] = v->i[l]; break;
     case IND_F16: ((uint16_t *)m->data)[at] = ind__f32_to_f16(v->f[l]); break;
     case IND_BF16: ((uint16_t *)m->data)[at] = ind__f32_to_bf16(v->f[l]); break;
+    case IND_F8E4M3FN: ((uint8_t *)m->data)[at] = ind__f32_to_f8e4m3fn(v->f[l]); break;
+    case IND_F8E5M2: ((uint8_t *)m->data)[at] = ind__f32_to_f8e5m2(v->f[l]); break;
     case IND_F32: ((float *)m->data)[at] = v->f[l]; break;
     default: ((double *)m->data)[at] = v->d[l];
     }
@@ -10343,6 +10404,8 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(f, 1.0f / (1.0f + expf(-x[l])));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(f, ind__f16_to_f32(ind__f32_to_f16(x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(f, ind__bf16_to_f32(ind__f32_to_bf16(x[l])));
+    case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(f, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x[l])));
+    case IND_LOOP_ROUND_F8E5M2: IND__LANE_LOOP(f, ind__f8e5m2_to_f32(ind__f32_to_f8e5m2(x[l])));
     case IND_LOOP_ADD: IND__LANE_LOOP(f, x[l] + y[l]);
     case IND_LOOP_SUB: IND__LANE_LOOP(f, x[l] - y[l]);
     case IND_LOOP_MUL: IND__LANE_LOOP(f, x[l] * y[l]);
@@ -10375,6 +10438,8 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(d, 1.0 / (1.0 + exp(-x[l])));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(d, ind__f16_to_f32(ind__f32_to_f16((float)x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(d, ind__bf16_to_f32(ind__f32_to_bf16((float)x[l])));
+    case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(d, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)x[l])));
+    case IND_LOOP_ROUND_F8E5M2: IND__LANE_LOOP(d, ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)x[l])));
     case IND_LOOP_ADD: IND__LANE_LOOP(d, x[l] + y[l]);
     case IND_LOOP_SUB: IND__LANE_LOOP(d, x[l] - y[l]);
     case IND_LOOP_MUL: IND__LANE_LOOP(d, x[l] * y[l]);
