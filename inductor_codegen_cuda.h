@@ -184,7 +184,7 @@ typedef struct ind__writer {
     bool optimistic;               /* variant 0: likely conditions may become guards */
     bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                /* body of the kernel function */
-    uint32_t prelude;              /* pieces used: bits of the prelude table */
+    uint64_t prelude;              /* pieces used: bits of the prelude table */
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
     bool needs_error;
@@ -697,7 +697,7 @@ enum {
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= 32, "pieces are bits of ind__writer.prelude");
+_Static_assert(IND__CG_NUM_PIECES <= 64, "pieces are bits of ind__writer.prelude");
 
 static const struct {
     uint32_t needs;
@@ -710,7 +710,7 @@ static const struct {
 
 /* The source will need this piece, and those it is built on. */
 static void cg__use(ind__writer *w, int piece) {
-    w->prelude |= 1u << piece | cg__prelude[piece].needs;
+    w->prelude |= 1ull << piece | cg__prelude[piece].needs;
 }
 
 /* ---------------------------------------------------------------------------------------------- >>spellings */
