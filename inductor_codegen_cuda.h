@@ -1093,7 +1093,7 @@ typedef struct cg__narrow_type {
     const char *load, *store;
 } cg__narrow_type;
 
-static const cg__narrow_type *cg__narrow(ind_dtype memory) {
+static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
     static const cg__narrow_type rows[IND_NUM_DTYPES] = {
         [IND_F16] = {IND__CG_F16, IND_LOOP_ROUND_F16, "ind_f16_to_f32(", "ind_f32_to_f16("},
         [IND_BF16] = {IND__CG_BF16, IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(", "ind_f32_to_bf16("},
@@ -1105,7 +1105,7 @@ static const cg__narrow_type *cg__narrow(ind_dtype memory) {
 
 /* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
-    const cg__narrow_type *narrow = cg__narrow(memory);
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
     if (narrow) cg__use(w, narrow->piece);
     const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
@@ -1145,7 +1145,7 @@ static void cg__load(ind__writer *w, uint32_t i) {
    rounding once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
-    const cg__narrow_type *narrow = cg__narrow(cg__memory_dtype(w, store));
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, store));
     bool rounds = narrow && cg__inst(w, x)->op == narrow->rounding && !w->value[x];
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
@@ -1153,7 +1153,7 @@ static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
 /* "element = value;", rounded to the type in memory. */
 static void cg__store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
-    const cg__narrow_type *narrow = cg__narrow(cg__memory_dtype(w, i));
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
     if (narrow) cg__use(w, narrow->piece);
     ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
