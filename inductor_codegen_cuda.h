@@ -274,6 +274,21 @@ typedef struct ind__writer {
       "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n"                                \
       "    return (T)(a / b);\n"                                                                                       \
       "}\n")                                                                                                           \
+    X(MOD, 0,                                                                                                          \
+      "// The sign of a; x % 0 is x.\n"                                                                                \
+      "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n"                                                \
+      "    if (b == 0) return a;\n"                                                                                    \
+      "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n"                                                   \
+      "}\n")                                                                                                           \
+    X(SHIFT, 0,                                                                                                        \
+      "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n"          \
+      "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n"                                        \
+      "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n"                       \
+      "}\n"                                                                                                            \
+      "template <typename T> static IND_INLINE T ind_shift_right(T a, T by) {\n"                                       \
+      "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
+      "    return (T)(a >> by);\n"                                                                                     \
+      "}\n")                                                                                                           \
     X(POW, 0,                                                                                                          \
       "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
       "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n"                                      \
@@ -365,13 +380,13 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n"                                     \
       "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"               \
       "};\n")                                                                                                          \
-    X(MAX, 1ull << IND__CG_MAXMIN,                                                                                       \
+    X(MAX, 1ull << IND__CG_MAXMIN,                                                                                     \
       "template <typename T> struct ind_maximum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MIN, 1ull << IND__CG_MAXMIN,                                                                                       \
+    X(MIN, 1ull << IND__CG_MAXMIN,                                                                                     \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"                          \
@@ -441,7 +456,7 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
       "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
       "}\n")                                                                                                           \
-    X(SOFTMAX, 1ull << IND__CG_MAXMIN | 1ull << IND__CG_EXP_BELOW,                                                         \
+    X(SOFTMAX, 1ull << IND__CG_MAXMIN | 1ull << IND__CG_EXP_BELOW,                                                     \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
       "    T max, sum;\n"                                                                                              \
@@ -533,7 +548,7 @@ typedef struct ind__writer {
       "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
       "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
       "}\n")                                                                                                           \
-    X(TILE_COPY, 1ull << IND__CG_CP_ASYNC | 1ull << IND__CG_HALF_TILE,                                                     \
+    X(TILE_COPY, 1ull << IND__CG_CP_ASYNC | 1ull << IND__CG_HALF_TILE,                                                 \
       "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
       "static IND_INLINE int ind_chunk_bytes(long long left) {\n"                                                      \
       "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
@@ -555,7 +570,8 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_TILE, 1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,     \
+    X(MMA_TILE,                                                                                                        \
+      1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,       \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
       "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n"          \
@@ -601,7 +617,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(WGMMA, 1ull << IND__CG_HALF_TILE,                                                                                  \
+    X(WGMMA, 1ull << IND__CG_HALF_TILE,                                                                                \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n"\
       "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
@@ -626,7 +642,7 @@ typedef struct ind__writer {
       "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(SUM_TILE, 1ull << IND__CG_VEC,                                                                                     \
+    X(SUM_TILE, 1ull << IND__CG_VEC,                                                                                   \
       "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n"\
       "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n"\
       "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
@@ -643,7 +659,7 @@ typedef struct ind__writer {
       "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_SUMS, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                            \
+    X(MMA_SUMS, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
       "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
       "template <int TN, int MI, int NI>\n"                                                                            \
       "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n"               \
@@ -656,7 +672,7 @@ typedef struct ind__writer {
       "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(FMA_TILE, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                            \
+    X(FMA_TILE, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
       "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n"\
       "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
       "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
@@ -751,6 +767,28 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_TANH, "tanhf($0)", "tanh($0)", NULL, NULL},
     {IND_LOOP_ERF, "erff($0)", "erf($0)", NULL, NULL},
     {IND_LOOP_SIGMOID, "1.0f / (1.0f + expf(-$0))", "1.0 / (1.0 + exp(-$0))", NULL, NULL},
+    {IND_LOOP_SIN, "sinf($0)", "sin($0)", NULL, NULL},
+    {IND_LOOP_COS, "cosf($0)", "cos($0)", NULL, NULL},
+    {IND_LOOP_TAN, "tanf($0)", "tan($0)", NULL, NULL},
+    {IND_LOOP_ASIN, "asinf($0)", "asin($0)", NULL, NULL},
+    {IND_LOOP_ACOS, "acosf($0)", "acos($0)", NULL, NULL},
+    {IND_LOOP_ATAN, "atanf($0)", "atan($0)", NULL, NULL},
+    {IND_LOOP_SINH, "sinhf($0)", "sinh($0)", NULL, NULL},
+    {IND_LOOP_COSH, "coshf($0)", "cosh($0)", NULL, NULL},
+    {IND_LOOP_ASINH, "asinhf($0)", "asinh($0)", NULL, NULL},
+    {IND_LOOP_ACOSH, "acoshf($0)", "acosh($0)", NULL, NULL},
+    {IND_LOOP_ATANH, "atanhf($0)", "atanh($0)", NULL, NULL},
+    {IND_LOOP_EXP2, "exp2f($0)", "exp2($0)", NULL, NULL},
+    {IND_LOOP_EXPM1, "expm1f($0)", "expm1($0)", NULL, NULL},
+    {IND_LOOP_LOG2, "log2f($0)", "log2($0)", NULL, NULL},
+    {IND_LOOP_LOG10, "log10f($0)", "log10($0)", NULL, NULL},
+    {IND_LOOP_LOG1P, "log1pf($0)", "log1p($0)", NULL, NULL},
+    {IND_LOOP_FLOOR, "floorf($0)", "floor($0)", NULL, NULL},
+    {IND_LOOP_CEIL, "ceilf($0)", "ceil($0)", NULL, NULL},
+    {IND_LOOP_TRUNC, "truncf($0)", "trunc($0)", NULL, NULL},
+    {IND_LOOP_RINT, "rintf($0)", "rint($0)", NULL, NULL},
+    {IND_LOOP_ERFC, "erfcf($0)", "erfc($0)", NULL, NULL},
+    {IND_LOOP_LGAMMA, "lgammaf($0)", "lgamma($0)", NULL, NULL},
     {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
     {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
     {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
@@ -759,6 +797,16 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_POW, "powf($0, $1)", "pow($0, $1)", "ind_pow<$t>($0, $1)", NULL},
     {IND_LOOP_MAXIMUM, "ind_max($0, $1)", "ind_max($0, $1)", "ind_max<$t>($0, $1)", NULL},
     {IND_LOOP_MINIMUM, "ind_min($0, $1)", "ind_min($0, $1)", "ind_min<$t>($0, $1)", NULL},
+    {IND_LOOP_FMOD, "fmodf($0, $1)", "fmod($0, $1)", "ind_mod<$t>($0, $1)", NULL},
+    {IND_LOOP_ATAN2, "atan2f($0, $1)", "atan2($0, $1)", NULL, NULL},
+    {IND_LOOP_HYPOT, "hypotf($0, $1)", "hypot($0, $1)", NULL, NULL},
+    {IND_LOOP_COPYSIGN, "copysignf($0, $1)", "copysign($0, $1)", NULL, NULL},
+    {IND_LOOP_NEXTAFTER, "nextafterf($0, $1)", "nextafter($0, $1)", NULL, NULL},
+    {IND_LOOP_BIT_AND, NULL, NULL, "($t)($0 & $1)", NULL},
+    {IND_LOOP_BIT_OR, NULL, NULL, "($t)($0 | $1)", NULL},
+    {IND_LOOP_BIT_XOR, NULL, NULL, "($t)($0 ^ $1)", NULL},
+    {IND_LOOP_SHIFT_LEFT, NULL, NULL, "ind_shift_left<$t>($0, $1)", NULL},
+    {IND_LOOP_SHIFT_RIGHT, NULL, NULL, "ind_shift_right<$t>($0, $1)", NULL},
     {IND_LOOP_EQ, "$0 == $1", "$0 == $1", "$0 == $1", "$0 == $1"},
     {IND_LOOP_NE, "$0 != $1", "$0 != $1", "$0 != $1", "$0 != $1"},
     {IND_LOOP_LT, "$0 < $1", "$0 < $1", "$0 < $1", "$0 < $1"},
@@ -1213,9 +1261,10 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     static const struct {
         const char *in_text;
         int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},          {"_bf16(", IND__CG_BF16},        {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN},    {"ind_div", IND__CG_DIV},        {"ind_pow", IND__CG_POW},
-                  {"ind_philox", IND__CG_PHILOX}, {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2}};
+    } pieces[] = {{"f16(", IND__CG_F16},           {"_bf16(", IND__CG_BF16},     {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},     {"ind_div", IND__CG_DIV},     {"ind_pow", IND__CG_POW},
+                  {"ind_mod", IND__CG_MOD},        {"ind_shift", IND__CG_SHIFT}, {"ind_philox", IND__CG_PHILOX},
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);

@@ -388,10 +388,14 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
    bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
-   a arithmetic on numbers, f floats only, c comparison (bool result), l logic on bools, w select, s structure.
+   a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
+   random bits, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
-   squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. */
+   squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
+   fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
+   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. All other
+   names are those of libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
@@ -416,6 +420,28 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(TANH, tanh, 1, 'f')                                                                                              \
     X(ERF, erf, 1, 'f')                                                                                                \
     X(SIGMOID, sigmoid, 1, 'f')                                                                                        \
+    X(SIN, sin, 1, 'f')                                                                                                \
+    X(COS, cos, 1, 'f')                                                                                                \
+    X(TAN, tan, 1, 'f')                                                                                                \
+    X(ASIN, asin, 1, 'f')                                                                                              \
+    X(ACOS, acos, 1, 'f')                                                                                              \
+    X(ATAN, atan, 1, 'f')                                                                                              \
+    X(SINH, sinh, 1, 'f')                                                                                              \
+    X(COSH, cosh, 1, 'f')                                                                                              \
+    X(ASINH, asinh, 1, 'f')                                                                                            \
+    X(ACOSH, acosh, 1, 'f')                                                                                            \
+    X(ATANH, atanh, 1, 'f')                                                                                            \
+    X(EXP2, exp2, 1, 'f')                                                                                              \
+    X(EXPM1, expm1, 1, 'f')                                                                                            \
+    X(LOG2, log2, 1, 'f')                                                                                              \
+    X(LOG10, log10, 1, 'f')                                                                                            \
+    X(LOG1P, log1p, 1, 'f')                                                                                            \
+    X(FLOOR, floor, 1, 'f')                                                                                            \
+    X(CEIL, ceil, 1, 'f')                                                                                              \
+    X(TRUNC, trunc, 1, 'f')                                                                                            \
+    X(RINT, rint, 1, 'f')                                                                                              \
+    X(ERFC, erfc, 1, 'f')                                                                                              \
+    X(LGAMMA, lgamma, 1, 'f')                                                                                          \
     X(NOT, not, 1, 'l')                                                                                                \
     X(ADD, add, 2, 'a')                                                                                                \
     X(SUB, sub, 2, 'a')                                                                                                \
@@ -424,6 +450,16 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(POW, pow, 2, 'a')                                                                                                \
     X(MAXIMUM, maximum, 2, 'a')                                                                                        \
     X(MINIMUM, minimum, 2, 'a')                                                                                        \
+    X(FMOD, fmod, 2, 'a')                                                                                              \
+    X(ATAN2, atan2, 2, 'f')                                                                                            \
+    X(HYPOT, hypot, 2, 'f')                                                                                            \
+    X(COPYSIGN, copysign, 2, 'f')                                                                                      \
+    X(NEXTAFTER, nextafter, 2, 'f')                                                                                    \
+    X(BIT_AND, bit_and, 2, 'i')                                                                                        \
+    X(BIT_OR, bit_or, 2, 'i')                                                                                          \
+    X(BIT_XOR, bit_xor, 2, 'i')                                                                                        \
+    X(SHIFT_LEFT, shift_left, 2, 'i')                                                                                  \
+    X(SHIFT_RIGHT, shift_right, 2, 'i')                                                                                \
     X(EQ, eq, 2, 'c')                                                                                                  \
     X(NE, ne, 2, 'c')                                                                                                  \
     X(LT, lt, 2, 'c')                                                                                                  \
@@ -505,9 +541,12 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 #define IND__DECLARE_BINARY(text) IND_API ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b);
 /* clang-format off */
 #define IND__UNARY_OPS(X)                                                                                              \
-    X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(not)
+    X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(sin) X(cos) X(tan)          \
+    X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log2) X(log10) X(log1p)      \
+    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
-    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
+    X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
 /* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
@@ -9078,6 +9117,7 @@ static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
     switch (ind__loop_op_class(op)) {
     case 'f': return ind_dtype_is_float(d);
     case 'l': return d == IND_BOOL;
+    case 'i': return ind_dtype_is_integer(d);
     case 'a': return d != IND_BOOL || op == IND_LOOP_MAXIMUM || op == IND_LOOP_MINIMUM;
     default: return true;
     }
@@ -9116,6 +9156,28 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(tanh, TANH)                                                                                                      \
     X(erf, ERF)                                                                                                        \
     X(sigmoid, SIGMOID)                                                                                                \
+    X(sin, SIN)                                                                                                        \
+    X(cos, COS)                                                                                                        \
+    X(tan, TAN)                                                                                                        \
+    X(asin, ASIN)                                                                                                      \
+    X(acos, ACOS)                                                                                                      \
+    X(atan, ATAN)                                                                                                      \
+    X(sinh, SINH)                                                                                                      \
+    X(cosh, COSH)                                                                                                      \
+    X(asinh, ASINH)                                                                                                    \
+    X(acosh, ACOSH)                                                                                                    \
+    X(atanh, ATANH)                                                                                                    \
+    X(exp2, EXP2)                                                                                                      \
+    X(expm1, EXPM1)                                                                                                    \
+    X(log2, LOG2)                                                                                                      \
+    X(log10, LOG10)                                                                                                    \
+    X(log1p, LOG1P)                                                                                                    \
+    X(floor, FLOOR)                                                                                                    \
+    X(ceil, CEIL)                                                                                                      \
+    X(trunc, TRUNC)                                                                                                    \
+    X(rint, RINT)                                                                                                      \
+    X(erfc, ERFC)                                                                                                      \
+    X(lgamma, LGAMMA)                                                                                                  \
     X(not, NOT)
 #define IR__BINARY(X)                                                                                                  \
     X(add, ADD)                                                                                                        \
@@ -9125,6 +9187,16 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(pow, POW)                                                                                                        \
     X(maximum, MAXIMUM)                                                                                                \
     X(minimum, MINIMUM)                                                                                                \
+    X(fmod, FMOD)                                                                                                      \
+    X(atan2, ATAN2)                                                                                                    \
+    X(hypot, HYPOT)                                                                                                    \
+    X(copysign, COPYSIGN)                                                                                              \
+    X(nextafter, NEXTAFTER)                                                                                            \
+    X(bit_and, BIT_AND)                                                                                                \
+    X(bit_or, BIT_OR)                                                                                                  \
+    X(bit_xor, BIT_XOR)                                                                                                \
+    X(shift_left, SHIFT_LEFT)                                                                                          \
+    X(shift_right, SHIFT_RIGHT)                                                                                        \
     X(eq, EQ)                                                                                                          \
     X(ne, NE)                                                                                                          \
     X(lt, LT)                                                                                                          \
@@ -10402,6 +10474,28 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TANH: IND__LANE_LOOP(f, tanhf(x[l]));
     case IND_LOOP_ERF: IND__LANE_LOOP(f, erff(x[l]));
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(f, 1.0f / (1.0f + expf(-x[l])));
+    case IND_LOOP_SIN: IND__LANE_LOOP(f, sinf(x[l]));
+    case IND_LOOP_COS: IND__LANE_LOOP(f, cosf(x[l]));
+    case IND_LOOP_TAN: IND__LANE_LOOP(f, tanf(x[l]));
+    case IND_LOOP_ASIN: IND__LANE_LOOP(f, asinf(x[l]));
+    case IND_LOOP_ACOS: IND__LANE_LOOP(f, acosf(x[l]));
+    case IND_LOOP_ATAN: IND__LANE_LOOP(f, atanf(x[l]));
+    case IND_LOOP_SINH: IND__LANE_LOOP(f, sinhf(x[l]));
+    case IND_LOOP_COSH: IND__LANE_LOOP(f, coshf(x[l]));
+    case IND_LOOP_ASINH: IND__LANE_LOOP(f, asinhf(x[l]));
+    case IND_LOOP_ACOSH: IND__LANE_LOOP(f, acoshf(x[l]));
+    case IND_LOOP_ATANH: IND__LANE_LOOP(f, atanhf(x[l]));
+    case IND_LOOP_EXP2: IND__LANE_LOOP(f, exp2f(x[l]));
+    case IND_LOOP_EXPM1: IND__LANE_LOOP(f, expm1f(x[l]));
+    case IND_LOOP_LOG2: IND__LANE_LOOP(f, log2f(x[l]));
+    case IND_LOOP_LOG10: IND__LANE_LOOP(f, log10f(x[l]));
+    case IND_LOOP_LOG1P: IND__LANE_LOOP(f, log1pf(x[l]));
+    case IND_LOOP_FLOOR: IND__LANE_LOOP(f, floorf(x[l]));
+    case IND_LOOP_CEIL: IND__LANE_LOOP(f, ceilf(x[l]));
+    case IND_LOOP_TRUNC: IND__LANE_LOOP(f, truncf(x[l]));
+    case IND_LOOP_RINT: IND__LANE_LOOP(f, rintf(x[l]));
+    case IND_LOOP_ERFC: IND__LANE_LOOP(f, erfcf(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(f, lgammaf(x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(f, ind__f16_to_f32(ind__f32_to_f16(x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(f, ind__bf16_to_f32(ind__f32_to_bf16(x[l])));
     case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(f, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x[l])));
@@ -10413,6 +10507,11 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_POW: IND__LANE_LOOP(f, powf(x[l], y[l]));
     case IND_LOOP_MAXIMUM: IND__LANE_LOOP(f, x[l] != x[l] || x[l] > y[l] ? x[l] : y[l]);
     case IND_LOOP_MINIMUM: IND__LANE_LOOP(f, x[l] != x[l] || x[l] < y[l] ? x[l] : y[l]);
+    case IND_LOOP_FMOD: IND__LANE_LOOP(f, fmodf(x[l], y[l]));
+    case IND_LOOP_ATAN2: IND__LANE_LOOP(f, atan2f(x[l], y[l]));
+    case IND_LOOP_HYPOT: IND__LANE_LOOP(f, hypotf(x[l], y[l]));
+    case IND_LOOP_COPYSIGN: IND__LANE_LOOP(f, copysignf(x[l], y[l]));
+    case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(f, nextafterf(x[l], y[l]));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -10436,6 +10535,28 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TANH: IND__LANE_LOOP(d, tanh(x[l]));
     case IND_LOOP_ERF: IND__LANE_LOOP(d, erf(x[l]));
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(d, 1.0 / (1.0 + exp(-x[l])));
+    case IND_LOOP_SIN: IND__LANE_LOOP(d, sin(x[l]));
+    case IND_LOOP_COS: IND__LANE_LOOP(d, cos(x[l]));
+    case IND_LOOP_TAN: IND__LANE_LOOP(d, tan(x[l]));
+    case IND_LOOP_ASIN: IND__LANE_LOOP(d, asin(x[l]));
+    case IND_LOOP_ACOS: IND__LANE_LOOP(d, acos(x[l]));
+    case IND_LOOP_ATAN: IND__LANE_LOOP(d, atan(x[l]));
+    case IND_LOOP_SINH: IND__LANE_LOOP(d, sinh(x[l]));
+    case IND_LOOP_COSH: IND__LANE_LOOP(d, cosh(x[l]));
+    case IND_LOOP_ASINH: IND__LANE_LOOP(d, asinh(x[l]));
+    case IND_LOOP_ACOSH: IND__LANE_LOOP(d, acosh(x[l]));
+    case IND_LOOP_ATANH: IND__LANE_LOOP(d, atanh(x[l]));
+    case IND_LOOP_EXP2: IND__LANE_LOOP(d, exp2(x[l]));
+    case IND_LOOP_EXPM1: IND__LANE_LOOP(d, expm1(x[l]));
+    case IND_LOOP_LOG2: IND__LANE_LOOP(d, log2(x[l]));
+    case IND_LOOP_LOG10: IND__LANE_LOOP(d, log10(x[l]));
+    case IND_LOOP_LOG1P: IND__LANE_LOOP(d, log1p(x[l]));
+    case IND_LOOP_FLOOR: IND__LANE_LOOP(d, floor(x[l]));
+    case IND_LOOP_CEIL: IND__LANE_LOOP(d, ceil(x[l]));
+    case IND_LOOP_TRUNC: IND__LANE_LOOP(d, trunc(x[l]));
+    case IND_LOOP_RINT: IND__LANE_LOOP(d, rint(x[l]));
+    case IND_LOOP_ERFC: IND__LANE_LOOP(d, erfc(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(d, lgamma(x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(d, ind__f16_to_f32(ind__f32_to_f16((float)x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(d, ind__bf16_to_f32(ind__f32_to_bf16((float)x[l])));
     case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(d, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)x[l])));
@@ -10447,6 +10568,11 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_POW: IND__LANE_LOOP(d, pow(x[l], y[l]));
     case IND_LOOP_MAXIMUM: IND__LANE_LOOP(d, x[l] != x[l] || x[l] > y[l] ? x[l] : y[l]);
     case IND_LOOP_MINIMUM: IND__LANE_LOOP(d, x[l] != x[l] || x[l] < y[l] ? x[l] : y[l]);
+    case IND_LOOP_FMOD: IND__LANE_LOOP(d, fmod(x[l], y[l]));
+    case IND_LOOP_ATAN2: IND__LANE_LOOP(d, atan2(x[l], y[l]));
+    case IND_LOOP_HYPOT: IND__LANE_LOOP(d, hypot(x[l], y[l]));
+    case IND_LOOP_COPYSIGN: IND__LANE_LOOP(d, copysign(x[l], y[l]));
+    case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(d, nextafter(x[l], y[l]));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -10466,6 +10592,12 @@ static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
+/* Fills with the sign, which C leaves to the compiler for negative numbers. */
+static int64_t ir__shift_right(int64_t x, int64_t by) {
+    return x < 0 ? ~(~x >> by) : x >> by;
+}
+
+/* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
@@ -10478,6 +10610,12 @@ static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     case IND_LOOP_POW: return ir__int_pow(x, y);
     case IND_LOOP_MAXIMUM: return x > y ? x : y;
     case IND_LOOP_MINIMUM: return x < y ? x : y;
+    case IND_LOOP_FMOD: return !y ? x : y == -1 ? 0 : x % y;
+    case IND_LOOP_BIT_AND: return x & y;
+    case IND_LOOP_BIT_OR: return x | y;
+    case IND_LOOP_BIT_XOR: return x ^ y;
+    case IND_LOOP_SHIFT_LEFT: return y < 0 || y > 63 ? 0 : (int64_t)((uint64_t)x << y);
+    case IND_LOOP_SHIFT_RIGHT: return ir__shift_right(x, y < 0 || y > 63 ? 63 : y);
     case IND_LOOP_EQ: return x == y;
     case IND_LOOP_NE: return x != y;
     case IND_LOOP_LT: return x < y;
