@@ -41,7 +41,7 @@ def decimal(f):
 
 
 def lgamma_of(x):
-    """Stirling's series at x + n >= 30, where ten terms have 25 digits, in 40 digits."""
+    """Stirling's series at x + n >= 30, where ten terms give 25 decimals, in 40 digits."""
     if math.isnan(x) or math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return abs(x) if x == x and math.isinf(x) else x if x != x else math.inf
     with localcontext() as context:
@@ -51,7 +51,7 @@ def lgamma_of(x):
             y, steps = y + 1, steps * y
         z = (y - Decimal("0.5")) * y.ln() - y + (2 * PI).ln() / 2
         z += sum(decimal(b / (2 * k * (2 * k - 1))) / y ** (2 * k - 1) for k, b in enumerate(BERNOULLI, 1))
-        return float(z - abs(steps).ln())
+        return float(round(z - abs(steps).ln(), 25))
 
 
 sin = unary(np.sin, lambda x, r: np.cos(x), ULPS["sin"])
