@@ -314,11 +314,44 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(AMIN, "amin", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
     X(ARGMAX, "argmax", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
     X(ANY, "any", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
-    X(MAX, "max", "self", "dim:int keepdim:bool=false", 2, "R")                                                        \
+    X(MAX, "max", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(ARGMIN, "argmin", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
+    X(MIN, "min", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(AMINMAX, "aminmax", "self", "dim:int=none keepdim:bool=false", 2, "R")                                           \
+    X(ALL, "all", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
+    X(PROD, "prod", "self", "dim:int=none keepdim:bool=false dtype:dtype=none", 1, "R")                                \
+    X(COUNT_NONZERO, "count_nonzero", "self", "dim:ints=none", 1, "R")                                                 \
+    X(VAR, "var", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(STD, "std", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(VAR_MEAN, "var_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(STD_MEAN, "std_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(LOGSUMEXP, "logsumexp", "self", "dim:ints keepdim:bool=false", 1, "R")                                           \
+    X(LINALG_VECTOR_NORM, "linalg_vector_norm", "self",                                                                \
+      "ord:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                        \
+    X(NORM, "norm", "self", "p:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                    \
+    X(CDIST, "cdist", "x1 x2", "p:float=2 compute_mode:int=none", 1, "R")                                              \
+    X(CDIST_FORWARD, "_cdist_forward", "x1 x2", "p:float compute_mode:int=none", 1, "R")                               \
+    X(PDIST_FORWARD, "_pdist_forward", "self", "p:float=2", 1, "R")                                                    \
+    X(SOFTMAX_HALF, "_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                                    \
+    X(LOG_SOFTMAX_HALF, "_log_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                            \
     X(SOFTMAX, "softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                                  \
     X(LOG_SOFTMAX, "log_softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                          \
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
     X(RMS_NORM, "rms_norm", "input weight?", "normalized_shape:sizes eps:float=none", 1, "C")                          \
+    X(NATIVE_LAYER_NORM, "native_layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float", 3, "C")       \
+    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "C")                       \
+    X(NATIVE_GROUP_NORM, "native_group_norm", "input weight? bias?", "N:size C:size HxW:size group:int eps:float", 3,  \
+      "C")                                                                                                             \
+    X(BATCH_NORM, "batch_norm", "input weight? bias? running_mean? running_var?",                                      \
+      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "C")                                                \
+    X(NATIVE_BATCH_NORM_LEGIT, "_native_batch_norm_legit", "input weight? bias? running_mean? running_var?",           \
+      "training:bool momentum:float eps:float", 3, "C")                                                                \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
+      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+    X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
+      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -523,13 +556,56 @@ IND_API ind_tensor ind_amin(ind_tensor x, const int *dims, int num_dims, bool ke
 IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool keepdim);
 #define IND_ALL_DIMS INT32_MIN
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
-IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices); /* values; indices may be NULL */
+IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
+/* Values; *indices (may be NULL) are those of the first extreme. IND_ALL_DIMS: of all elements, without indices. */
+IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max); /* the least; max may be NULL */
+IND_API ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+IND_API ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype);
+IND_API ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims);
+/* Sum of squared deviations over max(n - correction, 0); correction 1: unbiased. *mean may be NULL. */
+IND_API ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                          ind_dtype dtype);
+IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
+/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+IND_API ind_tensor ind_pdist(ind_tensor x, double p);
 IND_API ind_tensor ind_softmax(ind_tensor x, int dim);
 IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 /* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
+/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
+/* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
+IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
+   are not updated. */
+IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                  ind_tensor running_var, double eps);
+/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
+ */
+IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                               ind_tensor running_mean, ind_tensor running_var, double eps,
+                                               ind_tensor *mean, ind_tensor *rstd);
+/* As ind_batch_norm, but every channel of every sample by itself. */
+IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                     ind_tensor running_var, double eps);
 
 /* Views: cost nothing. One size of ind_view may be -1 (given as ind_int(ctx, -1)). */
 IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
@@ -859,6 +935,7 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
+#define IND__MAX_RESULTS  4
 
 static const struct ind__op_row {
     const char *name, *operands, *attributes;
@@ -985,7 +1062,8 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type result[2];
+    ind__type result[IND__MAX_RESULTS];
+    uint32_t num_results; /* the table's, or fewer where a rule says so */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -1533,27 +1611,163 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
 static ind_status ind__rule_extremum(ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     uint32_t mask;
+    bool logic = ind__op_has(in->op, 'B');
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
-    if (in->op != IND_OP_ANY && ind__need_elements(in, mask)) return in->status;
-    if (in->op == IND_OP_ANY && dtype != IND_U8) dtype = IND_BOOL; /* torch.any keeps uint8 */
+    if (!logic && ind__need_elements(in, mask)) return in->status;
+    if (logic && in->attr[0].kind != IND__ATTR_NONE && in->attr[0].count == 0) mask = 0; /* torch.any(x, []) */
+    if (logic && dtype != IND_U8) dtype = IND_BOOL; /* torch.any and torch.all keep uint8 */
     ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+/* The dimension that an attribute names as a mask; all of them where it is left out. */
+static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
+    int rank = ind__operand(in, 0)->rank, dim;
+    *mask = (1u << rank) - 1;
+    if (a->kind == IND__ATTR_NONE) return IND_OK;
+    if (ind__dim(in, 0, a->i, rank, &dim)) return in->status;
+    *mask = 1u << dim;
     return IND_OK;
 }
 
 static ind_status ind__rule_argmax(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    uint32_t mask = (1u << x->rank) - 1;
-    int dim;
-    if (in->attr[0].kind != IND__ATTR_NONE) {
-        if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-        mask = 1u << dim;
-    }
-    if (in->op == IND_OP_ARGMAX && x->dtype == IND_BOOL) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    if (x->dtype == IND_BOOL) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
-    ind__reduced(in, mask, in->attr[1].i != 0, in->op == IND_OP_MAX ? x->dtype : IND_I64, 0);
-    if (in->op == IND_OP_MAX) ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 1);
+    ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
+    return IND_OK;
+}
+
+/* Without dim there are no indices. */
+static ind_status ind__rule_max(ind__infer *in) {
+    bool all = in->attr[0].kind == IND__ATTR_NONE, keepdim = in->attr[1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    ind__reduced(in, mask, keepdim, ind__operand(in, 0)->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_aminmax(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[1].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_prod(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    ind_dtype dtype = in->attr[2].kind != IND__ATTR_NONE ? (ind_dtype)in->attr[2].i
+                      : ind_dtype_is_float(from)         ? from
+                                                         : IND_I64;
+    ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_count_nonzero(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, false, IND_I64, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_var(ind__infer *in) {
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[0], &mask)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && in->attr[3].kind != IND__ATTR_NONE) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
+    }
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[2].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_logsumexp(ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, ind_dtype_is_float(dtype) ? dtype : IND_F32, 0);
+    return IND_OK;
+}
+
+/* The order of a norm, be it written as an integer or not. */
+static double ind__norm_order(const ind__attr *a) {
+    return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
+}
+
+static ind_status ind__rule_vector_norm(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype, dtype = (ind_dtype)in->attr[3].i;
+    double order = ind__norm_order(&in->attr[0]);
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[1], &mask)) return in->status;
+    if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
+    if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
+    if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[2].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__check_distance(ind__infer *in, double p) {
+    if (p >= 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
+}
+
+/* [.., P, M] and [.., R, M] give [.., P, R]. */
+static ind_status ind__rule_cdist(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, 1);
+    ind__agreement columns = {0, a->rank - 1, " columns", 1, b->rank - 1, "has", ""};
+    ind__shape s = {0};
+    if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (ind__operand(in, k)->rank >= 2) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, k),
+                           ind__say_type(in, k));
+    }
+    if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
+                           (long long)in->attr[1].i);
+    }
+    if (ind__broadcast(in, &s, 0, 2) || ind__broadcast(in, &s, 1, 2)) return in->status;
+    if (s.rank + 3 > IND_MAX_RANK) return ind__too_many_dims(in, s.rank + 3);
+    s.size[s.rank++] = a->size[a->rank - 2];
+    s.size[s.rank++] = b->size[b->rank - 2];
+    ind__set_result(in, 0, a->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* Every pair of rows once: N * (N - 1) / 2. */
+static ind_status ind__rule_pdist(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    ind_expr n = x->size[0], one = ind_int(in->c, 1);
+    ind_expr pairs = ind_expr_floordiv(ind_expr_mul(n, ind_expr_sub(n, one)), ind_int(in->c, 2));
+    ind__set_result(in, 0, x->dtype, &pairs, 1);
+    return IND_OK;
+}
+
+/* _softmax and _log_softmax of Core ATen. */
+static ind_status ind__rule_softmax_half(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool half = x->dtype == IND_F16 || x->dtype == IND_BF16, widens = in->attr[1].i != 0;
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
+    if (widens && !half) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1604,6 +1818,110 @@ static ind_status ind__rule_norm(ind__infer *in) {
         if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+static ind_status ind__rule_native_layer_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    if (ind__rule_norm(in)) return in->status;
+    int kept = x->rank - in->attr[0].count;
+    for (int d = 0; d < x->rank; d++) size[d] = d < kept ? x->size[d] : ind_int(in->c, 1);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind_dtype_compute(x->dtype), size, x->rank);
+    return IND_OK;
+}
+
+/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
+    if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
+                           ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_channel_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0)) return in->status;
+    if (x->rank < 2) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+static ind_dtype ind__mixed_type(const ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k)) dtype = ind_dtype_promote(dtype, ind__operand(in, k)->dtype);
+    }
+    return dtype;
+}
+
+/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+static ind_status ind__check_group_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
+    for (int k = 0; k < 3; k++) {
+        if (ind_known_eq(have[k], in->attr[k].e)) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
+                           k == 0   ? "N"
+                           : k == 1 ? "C"
+                                    : "HxW",
+                           ind__say_size(in, in->attr[k].e), ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, have[k]), ind__say_differ(in, in->attr[k].e, have[k]));
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1); /* with the channels split into groups */
+    int64_t groups = in->attr[native ? 3 : 0].i;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
+    if (groups <= 0 || !ind_known_eq(ind_expr_mod(x->size[1], size[1]), ind_int(in->c, 0))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                           ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0),
+                           (long long)groups);
+    }
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
+    return IND_OK;
+}
+
+/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
+}
+
+static ind_status ind__rule_batch_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr empty = ind_int(in->c, 0);
+    if (ind__check_channel_norm(in)) return in->status;
+    bool mean = ind__has_operand(in, 3), variance = ind__has_operand(in, 4),
+         running = ind__uses_running(in->op, in->attr);
+    if (mean != variance || (running && !mean)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
+                           running ? "be given where the batch's statistics are not used" : "come together");
+    }
+    if (mean && !running) {
+        return ind__reject(
+            in, IND_NOT_SUPPORTED,
+            "running_mean and running_var are not updated; leave them out to use the batch's statistics");
+    }
+    for (int r = 1; r < 3; r++) {
+        ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
+    }
     return IND_OK;
 }
 
@@ -1966,11 +2284,36 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_AMIN] = ind__rule_extremum,
     [IND_OP_ANY] = ind__rule_extremum,
     [IND_OP_ARGMAX] = ind__rule_argmax,
-    [IND_OP_MAX] = ind__rule_argmax,
+    [IND_OP_MAX] = ind__rule_max,
+    [IND_OP_ARGMIN] = ind__rule_argmax,
+    [IND_OP_MIN] = ind__rule_max,
+    [IND_OP_AMINMAX] = ind__rule_aminmax,
+    [IND_OP_ALL] = ind__rule_extremum,
+    [IND_OP_PROD] = ind__rule_prod,
+    [IND_OP_COUNT_NONZERO] = ind__rule_count_nonzero,
+    [IND_OP_VAR] = ind__rule_var,
+    [IND_OP_STD] = ind__rule_var,
+    [IND_OP_VAR_MEAN] = ind__rule_var,
+    [IND_OP_STD_MEAN] = ind__rule_var,
+    [IND_OP_LOGSUMEXP] = ind__rule_logsumexp,
+    [IND_OP_LINALG_VECTOR_NORM] = ind__rule_vector_norm,
+    [IND_OP_NORM] = ind__rule_vector_norm,
+    [IND_OP_CDIST] = ind__rule_cdist,
+    [IND_OP_CDIST_FORWARD] = ind__rule_cdist,
+    [IND_OP_PDIST_FORWARD] = ind__rule_pdist,
+    [IND_OP_SOFTMAX_HALF] = ind__rule_softmax_half,
+    [IND_OP_LOG_SOFTMAX_HALF] = ind__rule_softmax_half,
     [IND_OP_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LOG_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LAYER_NORM] = ind__rule_norm,
     [IND_OP_RMS_NORM] = ind__rule_norm,
+    [IND_OP_NATIVE_LAYER_NORM] = ind__rule_native_layer_norm,
+    [IND_OP_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_NATIVE_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_BATCH_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
+    [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -2103,7 +2446,7 @@ static ind_status ind__infer_results(ind__infer *in) {
     ind__rule rule = ind__rules[in->op];
     if (!rule) rule = ind__rule_pointwise;
     if (rule(in)) return in->status;
-    for (uint32_t r = 0; r < ind__op_rows[in->op].results; r++) {
+    for (uint32_t r = 0; r < in->num_results; r++) {
         if (ind__check_result(in, &in->result[r])) return in->status;
     }
     return IND_OK;
@@ -2391,15 +2734,15 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
 }
 
 /* Puts a finished node and its results into the graph; all of it or nothing. */
-static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, const char *base_name) {
+static bool ind__append_node(ind_graph *g, ind__node *node, const ind__infer *in, const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
     node->result = first;
-    node->num_results = ind__op_rows[node->op].results;
+    node->num_results = in->num_results;
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
-        ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
+        ok = ind__append_result(g, &in->result[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
     }
     ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
@@ -2425,6 +2768,7 @@ static void ind__infer_init(ind__infer *in, const ind_graph *g, const ind__node 
     in->num_operands = node->num_operands;
     in->attr = node->attr;
     in->body = node->body;
+    in->num_results = ind__op_rows[node->op].results;
 }
 
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
@@ -2438,7 +2782,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
-    } else if (!ind__append_node(g, node, in.result, node->op == IND_OP_SCALAR ? NULL : name)) {
+    } else if (!ind__append_node(g, node, &in, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
     }
     return ind__graph_tensor(g, g->status ? 0 : node->result);
@@ -2541,7 +2885,7 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
     ind_facts *before = ind__graph_enter(g);
     if (ind__infer_source(&in, name, dtype, size, rank)) {
         ind__graph_fail(g, in.status, "%s: %s", ind__op_name(op), in.error);
-    } else if (!ind__append_node(g, &node, in.result, NULL) || !ind__put_name(g, node.result, name, true)) {
+    } else if (!ind__append_node(g, &node, &in, NULL) || !ind__put_name(g, node.result, name, true)) {
         ind__graph_no_memory(g, ind__op_name(op));
     } else {
         result.id = node.result;
@@ -3019,19 +3363,26 @@ ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
     return ind__call(IND_OP_CAST, &a, 1, &d, 1);
 }
 
+/* A list of dimensions as an attribute; none given is left out where the op allows that. A list that cannot be is the
+   graph's error. */
+static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
+                                ind_expr list[IND_MAX_RANK]) {
+    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
+                        ind__op_name(op), num_dims, IND_MAX_RANK);
+        return (ind__attr){.kind = IND__ATTR_NONE};
+    }
+    for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
+    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP;
+    return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+}
+
 /* An op with a list of dimensions, which becomes its first attribute. */
 static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, ind__attr *attrs,
                                  uint32_t num_attrs) {
     ind_expr list[IND_MAX_RANK];
     if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
-    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
-                        ind__op_name(op), num_dims, IND_MAX_RANK);
-        return ind__graph_tensor(x.graph, 0);
-    }
-    for (int i = 0; i < num_dims; i++) list[i] = ind_int(x.graph->context, dims[i]);
-    bool given = num_dims > 0 || op == IND_OP_PERMUTE;
-    attrs[0] = (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+    attrs[0] = ind__dims_attr(x.graph, op, dims, num_dims, list);
     return ind__call(op, &x, 1, attrs, num_attrs);
 }
 
@@ -3076,11 +3427,117 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
-    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
-    ind_tensor values = ind__call(IND_OP_MAX, &x, 1, a, 2);
-    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+/* Result k of the op that made its first one, x. */
+static void ind__give_result(ind_tensor x, uint32_t k, ind_tensor *out) {
+    if (out) *out = ind__graph_tensor(x.graph, x.id ? x.id + k : 0);
+}
+
+/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
+    return ind__call(op, &x, 1, a, 3);
+}
+
+static ind_tensor ind__call_extreme(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind_tensor values = ind__call_dim(op, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(values, 1, indices);
+    if (indices && dim == IND_ALL_DIMS) indices->id = 0;
     return values;
+}
+
+ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim) {
+    return ind__call_dim(IND_OP_ARGMIN, x, dim, keepdim, IND_DTYPE_NONE);
+}
+
+ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MAX, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MIN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max) {
+    ind_tensor min = ind__call_dim(IND_OP_AMINMAX, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(min, 1, max);
+    return min;
+}
+
+ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_ALL, x, dims, num_dims, a, 2);
+}
+
+ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    return ind__call_dim(IND_OP_PROD, x, dim, keepdim, dtype);
+}
+
+ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_COUNT_NONZERO, x, dims, num_dims, a, 1);
+}
+
+static ind_tensor ind__call_var(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, double correction,
+                                bool keepdim) {
+    ind__attr a[4] = {{0}, {0}, ind__attr_bool(keepdim), ind__attr_scalar(correction)};
+    return ind__call_dims(op, x, dims, num_dims, a, 4);
+}
+
+ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_VAR, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_STD, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_VAR_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_STD_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_LOGSUMEXP, x, dims, num_dims, a, 2);
+}
+
+static ind_tensor ind__call_norm(ind_graph_op op, ind_tensor x, double order, const int *dims, int num_dims,
+                                 bool keepdim, ind_dtype dtype) {
+    ind_expr list[IND_MAX_RANK];
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {ind__attr_scalar(order), ind__dims_attr(x.graph, op, dims, num_dims, list),
+                      ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    return ind__call(op, &x, 1, a, 4);
+}
+
+ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                  ind_dtype dtype) {
+    return ind__call_norm(IND_OP_LINALG_VECTOR_NORM, x, ord, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype) {
+    return ind__call_norm(IND_OP_NORM, x, p, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p) {
+    ind_tensor x[2] = {x1, x2};
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_CDIST, x, 2, &a, 1);
+}
+
+ind_tensor ind_pdist(ind_tensor x, double p) {
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_PDIST_FORWARD, &x, 1, &a, 1);
 }
 
 ind_tensor ind_softmax(ind_tensor x, int dim) {
@@ -3115,6 +3572,67 @@ ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double ep
     ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
     if (eps < 0) a[1].kind = IND__ATTR_NONE;
     return ind__call(IND_OP_RMS_NORM, operands, 2, a, 2);
+}
+
+ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    ind_expr size[IND_MAX_RANK];
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM, operands, 3, a, 2);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps) {
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__attr_int(num_groups), ind__attr_float(eps)};
+    return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
+}
+
+/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    bool fits = t && t->rank >= 2;
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    ind_expr rest = fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one;
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[5] = {ind__attr_size(fits ? t->size[0] : one), ind__attr_size(fits ? t->size[1] : one),
+                      ind__attr_size(rest), ind__attr_int(num_groups), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* flag: training, or use_input_stats. */
+static ind_tensor ind__call_batch_norm(ind_graph_op op, const ind_tensor operands[5], bool flag, double eps) {
+    ind__attr a[3] = {ind__attr_bool(flag), ind__attr_float(0.1), ind__attr_float(eps)};
+    return ind__call(op, operands, 5, a, 3);
+}
+
+ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                          ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_BATCH_NORM, operands, !running_mean.id && !running_var.id, eps);
+}
+
+ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                       ind_tensor running_var, double eps, ind_tensor *mean, ind_tensor *rstd) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    bool training = !running_mean.id && !running_var.id;
+    ind_tensor y = ind__call_batch_norm(IND_OP_NATIVE_BATCH_NORM_LEGIT, operands, training, eps);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                             ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_INSTANCE_NORM, operands, !running_mean.id && !running_var.id, eps);
 }
 
 ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank) {
@@ -4312,12 +4830,20 @@ static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, c
                             given);
 }
 
+static bool ind__check_result_names(ind__parser *p, ind_graph_op op, const char *at, uint32_t names, uint32_t results) {
+    if (names == results) return true;
+    return ind__parse_error(p, at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(op),
+                            (unsigned)results, results == 1 ? "" : "s", (unsigned)names, names == 1 ? " is" : "s are");
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
     if (!ind__check_graph(p, call->at)) return;
-    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    ind__node *node = &p->g->node[p->g->num_nodes - 1];
+    node->line = ind__line_of(p, call->at);
+    if (!ind__check_result_names(p, call->op, r[0].at, num_results, node->num_results)) return;
     for (uint32_t k = 0; k < num_results; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
         if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
@@ -4329,26 +4855,26 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__p
 
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
-    ind__parsed_result result[2];
+    ind__parsed_result result[IND__MAX_RESULTS];
     ind__parsed_call call;
     uint32_t n = 0;
     memset(&call, 0, sizeof call);
     do {
-        if (n == 2) {
-            ind__parse_error(p, p->at, IND_PARSE, "no op has more than 2 results");
+        if (n == IND__MAX_RESULTS) {
+            ind__parse_error(p, p->at, IND_PARSE, "no op has more than %d results", IND__MAX_RESULTS);
             return;
         }
-        if (!ind__parse_result(p, &result[n++])) return;
+        if (!ind__parse_result(p, &result[n])) return;
+        for (uint32_t k = 0; k < n; k++) {
+            if (strcmp(result[k].name, result[n].name)) continue;
+            ind__parse_error(p, result[n].at, IND_PARSE, "the name \"%s\" is given twice", result[n].name);
+            return;
+        }
+        n++;
     } while (ind__take(p, ','));
-    if (n == 2 && !strcmp(result[0].name, result[1].name)) {
-        ind__parse_error(p, result[1].at, IND_PARSE, "the name \"%s\" is given twice", result[1].name);
-    }
     bool ok = ind__need(p, '=') && ind__need_op(p, &call);
-    if (ok && ind__op_rows[call.op].results != n) {
-        ok = ind__parse_error(p, result[0].at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call.op),
-                              (unsigned)ind__op_rows[call.op].results, ind__op_rows[call.op].results == 1 ? "" : "s",
-                              (unsigned)n, n == 1 ? " is" : "s are");
-    }
+    if (ok && n > ind__op_rows[call.op].results)
+        ok = ind__check_result_names(p, call.op, result[0].at, n, ind__op_rows[call.op].results);
     if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
 }
@@ -4515,6 +5041,9 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind__infer_init(&in, g, n);
     if (ind__infer_results(&in))
         return ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
+    if (n->num_results != in.num_results)
+        return ind__fail(g->context, IND_VERIFY, "graph %s: %s: %u results, the op gives %u", g->name, in.op_name,
+                         (unsigned)n->num_results, (unsigned)in.num_results);
     for (uint32_t r = 0; r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
@@ -4532,7 +5061,7 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
-        bool ok = n->op < IND_NUM_OPS && n->result == next && n->num_results == ind__op_rows[n->op].results;
+        bool ok = n->op < IND_NUM_OPS && n->result == next && n->num_results >= 1;
         for (uint32_t k = 0; ok && k < n->num_operands; k++) ok = n->operand[k] < next;
         for (uint32_t r = 0; ok && r < n->num_results; r++) {
             const ind__tensor_info *t = &g->tensor[next + r];
@@ -5160,16 +5689,20 @@ struct graph__lower_ctx {
     ind_context *context;
     const ind__node *node;
     const graph__lowering_row *row;
-    const ind__tensor_info *result;  /* of the first result */
+    const ind__tensor_info *result;  /* of the first result; the others follow */
     ind_dtype compute;               /* type the operands are cast to */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
-    struct {                         /* dimensions of operand 0 of a reduction */
+    struct {                         /* dimensions of what a reduction reads, mostly operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
+    struct { /* norm over channels: its input with the channel dimension split into groups, if it has groups */
+        ind__box *x;
+        bool grouped;
+    } norm;
     struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
@@ -5836,21 +6369,26 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
 
 /* ---- reductions ---- */
 
-/* Splits the dimensions of operand 0 into kept and reduced ones (bits of `mask`). */
-static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+/* Splits dimensions into kept and reduced ones (bits of `mask`). */
+static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int rank, uint32_t mask) {
     memset(&l->axes, 0, sizeof l->axes);
-    l->axes.rank = x->rank;
-    for (int d = 0; d < x->rank; d++) {
+    l->axes.rank = rank;
+    for (int d = 0; d < rank; d++) {
         if (mask >> d & 1) {
-            l->axes.range[l->axes.num_reduced] = x->size[d];
+            l->axes.range[l->axes.num_reduced] = size[d];
             l->axes.reduced[l->axes.num_reduced++] = d;
         } else {
-            l->axes.size[l->axes.num_kept] = x->size[d];
+            l->axes.size[l->axes.num_kept] = size[d];
             l->axes.kept[l->axes.num_kept++] = d;
         }
     }
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
+}
+
+/* The same of operand 0. */
+static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    graph__split_sizes(l, x->size, x->rank, mask);
 }
 
 /* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
@@ -5866,6 +6404,11 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
+/* Splits the dimensions of operand 0 as attribute k says. */
+static void graph__split_dims(graph__lower_ctx *l, int k) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
+}
+
 /* From indices of the kept, then of the reduced dimensions to one of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
@@ -5875,6 +6418,12 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
         at[l->axes.reduced[k]] = l->axes.num_kept + k < rank ? index[l->axes.num_kept + k] : ind_int(l->context, 0);
     }
     return l->element(o, at, l->axes.rank, l);
+}
+
+/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    ind_value x = graph__reduced_element(o, index, rank, user);
+    return ind_op_sub(o, x, x);
 }
 
 /* What a reduction gives over one element, apart from the element itself, or over none. */
@@ -5889,12 +6438,12 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
     for (int k = 0; k < ind__reduction_results(type); k++) {
-        bool element = k == 0 && !empty && type != IND_REDUCE_ARGMAX;
+        bool element = !empty && (k == 0 ? type != IND_REDUCE_ARGMAX : type == IND_REDUCE_WELFORD);
         bool one = !empty ? k == 1 && type == IND_REDUCE_ONLINE_SOFTMAX : type == IND_REDUCE_PROD;
         graph__typed_number v = {dtype, one, one};
+        ind_loop_fn fn = !element ? graph__neutral_element : k ? graph__deviation_element : graph__reduced_element;
         results[k] =
-            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept,
-                               element ? graph__reduced_element : graph__neutral_element, element ? (void *)l : &v);
+            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept, fn, element ? (void *)l : &v);
         if (!results[k]) return ind__failed(l->context);
     }
     return IND_OK;
@@ -5917,13 +6466,19 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: the reduced dimensions come back with size 1. */
-static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
-    if (l->result->rank == l->axes.num_kept) return IND_OK;
-    for (int k = 0; k < l->axes.num_kept; k++) map[k] = graph__lower_view_index(l, l->axes.kept[k]);
-    *x = ind__box_view(l->w->program, *x, l->result->size, l->result->rank, map);
+    if (to->rank == l->axes.num_kept) return IND_OK;
+    for (int k = 0; k < l->axes.num_kept; k++) {
+        map[k] = ind__index_symbol(l->context, 'i', l->axes.kept[k], to->size[l->axes.kept[k]]);
+    }
+    *x = ind__box_view(l->w->program, *x, to->size, to->rank, map);
     return *x ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+    return graph__lower_keep_dims_of(l, l->result, x);
 }
 
 static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -5935,9 +6490,9 @@ static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8
-   and turned back. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
+    if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
     if (as_u8) l->compute = IND_U8;
     ind_status status = graph__lower_reduce(l, type, as_u8 ? IND_U8 : l->result->dtype, graph__lower_self, results);
@@ -5954,32 +6509,79 @@ static ind_status graph__lower_sum(graph__lower_ctx *l, ind__box **results) {
 
 static ind_status graph__lower_amax(graph__lower_ctx *l, ind__box **results) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
-    return graph__lower_reduction(l, l->node->op == IND_OP_AMIN ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
+    bool least = l->node->op == IND_OP_AMIN || l->node->op == IND_OP_MIN;
+    return graph__lower_reduction(l, least ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
 }
 
-/* torch.any gives u8 for u8 and bool for all others. */
+static ind_value graph__lower_is_zero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_not(o, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind_op_not(o, ind__box_load(o, l->part[0], index, rank)),
+                             ind_dtype_compute(l->result->dtype));
+}
+
+/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
+   is one, unlike in the other reductions. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    const ind__attr *dims = &l->node->attr[0];
+    bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
+    graph__split_axes(l, none ? 0 : graph__dim_mask(dims, graph__lower_operand_info(l, 0)->rank));
     l->compute = IND_BOOL;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, all ? graph__lower_is_zero : graph__lower_self, results);
     if (status == IND_OK) status = graph__lower_keep_dims(l, results);
-    if (status || l->result->dtype == IND_BOOL) return status;
+    if (status || (l->result->dtype == IND_BOOL && !all)) return status;
     l->part[0] = results[0];
-    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_part, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             all ? graph__lower_not_part : graph__lower_part, results);
+}
+
+/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
+    return ind_op_sub(o, graph__lower_number(o, (graph__typed_number){IND_I64, -1, 0}, l->compute), x);
 }
 
 static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    bool least = l->node->op == IND_OP_ARGMIN || l->node->op == IND_OP_MIN;
+    graph__split_dims(l, 0);
     l->compute = ind_dtype_compute(graph__lower_operand_info(l, 0)->dtype);
     if (l->compute == IND_BOOL) l->compute = IND_U8;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, least ? graph__lower_reversed : graph__lower_self, results);
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
 /* Values and indices: two reductions over the same rows, which share a kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
-    return status ? status : graph__lower_argmax(l, &results[1]);
+    return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
+}
+
+/* Smallest and largest likewise. */
+static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
+    ind_dtype compute = l->compute;
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduction(l, IND_REDUCE_MIN, &results[0]);
+    l->compute = compute;
+    return status ? status : graph__lower_reduction(l, IND_REDUCE_MAX, &results[1]);
+}
+
+static ind_status graph__lower_prod(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduction(l, IND_REDUCE_PROD, results);
+}
+
+static ind_value graph__lower_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, graph__lower_operand_as(o, l, 0, index, rank, IND_BOOL), l->compute);
+}
+
+static ind_status graph__lower_count_nonzero(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, l->result->dtype, graph__lower_nonzero, results);
 }
 
 /* Number of elements reduced, as a value. */
@@ -6001,6 +6603,169 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
+/* Is it proven that every row has an element? */
+static bool graph__has_elements(const graph__lower_ctx *l) {
+    return ind_known_le(ind_int(l->context, 1), l->axes.count);
+}
+
+/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
+    const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
+    double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
+               : unbiased->kind != IND__ATTR_NONE ? (double)unbiased->i
+                                                  : 1;
+    int64_t n;
+    if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, fmax((double)n - c, 0));
+    ind_value freedom = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, c));
+    return ind_op_maximum(o, freedom, graph__lower_float(o, l, 0));
+}
+
+static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), graph__degrees_of_freedom(o, l));
+    bool root = l->node->op == IND_OP_STD || l->node->op == IND_OP_STD_MEAN;
+    return root ? ind_op_sqrt(o, v) : v;
+}
+
+/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+    if (graph__has_elements(l)) return mean;
+    return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    for (uint32_t k = 0; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                                   k ? graph__row_mean_element : graph__variance_element, &results[k]);
+    }
+    return status;
+}
+
+/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, m, ind_op_add(o, m, ind_op_log(o, sum)));
+}
+
+static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__logsumexp_element, results);
+}
+
+/* ---- p-norms and distances ---- */
+
+/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+static double graph__order(const graph__lower_ctx *l) {
+    return ind__norm_order(&l->node->attr[0]);
+}
+
+/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
+    double p = graph__order(l);
+    if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
+    if (p == 2) return ind_op_mul(o, x, x);
+    x = ind_op_abs(o, x);
+    return p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, p));
+}
+
+static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
+    double p = graph__order(l);
+    return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
+}
+
+/* The root of the sum; the largest |x| of nothing is 0. */
+static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    double p = graph__order(l);
+    if (p == 2) return ind_op_sqrt(o, x);
+    if (isinf(p) && p > 0 && !graph__has_elements(l)) return ind_op_maximum(o, x, graph__lower_float(o, l, 0));
+    return p == 0 || p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, 1 / p));
+}
+
+static ind_status graph__lower_norm_of(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    ind_status status = graph__lower_reduce(l, graph__norm_reduction(l), l->compute, element, l->part);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, l->part);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__norm_root, results);
+}
+
+static ind_value graph__vector_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_term(o, l, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_status graph__lower_vector_norm(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 1);
+    return graph__lower_norm_of(l, graph__vector_norm_element, results);
+}
+
+/* index: batch.., i, j, m: the difference of x1[.., i, m] and x2[.., j, m]. */
+static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    ind_value row[2];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    at[rank - 2] = index[rank - 1];
+    for (int k = 0; k < 2; k++) {
+        at[rank - 3] = index[rank - 3 + k];
+        row[k] = graph__lower_operand(o, l, (uint32_t)k, at, rank - 1);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr size[IND_MAX_RANK];
+    int rank = l->result->rank;
+    for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
+    size[rank] = x->size[x->rank - 1];
+    graph__split_sizes(l, size, rank + 1, 1u << rank);
+    return graph__lower_norm_of(l, element, results);
+}
+
+static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__cdist_element, results);
+}
+
+/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
+   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+   (ATen/native/cpu/DistanceOpsKernel.cpp). */
+static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
+    ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
+    ind_value square = ind_op_sub(o, ind_op_mul(o, b, b), ind_op_constant(o, 1, IND_F64));
+    ind_value twice = ind_op_mul(o, ind_op_constant(o, 2, IND_F64), ind_op_cast(o, k, IND_F64));
+    return ind_op_cast(o, ind_op_sub(o, b, ind_op_sqrt(o, ind_op_sub(o, square, twice))), IND_I64);
+}
+
+/* index: pair k, column. j = k - i(2n - i - 1)/2 + i + 1. */
+static ind_value graph__pdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr n = graph__lower_operand_info(l, 0)->size[0], at[2] = {{0}, index[rank - 1]};
+    ind_value k = ind_op_index(o, index[0], IND_I64), i = graph__pair_row(o, k, n), row[2];
+    ind_value before = ind_op_mul(
+        o, i,
+        ind_op_sub(
+            o, ind_op_index(o, ind_expr_sub(ind_expr_mul(n, ind_int(l->context, 2)), ind_int(l->context, 1)), IND_I64),
+            i));
+    before = ind_op_div(o, before, ind_op_constant_int(o, 2, IND_I64));
+    ind_value j = ind_op_add(o, ind_op_sub(o, k, before), ind_op_add(o, i, ind_op_constant_int(o, 1, IND_I64)));
+    for (int r = 0; r < 2; r++) {
+        at[0] = ind_op_indirect(o, r ? j : i, n, false);
+        row[r] = graph__lower_operand(o, l, 0, at, 2);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__pdist_element, results);
+}
+
 /* ---- composites: a reduction and a pointwise loop over the same rows ---- */
 
 /* Result k of the row that `index` (of the full shape) lies in. */
@@ -6016,7 +6781,8 @@ static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int r
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
     ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
-    return l->node->op == IND_OP_SOFTMAX ? ind_op_div(o, ind_op_exp(o, x), sum) : ind_op_sub(o, x, ind_op_log(o, sum));
+    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
+    return logs ? ind_op_sub(o, x, ind_op_log(o, sum)) : ind_op_div(o, ind_op_exp(o, x), sum);
 }
 
 static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
@@ -6067,6 +6833,126 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__square_element, l->part);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
+}
+
+/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
+static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
+    return ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, eps)));
+}
+
+static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
+}
+
+/* Results 1 and 2, where the op has them. */
+static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
+                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+        if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
+    }
+    return status;
+}
+
+static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_layer_norm(l, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+/* ---- norms over channels: group, instance and batch norm */
+
+/* [N, C, ..] seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_expr *size) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    size[0] = x->size[0];
+    size[1] = ind_int(l->context, groups);
+    size[2] = ind_expr_floordiv(x->size[1], size[1]);
+    for (int d = 2; d < x->rank; d++) size[d + 1] = x->size[d];
+    for (int d = 0; d < x->rank; d++) {
+        map[d] = ind__index_symbol(l->context, 'i', d ? d + 1 : 0, size[d ? d + 1 : 0]);
+    }
+    ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
+    map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, 0), size, x->rank + 1, map);
+}
+
+static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
+}
+
+/* Operand k, which has one element per channel. */
+static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    ind_expr channel = index[1];
+    if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), &channel, 1), l->compute);
+}
+
+static ind_value graph__norm_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind_expr *index) {
+    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__norm_parameter(o, l, 1, index));
+    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__norm_parameter(o, l, 2, index)) : x;
+}
+
+static ind_value graph__channel_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__lower_row_part(o, l, 0, index));
+    x = ind_op_mul(o, x, graph__norm_rstd(o, l, graph__lower_row_part(o, l, 1, index)));
+    return graph__norm_scaled(o, l, x, index);
+}
+
+/* With given statistics: (x - mean) / sqrt(variance + eps). */
+static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_parameter(o, l, 3, index));
+    ind_value variance = ind_op_add(o, graph__norm_parameter(o, l, 4, index), graph__lower_float(o, l, eps));
+    return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
+}
+
+/* Statistics over the dimensions of `mask` of l->norm.x. */
+static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, mask);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
+    if (status == IND_OK && x->rank != l->result->rank) {
+        results[0] = ind__box_reshape(l->w->program, results[0], l->result->size, l->result->rank);
+        status = results[0] ? IND_OK : ind__failed(l->context);
+    }
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_expr size[IND_MAX_RANK];
+    int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
+    l->norm.x = graph__split_channels(l, groups, size);
+    l->norm.grouped = true;
+    if (!l->norm.x) return ind__failed(l->context);
+    return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
+}
+
+/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
+   the batch are empty, as PyTorch's are. */
+static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
+    uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
+    l->norm.x = graph__lower_operand_box(l, 0);
+    if (!ind__uses_running(l->node->op, l->node->attr)) {
+        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+    }
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        graph__typed_number zero = {l->result[k].dtype, 0, 0};
+        results[k] = ind__box_pointwise(l->w->program, zero.dtype, l->result[k].size, 1, graph__neutral_element, &zero);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
 }
 
 /* ---- matrix products ---- */
@@ -6360,10 +7246,35 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ARGMAX, argmax, NULL, NONE, NONE)                                                                                \
     X(ANY, any, NULL, NONE, NONE)                                                                                      \
     X(MAX, max, NULL, NONE, NONE)                                                                                      \
+    X(ARGMIN, argmax, NULL, NONE, NONE)                                                                                \
+    X(MIN, max, NULL, NONE, NONE)                                                                                      \
+    X(AMINMAX, aminmax, NULL, NONE, NONE)                                                                              \
+    X(ALL, any, NULL, NONE, NONE)                                                                                      \
+    X(PROD, prod, NULL, NONE, NONE)                                                                                    \
+    X(COUNT_NONZERO, count_nonzero, NULL, NONE, NONE)                                                                  \
+    X(VAR, var, NULL, NONE, NONE)                                                                                      \
+    X(STD, var, NULL, NONE, NONE)                                                                                      \
+    X(VAR_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(STD_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(LOGSUMEXP, logsumexp, NULL, NONE, NONE)                                                                          \
+    X(LINALG_VECTOR_NORM, vector_norm, NULL, NONE, NONE)                                                               \
+    X(NORM, vector_norm, NULL, NONE, NONE)                                                                             \
+    X(CDIST, cdist, NULL, NONE, NONE)                                                                                  \
+    X(CDIST_FORWARD, cdist, NULL, NONE, NONE)                                                                          \
+    X(PDIST_FORWARD, pdist, NULL, NONE, NONE)                                                                          \
+    X(SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                         \
+    X(LOG_SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                     \
     X(SOFTMAX, softmax, NULL, NONE, NONE)                                                                              \
     X(LOG_SOFTMAX, softmax, NULL, NONE, NONE)                                                                          \
     X(LAYER_NORM, layer_norm, NULL, NONE, NONE)                                                                        \
     X(RMS_NORM, rms_norm, NULL, NONE, NONE)                                                                            \
+    X(NATIVE_LAYER_NORM, native_layer_norm, NULL, NONE, NONE)                                                          \
+    X(GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                 \
+    X(BATCH_NORM, batch_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
+    X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
@@ -6438,7 +7349,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
-    ind__box *results[2] = {NULL, NULL};
+    ind__box *results[IND__MAX_RESULTS] = {NULL};
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
