@@ -176,14 +176,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 /* --------------------------------------------------------------------------------------------------- >>ops */
 
 /* The op table: the only list of graph ops. Columns: enumerator; text name (PyTorch's); operands (`?` optional, `*` a
-   list of tensors); attributes in order as name:kind or name:kind=default; number of results; flags.
+   list of tensors); attributes in order as name:kind or name:kind=default; number of results (0: as many as
+   the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
    symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V does, too), V view, R
-   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
-   is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (pointwise ops else
-   take numbers too), U one value fills the result. Types that operands may promote to, as in PyTorch: f floats only,
-   i integers and bool only, n not bool. */
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
+   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
+   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
+   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
+   PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -195,6 +196,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
     X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
+    X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
+    X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(MUL, "mul", "self other", "", 1, "P")                                                                            \
@@ -361,6 +364,36 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SLICE, "slice", "self", "dim:int=0 start:size=none end:size=none step:size=1", 1, "V")                           \
     X(SELECT, "select", "self", "dim:int index:size", 1, "V")                                                          \
     X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(RESHAPE, "reshape", "self", "shape:sizes", 1, "V")                                                               \
+    X(VIEW_AS, "view_as", "self other", "", 1, "V")                                                                    \
+    X(FLATTEN, "flatten", "self", "start_dim:int=0 end_dim:int=-1", 1, "V")                                            \
+    X(UNFLATTEN, "unflatten", "self", "dim:int sizes:sizes", 1, "V")                                                   \
+    X(BROADCAST_TO, "broadcast_to", "self", "size:sizes", 1, "V")                                                      \
+    X(EXPAND_AS, "expand_as", "self other", "", 1, "V")                                                                \
+    X(BROADCAST_TENSORS, "broadcast_tensors", "tensors*", "", 0, "V")                                                  \
+    X(MESHGRID, "meshgrid", "tensors*", "indexing:str=\"ij\"", 0, "V")                                                 \
+    X(MOVEDIM, "movedim", "self", "source:ints destination:ints", 1, "V")                                              \
+    X(NARROW, "narrow", "self", "dim:int start:size length:size", 1, "V")                                              \
+    X(SPLIT, "split", "self", "split_size:size dim:int=0", 0, "V")                                                     \
+    X(SPLIT_WITH_SIZES, "split_with_sizes", "self", "split_sizes:sizes dim:int=0", 0, "V")                             \
+    X(CHUNK, "chunk", "self", "chunks:int dim:int=0", 0, "V")                                                          \
+    X(UNBIND, "unbind", "self", "dim:int=0", 0, "V")                                                                   \
+    X(UNFOLD, "unfold", "self", "dimension:int size:size step:size", 1, "V")                                           \
+    X(DIAGONAL, "diagonal", "self", "offset:int=0 dim1:int=0 dim2:int=1", 1, "V")                                      \
+    X(AS_STRIDED, "as_strided", "self", "size:sizes stride:sizes storage_offset:size=0", 1, "V")                       \
+    X(FLIP, "flip", "self", "dims:ints", 1, "V")                                                                       \
+    X(ROLL, "roll", "self", "shifts:sizes dims:ints=none", 1, "V")                                                     \
+    X(REPEAT, "repeat", "self", "repeats:sizes", 1, "V")                                                               \
+    X(TILE, "tile", "self", "dims:sizes", 1, "V")                                                                      \
+    X(PIXEL_SHUFFLE, "pixel_shuffle", "self", "upscale_factor:int", 1, "V")                                            \
+    X(PIXEL_UNSHUFFLE, "pixel_unshuffle", "self", "downscale_factor:int", 1, "V")                                      \
+    X(STACK, "stack", "tensors*", "dim:int=0", 1, "D")                                                                 \
+    X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
+    X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
+    X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
     X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
@@ -391,6 +424,9 @@ IND_API ind_tensor ind_scalar_int(ind_graph *graph, int64_t value);
 IND_API ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, double value, ind_dtype dtype);
 /* start, step and dtype zeroed: 0, 1 and i64. */
 IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype);
+/* m zeroed: n. dtype NONE: f32. */
+IND_API ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype);
+IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype);
 
 /* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
    op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
@@ -619,6 +655,50 @@ IND_API ind_tensor ind_squeeze(ind_tensor x, int dim); /* IND_ALL_DIMS: every di
 IND_API ind_tensor ind_slice(ind_tensor x, int dim, ind_expr start, ind_expr end, ind_expr step);
 IND_API ind_tensor ind_select(ind_tensor x, int dim, ind_expr index);
 IND_API ind_tensor ind_cat(const ind_tensor *tensors, int num, int dim);
+
+/* An op with several results returns the first; this is number k of those that the op of x has. */
+IND_API ind_tensor ind_result(ind_tensor x, int k);
+IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
+
+/* Views as torch.<name>; a reshape of a view that is no view itself costs index arithmetic, never a copy. */
+IND_API ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank); /* as ind_view */
+IND_API ind_tensor ind_view_as(ind_tensor x, ind_tensor other);
+IND_API ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim);
+IND_API ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes);
+IND_API ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank);
+IND_API ind_tensor ind_expand_as(ind_tensor x, ind_tensor other);
+IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results */
+/* As many results as 0-d or 1-d tensors; xy: indexing="xy", which exchanges the first two dimensions. */
+IND_API ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy);
+IND_API ind_tensor ind_movedim(ind_tensor x, int source, int destination);
+IND_API ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length);
+/* Pieces of a size, the last of what is left; their number must be the same for all sizes. */
+IND_API ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim);
+IND_API ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim);
+IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ceil(size / chunks): maybe fewer */
+IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
+IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
+IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
+/* x must be an input or a constant, or a reshape of one: others have no layout (IND_NOT_SUPPORTED). */
+IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
+                                  ind_expr storage_offset);
+IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
+IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: as if it were flat */
+IND_API ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats);
+IND_API ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats);
+IND_API ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor);
+IND_API ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor);
+
+/* torch.<name>; src takes the element type of x. */
+IND_API ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim);
+IND_API ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index);
+IND_API ind_tensor ind_slice_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr start, ind_expr end,
+                                     ind_expr step); /* as ind_slice */
+IND_API ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int dim1, int dim2);
+IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
+IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
+/* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
+IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
@@ -935,7 +1015,7 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
-#define IND__MAX_RESULTS  4
+#define IND__MAX_RESULTS  1024
 
 static const struct ind__op_row {
     const char *name, *operands, *attributes;
@@ -1062,8 +1142,9 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type result[IND__MAX_RESULTS];
-    uint32_t num_results; /* the table's, or fewer where a rule says so */
+    ind__type *result;    /* few, or allocated */
+    uint32_t num_results; /* the table's, or as the rule says */
+    ind__type few[4];
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -1159,6 +1240,21 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
     for (int d = 0; d < rank && d < IND_MAX_RANK; d++) t->size[d] = size[d];
 }
 
+/* Room for n results, where the op table does not say how many there are. */
+static ind_status ind__need_results(ind__infer *in, int64_t n) {
+    if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
+    if (n > IND__MAX_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
+                           IND__MAX_RESULTS);
+    }
+    in->num_results = (uint32_t)n;
+    if (n <= (int64_t)(sizeof in->few / sizeof *in->few)) return IND_OK;
+    in->result = ind__alloc(in->c, (size_t)n * sizeof *in->result);
+    if (in->result) return IND_OK;
+    in->result = in->few;
+    return ind__reject(in, IND_OUT_OF_MEMORY, "out of memory");
+}
+
 static ind_status ind__too_many_dims(ind__infer *in, int rank) {
     return ind__reject(in, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
                        IND_MAX_RANK);
@@ -1244,6 +1340,13 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     *dim = 0;
     return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
                        (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
+}
+
+/* Element k of a list of dimensions that ind__dims has let pass. */
+static int ind__list_dim(const ind__attr *a, int k, int rank) {
+    int64_t d = 0;
+    ind_expr_is_int(a->list[k], &d);
+    return (int)(d < 0 ? d + rank : d);
 }
 
 /* A list of dimensions as a mask; none and the empty list are all of them. */
@@ -1949,30 +2052,33 @@ static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank
                        ind__say_fact(in, agree));
 }
 
-static ind_status ind__rule_view(ind__infer *in) {
+static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK], from[IND_MAX_RANK], to[IND_MAX_RANK];
     int open = -1;
-    for (int d = 0; d < want->count; d++) {
-        size[d] = to[d] = want->list[d];
+    for (int d = 0; d < rank; d++) {
+        size[d] = to[d] = want[d];
         if (!ind__is_int(size[d], -1)) continue;
         if (open >= 0) return ind__reject(in, IND_INVALID_ARGUMENT, "only one size may be -1");
         open = d;
         size[d] = to[d] = ind_int(in->c, 1);
     }
-    if (ind__need_sizes(in, size, want->count)) return in->status;
+    if (ind__need_sizes(in, size, rank)) return in->status;
     memcpy(from, x->size, sizeof from);
-    ind__cancel(in->c, from, x->rank, to, want->count);
-    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, want->count);
+    ind__cancel(in->c, from, x->rank, to, rank);
+    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, rank);
     if (open >= 0) {
         ind_expr rest = ind_known_lt(ind_int(in->c, 0), given) ? ind_expr_floordiv(have, given) : ind_int(in->c, 0);
         size[open] = rest;
         given = ind_expr_mul(given, rest);
     }
-    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count, ind_expr_eq(have, given));
-    ind__set_result(in, 0, x->dtype, size, want->count);
+    if (!ind_known_eq(have, given)) return ind__view_clash(in, want, rank, ind_expr_eq(have, given));
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_view(ind__infer *in) {
+    return ind__view_to(in, in->attr[0].list, in->attr[0].count);
 }
 
 static ind_status ind__rule_permute(ind__infer *in) {
@@ -2004,17 +2110,16 @@ static ind_status ind__rule_transpose(ind__infer *in) {
     return IND_OK;
 }
 
-static ind_status ind__rule_expand(ind__infer *in) {
+static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK];
-    int lead = want->count - x->rank;
+    int lead = rank - x->rank;
     if (lead < 0) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", want->count,
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
                            ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
     }
-    for (int d = 0; d < want->count; d++) {
-        size[d] = want->list[d];
+    for (int d = 0; d < rank; d++) {
+        size[d] = want[d];
         if (d < lead) continue;
         ind_expr old = x->size[d - lead];
         if (ind__is_int(size[d], -1)) size[d] = old;
@@ -2024,9 +2129,13 @@ static ind_status ind__rule_expand(ind__infer *in) {
                                ind__say_size(in, size[d]), ind__say_differ(in, old, size[d]));
         }
     }
-    if (ind__need_sizes(in, size, want->count)) return in->status;
-    ind__set_result(in, 0, x->dtype, size, want->count);
+    if (ind__need_sizes(in, size, rank)) return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_expand(ind__infer *in) {
+    return ind__expand_to(in, in->attr[0].list, in->attr[0].count);
 }
 
 static ind_status ind__rule_unsqueeze(ind__infer *in) {
@@ -2132,6 +2241,501 @@ static ind_status ind__rule_cat(ind__infer *in) {
     }
     ind__set_result(in, 0, ind__result_type(in->g, in->operand, in->num_operands), x->size, x->rank);
     in->result[0].size[dim] = total;
+    return IND_OK;
+}
+
+/* ---- more views, and ops that move elements */
+
+static ind_status ind__rule_reshape_as(ind__infer *in) {
+    const ind__tensor_info *other = ind__operand(in, 1);
+    return ind__view_to(in, other->size, other->rank);
+}
+
+static ind_status ind__rule_expand_as(ind__infer *in) {
+    const ind__tensor_info *other = ind__operand(in, 1);
+    return ind__expand_to(in, other->size, other->rank);
+}
+
+static ind_status ind__rule_flatten(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int first, last, rank = 0;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &first) || ind__dim(in, 0, in->attr[1].i, x->rank, &last))
+        return in->status;
+    if (first > last) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
+    }
+    for (int d = 0; d < first; d++) size[rank++] = x->size[d];
+    size[rank++] = ind_expr_product(in->c, x->size + first, x->rank ? last - first + 1 : 0);
+    for (int d = last + 1; d < x->rank; d++) size[rank++] = x->size[d];
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_unflatten(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *sizes = &in->attr[1];
+    ind_expr size[2 * IND_MAX_RANK];
+    int dim, rank = 0;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (sizes->count == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "sizes is empty");
+    if (x->rank - 1 + sizes->count > IND_MAX_RANK) return ind__too_many_dims(in, x->rank - 1 + sizes->count);
+    for (int d = 0; d < dim; d++) size[rank++] = x->size[d];
+    for (int k = 0; k < sizes->count; k++) size[rank++] = sizes->list[k];
+    for (int d = dim + 1; d < x->rank; d++) size[rank++] = x->size[d];
+    return ind__view_to(in, size, rank);
+}
+
+static ind_status ind__need_tensors(ind__infer *in) {
+    if (in->num_operands > 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+}
+
+static ind_status ind__rule_broadcast_tensors(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        ind__set_result(in, (int)k, ind__operand(in, k)->dtype, s.size, s.rank);
+    }
+    return IND_OK;
+}
+
+/* Where operand k of a meshgrid varies: with indexing "xy" the first two dimensions are exchanged. */
+static int ind__meshgrid_dim(const ind__attr *indexing, uint32_t k, uint32_t n) {
+    bool xy = indexing->s && strcmp(indexing->s, "xy") == 0;
+    return xy && n > 1 && k < 2 ? (int)(1 - k) : (int)k;
+}
+
+static ind_status ind__rule_meshgrid(ind__infer *in) {
+    ind_expr size[IND_MAX_RANK];
+    const char *indexing = in->attr[0].s;
+    if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
+    if (in->num_operands > IND_MAX_RANK) return ind__too_many_dims(in, (int)in->num_operands);
+    if (!indexing || (strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
+                           indexing ? indexing : "");
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k) || (x->rank != 0 && ind__need_rank(in, k, 1))) return in->status;
+        size[ind__meshgrid_dim(&in->attr[0], k, in->num_operands)] = x->rank ? x->size[0] : ind_int(in->c, 1);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        ind__set_result(in, (int)k, ind__operand(in, k)->dtype, size, (int)in->num_operands);
+    return IND_OK;
+}
+
+/* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
+   the others keep their order (torch.movedim). */
+static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
+    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
+    int rank = ind__operand(in, 0)->rank, next = 0;
+    uint32_t used;
+    if (source->count != destination->count) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+                           source->count, destination->count);
+    }
+    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
+    used = 0;
+    for (int d = 0; d < rank; d++) from[d] = -1;
+    for (int k = 0; k < source->count; k++) {
+        int s = ind__list_dim(source, k, rank);
+        from[ind__list_dim(destination, k, rank)] = s;
+        used |= 1u << s;
+    }
+    for (int d = 0; d < rank; d++) {
+        while (used >> next & 1) next++;
+        if (from[d] < 0) from[d] = next++;
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_movedim(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int from[IND_MAX_RANK];
+    if (ind__need_dimensions(in, 0) || ind__moved_dims(in, from)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[from[d]];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* The position that an index which may count from the end means; invalid where it is not known which. */
+static ind_expr ind__from_front(ind_expr index, ind_expr size) {
+    ind_expr zero = ind_int(size.context, 0);
+    if (ind_known_le(zero, index)) return index;
+    return ind_known_lt(index, zero) ? ind_expr_add(index, size)
+                                     : ind_expr_where(ind_expr_lt(index, zero), ind_expr_add(index, size), index);
+}
+
+static ind_status ind__rule_narrow(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr length = in->attr[2].e, zero = ind_int(in->c, 0);
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    ind_expr start = ind__from_front(in->attr[1].e, x->size[dim]);
+    bool fits = ind_known_le(zero, start) && ind_known_le(zero, length) &&
+                ind_known_le(ind_expr_add(start, length), x->size[dim]);
+    if (!fits) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
+                           ind__say_size(in, start), ind__say_size(in, start), ind__say_size(in, length), dim,
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    in->result[0].size[dim] = length;
+    return IND_OK;
+}
+
+/* Pieces of a dimension: how many, which is the same for all sizes or else an error, and their lengths; the last of
+   equal ones is what is left. */
+static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
+    int64_t pieces = 1;
+    if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
+                           ind__say_size(in, length));
+    }
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
+                           ind__say_size(in, ind_expr_ceildiv(whole, length)));
+    }
+    if (ind__need_results(in, pieces)) return in->status;
+    for (int64_t k = 0; k < pieces; k++) {
+        ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
+        if (k + 1 < pieces) in->result[k].size[dim] = length;
+        if (pieces > 1 && k + 1 == pieces) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        }
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_split(ind__infer *in) {
+    int dim, rank = ind__operand(in, 0)->rank;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, rank, &dim)) return in->status;
+    return ind__split_evenly(in, dim, in->attr[0].e);
+}
+
+/* torch.chunk: pieces of ceil(size / chunks), which may be fewer than asked for. An empty dimension gives all of them.
+ */
+static ind_status ind__rule_chunk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (in->attr[0].i < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "chunks must be greater than 0");
+    if (!ind__is_int(x->size[dim], 0)) {
+        return ind__split_evenly(in, dim, ind_expr_ceildiv(x->size[dim], ind_int(in->c, in->attr[0].i)));
+    }
+    if (ind__need_results(in, in->attr[0].i)) return in->status;
+    for (int64_t k = 0; k < in->attr[0].i; k++) ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_split_with_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *sizes = &in->attr[0];
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (ind__need_sizes(in, sizes->list, sizes->count)) return in->status;
+    ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
+    if (!ind_known_eq(total, x->size[dim])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
+                           ind__say_size(in, total), dim, ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, x->size[dim]), ind__say_differ(in, total, x->size[dim]));
+    }
+    if (ind__need_results(in, sizes->count)) return in->status;
+    for (int k = 0; k < sizes->count; k++) {
+        ind__set_result(in, k, x->dtype, x->size, x->rank);
+        in->result[k].size[dim] = sizes->list[k];
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_unbind(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int64_t n;
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (!ind_expr_is_int(x->size[dim], &n)) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (ind__need_results(in, n)) return in->status;
+    for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
+    for (int64_t k = 0; k < n; k++) ind__set_result(in, (int)k, x->dtype, size, x->rank - 1);
+    return IND_OK;
+}
+
+static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
+    if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__say_size(in, e));
+}
+
+static ind_status ind__rule_unfold(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr length = in->attr[1].e, step = in->attr[2].e, size[IND_MAX_RANK + 1];
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_positive(in, step, "step")) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
+                           ind__say_size(in, length), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    ind_expr windows = ind_expr_floordiv(ind_expr_sub(whole, length), step);
+    if (x->rank) size[dim] = ind_expr_add(windows, ind_int(in->c, 1));
+    size[x->rank] = length;
+    ind__set_result(in, 0, x->dtype, size, x->rank + 1);
+    return IND_OK;
+}
+
+/* Elements of the diagonal of the plane of two dimensions. */
+static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t offset) {
+    ind_context *c = rows.context;
+    if (offset >= 0) columns = ind_expr_sub(columns, ind_int(c, offset));
+    if (offset < 0) rows = ind_expr_add(rows, ind_int(c, offset));
+    ind_expr n = ind_known_le(rows, columns)   ? rows
+                 : ind_known_le(columns, rows) ? columns
+                                               : ind_expr_min(rows, columns);
+    return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
+}
+
+/* The type of a diagonal of operand 0; attr: offset, dim1, dim2. */
+static ind_status ind__diagonal_type(ind__infer *in, ind__type *t) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int a, b;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &a) || ind__dim(in, 0, in->attr[2].i, x->rank, &b)) return in->status;
+    if (a == b) return ind__reject(in, IND_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
+    t->dtype = x->dtype;
+    t->rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+        if (d != a && d != b) t->size[t->rank++] = x->size[d];
+    }
+    t->size[t->rank++] = ind__diagonal_length(x->size[a], x->size[b], in->attr[0].i);
+    return IND_OK;
+}
+
+static ind_status ind__rule_diagonal(ind__infer *in) {
+    return ind__diagonal_type(in, &in->result[0]);
+}
+
+/* How the elements of an operand lie in its storage is known where it is an input or constant, or a reshape of one. */
+static bool ind__is_contiguous(const ind_graph *g, uint32_t tensor) {
+    for (;;) {
+        const ind__node *n = &g->node[g->tensor[tensor].node];
+        switch (n->op) {
+        case IND_OP_INPUT:
+        case IND_OP_CONST: return true;
+        case IND_OP_VIEW:
+        case IND_OP_VIEW_AS:
+        case IND_OP_RESHAPE:
+        case IND_OP_FLATTEN:
+        case IND_OP_UNFLATTEN:
+        case IND_OP_SQUEEZE:
+        case IND_OP_UNSQUEEZE: tensor = n->operand[0]; break;
+        default: return false;
+        }
+    }
+}
+
+static ind_status ind__rule_as_strided(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
+    ind_expr one = ind_int(in->c, 1), last = in->attr[2].e;
+    if (size->count != stride->count) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
+                           size->count, stride->count);
+    }
+    if (!ind__is_contiguous(in->g, in->operand[0])) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "the strides of %s are not known: only inputs, constants and reshapes of them have a layout",
+                           ind__say_name(in, 0));
+    }
+    if (ind__need_sizes(in, size->list, size->count) || ind__need_sizes(in, stride->list, stride->count))
+        return in->status;
+    bool empty = false;
+    for (int d = 0; d < size->count; d++) {
+        empty = empty || ind__is_int(size->list[d], 0);
+        last = ind_expr_add(last, ind_expr_mul(ind_expr_sub(size->list[d], one), stride->list[d]));
+    }
+    bool begins = ind_known_le(ind_int(in->c, 0), in->attr[2].e);
+    ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
+    if (!begins || (!empty && !ind_known_lt(last, numel))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
+                           ind__say_size(in, last), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, size->list, size->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_flip(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* Without dims the tensor is rolled as if it were flat, by one shift. A dim may come twice: its shifts add up. */
+static ind_status ind__rule_roll(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
+    int want = dims->kind == IND__ATTR_NONE || dims->count == 0 ? 1 : dims->count, dim;
+    if (shifts->count != want) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
+                           want == 1 ? "is" : "are");
+    }
+    for (int k = 0; dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
+        int64_t given = 0;
+        ind_expr_is_int(dims->list[k], &given);
+        if (ind__need_dimensions(in, 0) || ind__dim(in, 0, given, x->rank, &dim)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* repeat and tile: the numbers belong to the last dimensions; what is missing in front is 1. */
+static ind_status ind__rule_repeat(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *times = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    int rank = times->count > x->rank ? times->count : x->rank;
+    if (in->op == IND_OP_REPEAT && times->count < x->rank) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
+                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+    }
+    if (ind__need_sizes(in, times->list, times->count)) return in->status;
+    for (int d = 0; d < rank; d++) {
+        int own = d - (rank - x->rank), given = d - (rank - times->count);
+        size[d] = own >= 0 ? x->size[own] : ind_int(in->c, 1);
+        if (given >= 0) size[d] = ind_expr_mul(size[d], times->list[given]);
+    }
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind_known_multiple(x->size[dim], of)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
+                       ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
+}
+
+/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: back. */
+static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t r = in->attr[0].i;
+    int channels = x->rank - 3;
+    if (x->rank < 3) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
+    bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
+    for (int k = grow ? 0 : 1; k < (grow ? 1 : 3); k++) {
+        if (ind__need_multiple(in, channels + k, grow ? r * r : r)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int k = 0; k < 3; k++) {
+        ind_expr *size = &in->result[0].size[channels + k], by = ind_int(in->c, k ? r : r * r);
+        *size = (k == 0) == grow ? ind_expr_floordiv(*size, by) : ind_expr_mul(*size, by);
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_stack(ind__infer *in) {
+    int dim, rank;
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_tensors(in)) return in->status;
+    const ind__tensor_info *x = ind__operand(in, 0);
+    rank = x->rank + 1;
+    if (ind__dim(in, 0, in->attr[0].i, rank, &dim)) return in->status;
+    if (rank > IND_MAX_RANK) return ind__too_many_dims(in, rank);
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__check_cat_operand(in, k, -1)) return in->status;
+    }
+    for (int d = 0; d < rank; d++) size[d] = d == dim ? ind_int(in->c, in->num_operands) : x->size[d - (d > dim)];
+    ind__set_result(in, 0, ind__result_type(in->g, in->operand, in->num_operands), size, rank);
+    return IND_OK;
+}
+
+/* What is put into a view of operand 0 must have the view's sizes; it takes over the element type. */
+static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) {
+    const ind__tensor_info *x = ind__operand(in, 0), *src = ind__operand(in, 1);
+    bool fits = src->rank == view->rank;
+    for (int d = 0; fits && d < src->rank; d++) fits = ind_known_eq(src->size[d], view->size[d]);
+    if (!fits) {
+        char *want = ind__scratch(in);
+        ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__say_name(in, 1),
+                           ind__say_type(in, 1), want);
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_select_scatter(ind__infer *in) {
+    if (ind__rule_select(in)) return in->status;
+    ind__type view = in->result[0];
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_slice_scatter(ind__infer *in) {
+    if (ind__rule_slice(in)) return in->status;
+    ind__type view = in->result[0];
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_diagonal_scatter(ind__infer *in) {
+    ind__type view;
+    if (ind__diagonal_type(in, &view)) return in->status;
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_tril(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank < 2) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_one_hot(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK + 1];
+    if (ind__need_index(in, 0)) return in->status;
+    if (ind__is_int(in->attr[0].e, -1)) {
+        return ind__reject(in, IND_NOT_SUPPORTED, "num_classes is -1: the size would depend on the data; give it");
+    }
+    if (ind__need_positive(in, in->attr[0].e, "num_classes")) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    memcpy(size, x->size, sizeof x->size);
+    size[x->rank] = in->attr[0].e;
+    ind__set_result(in, 0, IND_I64, size, x->rank + 1);
+    return IND_OK;
+}
+
+static ind_status ind__rule_eye(ind__infer *in) {
+    ind_expr size[2] = {in->attr[0].e, in->attr[1].kind == IND__ATTR_NONE ? in->attr[0].e : in->attr[1].e};
+    if (ind__need_sizes(in, size, 2)) return in->status;
+    ind__set_result(in, 0, (ind_dtype)in->attr[2].i, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_linspace(ind__infer *in) {
+    if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
+    if (in->attr[3].i == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, &in->attr[2].e, 1);
     return IND_OK;
 }
 
@@ -2277,6 +2881,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_RANDINT] = ind__rule_randint,
     [IND_OP_BERNOULLI] = ind__rule_random_like,
     [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
+    [IND_OP_EYE] = ind__rule_eye,
+    [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
@@ -2323,6 +2929,36 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SLICE] = ind__rule_slice,
     [IND_OP_SELECT] = ind__rule_select,
     [IND_OP_CAT] = ind__rule_cat,
+    [IND_OP_RESHAPE] = ind__rule_view,
+    [IND_OP_VIEW_AS] = ind__rule_reshape_as,
+    [IND_OP_FLATTEN] = ind__rule_flatten,
+    [IND_OP_UNFLATTEN] = ind__rule_unflatten,
+    [IND_OP_BROADCAST_TO] = ind__rule_expand,
+    [IND_OP_EXPAND_AS] = ind__rule_expand_as,
+    [IND_OP_BROADCAST_TENSORS] = ind__rule_broadcast_tensors,
+    [IND_OP_MESHGRID] = ind__rule_meshgrid,
+    [IND_OP_MOVEDIM] = ind__rule_movedim,
+    [IND_OP_NARROW] = ind__rule_narrow,
+    [IND_OP_SPLIT] = ind__rule_split,
+    [IND_OP_SPLIT_WITH_SIZES] = ind__rule_split_with_sizes,
+    [IND_OP_CHUNK] = ind__rule_chunk,
+    [IND_OP_UNBIND] = ind__rule_unbind,
+    [IND_OP_UNFOLD] = ind__rule_unfold,
+    [IND_OP_DIAGONAL] = ind__rule_diagonal,
+    [IND_OP_AS_STRIDED] = ind__rule_as_strided,
+    [IND_OP_FLIP] = ind__rule_flip,
+    [IND_OP_ROLL] = ind__rule_roll,
+    [IND_OP_REPEAT] = ind__rule_repeat,
+    [IND_OP_TILE] = ind__rule_repeat,
+    [IND_OP_PIXEL_SHUFFLE] = ind__rule_pixel_shuffle,
+    [IND_OP_PIXEL_UNSHUFFLE] = ind__rule_pixel_shuffle,
+    [IND_OP_STACK] = ind__rule_stack,
+    [IND_OP_SELECT_SCATTER] = ind__rule_select_scatter,
+    [IND_OP_SLICE_SCATTER] = ind__rule_slice_scatter,
+    [IND_OP_DIAGONAL_SCATTER] = ind__rule_diagonal_scatter,
+    [IND_OP_TRIL] = ind__rule_tril,
+    [IND_OP_TRIU] = ind__rule_tril,
+    [IND_OP_ONE_HOT] = ind__rule_one_hot,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -2360,7 +2996,8 @@ static ind_status ind__check_operands(ind__infer *in) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
-        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'Q')) {
+        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
+            !ind__op_has(in->op, 'Q')) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
                                o->length, o->name, ind_dtype_name(dtype));
         }
@@ -2734,15 +3371,16 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
 }
 
 /* Puts a finished node and its results into the graph; all of it or nothing. */
-static bool ind__append_node(ind_graph *g, ind__node *node, const ind__infer *in, const char *base_name) {
+static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
+                             const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
     node->result = first;
-    node->num_results = in->num_results;
+    node->num_results = num_results;
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
     for (uint32_t r = 0; ok && r < node->num_results; r++) {
-        ok = ind__append_result(g, &in->result[r], number, node->op == IND_OP_SCALAR);
+        ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
     }
     ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
@@ -2768,7 +3406,12 @@ static void ind__infer_init(ind__infer *in, const ind_graph *g, const ind__node 
     in->num_operands = node->num_operands;
     in->attr = node->attr;
     in->body = node->body;
+    in->result = in->few;
     in->num_results = ind__op_rows[node->op].results;
+}
+
+static void ind__infer_free(ind__infer *in) {
+    if (in->result != in->few) ind__free(in->c, in->result);
 }
 
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
@@ -2782,9 +3425,10 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
-    } else if (!ind__append_node(g, node, &in, node->op == IND_OP_SCALAR ? NULL : name)) {
+    } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
     }
+    ind__infer_free(&in);
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
@@ -2885,7 +3529,7 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
     ind_facts *before = ind__graph_enter(g);
     if (ind__infer_source(&in, name, dtype, size, rank)) {
         ind__graph_fail(g, in.status, "%s: %s", ind__op_name(op), in.error);
-    } else if (!ind__append_node(g, &node, &in, NULL) || !ind__put_name(g, node.result, name, true)) {
+    } else if (!ind__append_node(g, &node, in.result, 1, NULL) || !ind__put_name(g, node.result, name, true)) {
         ind__graph_no_memory(g, ind__op_name(op));
     } else {
         result.id = node.result;
@@ -3373,7 +4017,7 @@ static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, 
         return (ind__attr){.kind = IND__ATTR_NONE};
     }
     for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
-    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP;
+    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP || op == IND_OP_FLIP;
     return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
 }
 
@@ -3668,6 +4312,196 @@ ind_tensor ind_select(ind_tensor x, int dim, ind_expr index) {
 ind_tensor ind_cat(const ind_tensor *tensors, int num, int dim) {
     ind__attr a = ind__attr_int(dim);
     return ind__call(IND_OP_CAT, tensors, tensors && num > 0 ? (uint32_t)num : 0, &a, 1);
+}
+
+int ind_num_results(ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    return t ? (int)x.graph->node[t->node].num_results : 0;
+}
+
+ind_tensor ind_result(ind_tensor x, int k) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    if (!t || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    const ind__node *n = &x.graph->node[t->node];
+    if (k >= 0 && (uint32_t)k < n->num_results) return ind__graph_tensor(x.graph, n->result + (uint32_t)k);
+    ind__graph_fail(x.graph, IND_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k, ind__op_name(n->op),
+                    (unsigned)n->num_results);
+    return ind__graph_tensor(x.graph, 0);
+}
+
+/* An op of one tensor and a list of sizes. */
+static ind_tensor ind__call_sizes(ind_graph_op op, ind_tensor x, const ind_expr *size, int count) {
+    ind__attr a = ind__attr_sizes(size, count);
+    return ind__call(op, &x, 1, &a, 1);
+}
+
+/* An op of one tensor and an integer. */
+static ind_tensor ind__call_int(ind_graph_op op, ind_tensor x, int value) {
+    ind__attr a = ind__attr_int(value);
+    return ind__call(op, &x, 1, &a, 1);
+}
+
+static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int num, const ind__attr *a, uint32_t n) {
+    return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
+}
+
+/* What a builder of one integer or size makes of an attribute that is a list. */
+static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
+    return (ind__attr){.kind = kind, .list = e, .count = 1};
+}
+
+ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank) {
+    return ind__call_sizes(IND_OP_RESHAPE, x, size, rank);
+}
+
+IND__DEFINE_BINARY(view_as, VIEW_AS)
+IND__DEFINE_BINARY(expand_as, EXPAND_AS)
+
+ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim) {
+    ind__attr a[2] = {ind__attr_int(start_dim), ind__attr_int(end_dim)};
+    return ind__call(IND_OP_FLATTEN, &x, 1, a, 2);
+}
+
+ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_sizes(sizes, num_sizes)};
+    return ind__call(IND_OP_UNFLATTEN, &x, 1, a, 2);
+}
+
+ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank) {
+    return ind__call_sizes(IND_OP_BROADCAST_TO, x, size, rank);
+}
+
+ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num) {
+    return ind__call_list(IND_OP_BROADCAST_TENSORS, tensors, num, NULL, 0);
+}
+
+ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy) {
+    ind__attr indexing = {.kind = IND__ATTR_STR, .s = xy ? "xy" : "ij"};
+    return ind__call_list(IND_OP_MESHGRID, tensors, num, &indexing, 1);
+}
+
+ind_tensor ind_movedim(ind_tensor x, int source, int destination) {
+    if (!x.graph) return x;
+    ind_expr from = ind_int(x.graph->context, source), to = ind_int(x.graph->context, destination);
+    ind__attr a[2] = {ind__attr_one(IND__ATTR_INTS, &from), ind__attr_one(IND__ATTR_INTS, &to)};
+    return ind__call(IND_OP_MOVEDIM, &x, 1, a, 2);
+}
+
+ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_size(start), ind__attr_size(length)};
+    return ind__call(IND_OP_NARROW, &x, 1, a, 3);
+}
+
+ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim) {
+    ind__attr a[2] = {ind__attr_size(split_size), ind__attr_int(dim)};
+    return ind__call(IND_OP_SPLIT, &x, 1, a, 2);
+}
+
+ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim) {
+    ind__attr a[2] = {ind__attr_sizes(sizes, num_sizes), ind__attr_int(dim)};
+    return ind__call(IND_OP_SPLIT_WITH_SIZES, &x, 1, a, 2);
+}
+
+ind_tensor ind_chunk(ind_tensor x, int chunks, int dim) {
+    ind__attr a[2] = {ind__attr_int(chunks), ind__attr_int(dim)};
+    return ind__call(IND_OP_CHUNK, &x, 1, a, 2);
+}
+
+ind_tensor ind_unbind(ind_tensor x, int dim) {
+    return ind__call_int(IND_OP_UNBIND, x, dim);
+}
+
+ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_size(size), ind__attr_size(step)};
+    return ind__call(IND_OP_UNFOLD, &x, 1, a, 3);
+}
+
+ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2) {
+    ind__attr a[3] = {ind__attr_int(offset), ind__attr_int(dim1), ind__attr_int(dim2)};
+    return ind__call(IND_OP_DIAGONAL, &x, 1, a, 3);
+}
+
+ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
+                          ind_expr storage_offset) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_sizes(stride, rank), ind__attr_size(storage_offset)};
+    return ind__call(IND_OP_AS_STRIDED, &x, 1, a, 3);
+}
+
+ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_FLIP, x, dims, num_dims, a, 1);
+}
+
+ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim) {
+    if (!x.graph) return x;
+    ind_expr at = ind_int(x.graph->context, dim);
+    ind__attr a[2] = {ind__attr_one(IND__ATTR_SIZES, &shift), {.kind = IND__ATTR_NONE}};
+    if (dim != IND_ALL_DIMS) a[1] = ind__attr_one(IND__ATTR_INTS, &at);
+    return ind__call(IND_OP_ROLL, &x, 1, a, 2);
+}
+
+ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats) {
+    return ind__call_sizes(IND_OP_REPEAT, x, repeats, num_repeats);
+}
+
+ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats) {
+    return ind__call_sizes(IND_OP_TILE, x, repeats, num_repeats);
+}
+
+ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor) {
+    return ind__call_int(IND_OP_PIXEL_SHUFFLE, x, upscale_factor);
+}
+
+ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor) {
+    return ind__call_int(IND_OP_PIXEL_UNSHUFFLE, x, downscale_factor);
+}
+
+ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_list(IND_OP_STACK, tensors, num, &a, 1);
+}
+
+ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_size(index)};
+    return ind__call(IND_OP_SELECT_SCATTER, operands, 2, a, 2);
+}
+
+ind_tensor ind_slice_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr start, ind_expr end, ind_expr step) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(start), ind__attr_size(end), ind__attr_size(step)};
+    return ind__call(IND_OP_SLICE_SCATTER, operands, 2, a, 4);
+}
+
+ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int dim1, int dim2) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[3] = {ind__attr_int(offset), ind__attr_int(dim1), ind__attr_int(dim2)};
+    return ind__call(IND_OP_DIAGONAL_SCATTER, operands, 2, a, 3);
+}
+
+ind_tensor ind_tril(ind_tensor x, ind_expr diagonal) {
+    ind__attr a = ind__attr_size(diagonal);
+    return ind__call(IND_OP_TRIL, &x, 1, &a, 1);
+}
+
+ind_tensor ind_triu(ind_tensor x, ind_expr diagonal) {
+    ind__attr a = ind__attr_size(diagonal);
+    return ind__call(IND_OP_TRIU, &x, 1, &a, 1);
+}
+
+ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes) {
+    ind__attr a = ind__attr_size(num_classes);
+    return ind__call(IND_OP_ONE_HOT, &x, 1, &a, 1);
+}
+
+ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_size(n), ind__attr_size(m), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_EYE, NULL, 0, a, 3, NULL, NULL);
+}
+
+ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype) {
+    ind__attr a[4] = {ind__attr_scalar(start), ind__attr_scalar(end), ind__attr_size(steps), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
 }
 
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
@@ -4389,6 +5223,12 @@ static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_
     return true;
 }
 
+/* [B, 2], or one size for a list of one. */
+static bool ind__need_size_list(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
+    a->count = 1;
+    return ind__peek(p, '[') ? ind__need_exprs(p, list, &a->count) : ind__need_expr(p, &list[0]);
+}
+
 /* The value of an attribute; list: room for its elements. */
 static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     ind_dtype dtype;
@@ -4401,7 +5241,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_BOOL: return ind__need_bool(p, a);
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
-    case IND__ATTR_SIZES: return ind__need_exprs(p, list, &a->count);
+    case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
     case IND__ATTR_DTYPE:
@@ -4830,10 +5670,11 @@ static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, c
                             given);
 }
 
-static bool ind__check_result_names(ind__parser *p, ind_graph_op op, const char *at, uint32_t names, uint32_t results) {
-    if (names == results) return true;
-    return ind__parse_error(p, at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(op),
-                            (unsigned)results, results == 1 ? "" : "s", (unsigned)names, names == 1 ? " is" : "s are");
+static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
+                                   uint32_t given, uint32_t want) {
+    if (given == want) return true;
+    return ind__parse_error(p, r->at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
+                            (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
@@ -4841,9 +5682,8 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__p
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
     if (!ind__check_graph(p, call->at)) return;
-    ind__node *node = &p->g->node[p->g->num_nodes - 1];
-    node->line = ind__line_of(p, call->at);
-    if (!ind__check_result_names(p, call->op, r[0].at, num_results, node->num_results)) return;
+    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
+    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     for (uint32_t k = 0; k < num_results; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
         if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
@@ -4853,30 +5693,34 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__p
     }
 }
 
+/* The names before "=", all different. */
+static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
+    do {
+        if (*n == IND__MAX_RESULTS)
+            return ind__parse_error(p, p->at, IND_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
+        ind__parsed_result *r = IND__PUSH(p->g->context, ind__parsed_result, *list, *n, *capacity);
+        if (!r) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!ind__parse_result(p, r)) return false;
+        for (uint32_t k = 0; k + 1 < *n; k++) {
+            if (strcmp((*list)[k].name, r->name) == 0)
+                return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is given twice", r->name);
+        }
+    } while (ind__take(p, ','));
+    return true;
+}
+
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
-    ind__parsed_result result[IND__MAX_RESULTS];
+    ind__parsed_result *result = NULL;
     ind__parsed_call call;
-    uint32_t n = 0;
+    uint32_t n = 0, capacity = 0;
     memset(&call, 0, sizeof call);
-    do {
-        if (n == IND__MAX_RESULTS) {
-            ind__parse_error(p, p->at, IND_PARSE, "no op has more than %d results", IND__MAX_RESULTS);
-            return;
-        }
-        if (!ind__parse_result(p, &result[n])) return;
-        for (uint32_t k = 0; k < n; k++) {
-            if (strcmp(result[k].name, result[n].name)) continue;
-            ind__parse_error(p, result[n].at, IND_PARSE, "the name \"%s\" is given twice", result[n].name);
-            return;
-        }
-        n++;
-    } while (ind__take(p, ','));
-    bool ok = ind__need(p, '=') && ind__need_op(p, &call);
-    if (ok && n > ind__op_rows[call.op].results)
-        ok = ind__check_result_names(p, call.op, result[0].at, n, ind__op_rows[call.op].results);
+    bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
+    uint32_t want = ok ? ind__op_rows[call.op].results : 0;
+    if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
+    ind__free(p->g->context, result);
 }
 
 /* Is the word here a statement's keyword, not a tensor that bears its name? Then a name follows. */
@@ -5038,21 +5882,24 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
 
 static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind__infer in;
+    ind_status status = IND_OK;
     ind__infer_init(&in, g, n);
-    if (ind__infer_results(&in))
-        return ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
-    if (n->num_results != in.num_results)
-        return ind__fail(g->context, IND_VERIFY, "graph %s: %s: %u results, the op gives %u", g->name, in.op_name,
-                         (unsigned)n->num_results, (unsigned)in.num_results);
-    for (uint32_t r = 0; r < n->num_results; r++) {
+    if (ind__infer_results(&in)) {
+        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
+    } else if (in.num_results != n->num_results) {
+        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
+                           in.op_name, (unsigned)n->num_results, (unsigned)in.num_results);
+    }
+    for (uint32_t r = 0; status == IND_OK && r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
         if (!same)
-            return ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
-                             g->name, in.op_name, (unsigned)r);
+            status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
+                               g->name, in.op_name, (unsigned)r);
     }
-    return IND_OK;
+    ind__infer_free(&in);
+    return status;
 }
 
 /* Invariants: operands come before their users; results are numbered in order and have the types that the op gives;
@@ -5061,7 +5908,7 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
-        bool ok = n->op < IND_NUM_OPS && n->result == next && n->num_results >= 1;
+        bool ok = n->op < IND_NUM_OPS && n->result == next;
         for (uint32_t k = 0; ok && k < n->num_operands; k++) ok = n->operand[k] < next;
         for (uint32_t r = 0; ok && r < n->num_results; r++) {
             const ind__tensor_info *t = &g->tensor[next + r];
@@ -6367,6 +7214,314 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
+/* ---- more views ---- */
+
+static int graph__from_end(int64_t dim, int rank) {
+    return (int)(dim < 0 ? dim + (rank ? rank : 1) : dim);
+}
+
+/* Every index of operand 0 as that of the result with the same number. */
+static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IND_MAX_RANK]) {
+    for (int d = 0; d < graph__lower_operand_info(l, 0)->rank; d++)
+        map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
+}
+
+/* Operand k broadcast to result r. */
+static ind_status graph__lower_broadcast_view(graph__lower_ctx *l, uint32_t k, uint32_t r, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k), *y = &l->w->graph->tensor[l->node->result + r];
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        int to = y->rank - x->rank + d;
+        map[d] = graph__size_is_one(x->size[d]) ? ind_int(l->context, 0)
+                                                : ind__index_symbol(l->context, 'i', to, y->size[to]);
+    }
+    results[r] = ind__box_view(l->w->program, graph__lower_operand_box(l, k), y->size, y->rank, map);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_broadcast_tensors(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 0; !status && k < l->node->num_operands; k++)
+        status = graph__lower_broadcast_view(l, k, k, results);
+    return status;
+}
+
+static ind_status graph__lower_meshgrid(graph__lower_ctx *l, ind__box **results) {
+    uint32_t n = l->node->num_operands;
+    for (uint32_t k = 0; k < n; k++) {
+        int d = ind__meshgrid_dim(&l->node->attr[0], k, n);
+        ind_expr at = graph__lower_view_index(l, d);
+        results[k] =
+            ind__box_view(l->w->program, graph__lower_operand_box(l, k), l->result->size, l->result->rank, &at);
+        if (!results[k]) return ind__failed(l->context);
+    }
+    return IND_OK;
+}
+
+static ind_status graph__lower_movedim(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *source = &l->node->attr[0], *destination = &l->node->attr[1];
+    int rank = l->result->rank, next = 0;
+    ind_expr map[IND_MAX_RANK] = {{0}};
+    uint32_t taken = 0;
+    for (int k = 0; k < source->count; k++) {
+        int to = ind__list_dim(destination, k, rank);
+        map[ind__list_dim(source, k, rank)] = graph__lower_view_index(l, to);
+        taken |= 1u << to;
+    }
+    for (int d = 0; d < rank; d++) {
+        while (taken >> next & 1) next++;
+        if (!map[d].id) map[d] = graph__lower_view_index(l, next++);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_narrow(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[0].i, x->rank);
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    map[dim] = ind_expr_add(map[dim], ind__from_front(l->node->attr[1].e, x->size[dim]));
+    return graph__lower_make_view(l, map, results);
+}
+
+/* split, split_with_sizes, chunk: the pieces follow each other along a dimension. */
+static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[1].i, x->rank);
+    ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
+    for (uint32_t k = 0; k < l->node->num_results; k++) {
+        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        map[dim] = ind_expr_add(map[dim], start);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        if (!results[k]) return ind__failed(l->context);
+        start = ind_expr_add(start, piece->size[dim]);
+    }
+    return IND_OK;
+}
+
+static ind_status graph__lower_unbind(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[0].i, x->rank);
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        if (d != dim) map[d] = graph__lower_view_index(l, d - (d > dim));
+    }
+    for (uint32_t k = 0; k < l->node->num_results; k++) {
+        map[dim] = ind_int(l->context, k);
+        results[k] =
+            ind__box_view(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank, map);
+        if (!results[k]) return ind__failed(l->context);
+    }
+    return IND_OK;
+}
+
+/* Window i of a dimension begins at i * step; its elements are a dimension of their own, the last. */
+static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
+    int rank = l->result->rank - 1, dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    if (rank > 0) {
+        map[dim] = ind_expr_add(ind_expr_mul(map[dim], l->node->attr[2].e), graph__lower_view_index(l, rank));
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
+    int rank = graph__lower_operand_info(l, 0)->rank, next = 0;
+    int64_t offset = l->node->attr[0].i;
+    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank);
+    ind_expr map[IND_MAX_RANK], at = graph__lower_view_index(l, rank - 2);
+    for (int d = 0; d < rank; d++) {
+        if (d != a && d != b) map[d] = graph__lower_view_index(l, next++);
+    }
+    map[a] = offset < 0 ? ind_expr_add(at, ind_int(l->context, -offset)) : at;
+    map[b] = offset > 0 ? ind_expr_add(at, ind_int(l->context, offset)) : at;
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_as_strided(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK], at = l->node->attr[2].e;
+    for (int d = 0; d < l->result->rank; d++)
+        at = ind_expr_add(at, ind_expr_mul(graph__lower_view_index(l, d), l->node->attr[1].list[d]));
+    ind__delinearise(l->context, at, x->size, x->rank, map);
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_flip(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *dims = &l->node->attr[0];
+    ind_expr map[IND_MAX_RANK], one = ind_int(l->context, 1);
+    int rank = l->result->rank;
+    graph__lower_same_indices(l, map);
+    for (int k = 0; rank > 0 && k < dims->count; k++) {
+        int d = ind__list_dim(dims, k, rank);
+        map[d] = ind_expr_sub(ind_expr_sub(l->result->size[d], one), map[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* x mod size, where a size that may be 0 is not divided by: nothing is read then. */
+static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
+    ind_expr one = ind_int(size.context, 1);
+    return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
+}
+
+static ind_status graph__lower_roll(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *shifts = &l->node->attr[0], *dims = &l->node->attr[1];
+    int rank = l->result->rank;
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    for (int k = 0; rank > 0 && dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
+        int d = ind__list_dim(dims, k, rank);
+        map[d] = graph__wrapped(ind_expr_sub(map[d], shifts->list[k]), l->result->size[d]);
+    }
+    if (dims->kind == IND__ATTR_NONE || dims->count == 0) {
+        ind_expr at = ind_expr_sub(ind__linearise(l->context, map, l->result->size, rank), shifts->list[0]);
+        at = graph__wrapped(at, ind_expr_product(l->context, l->result->size, rank));
+        ind__delinearise(l->context, at, l->result->size, rank, map);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_repeat(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        int to = l->result->rank - x->rank + d;
+        bool once = ind_expr_same(x->size[d], l->result->size[to]);
+        map[d] = graph__lower_view_index(l, to);
+        if (!once) map[d] = graph__wrapped(map[d], x->size[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r], and the other way round. */
+static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **results) {
+    int rank = l->result->rank, c = rank - 3;
+    ind_expr r = ind_int(l->context, l->node->attr[0].i), map[IND_MAX_RANK], *at = map + c;
+    graph__lower_same_indices(l, map);
+    if (l->node->op == IND_OP_PIXEL_SHUFFLE) {
+        ind_expr row = ind_expr_add(ind_expr_mul(at[0], r), ind_expr_mod(at[1], r));
+        at[0] = ind_expr_add(ind_expr_mul(row, r), ind_expr_mod(at[2], r));
+        for (int k = 1; k < 3; k++) at[k] = ind_expr_floordiv(at[k], r);
+    } else {
+        ind_expr column = ind_expr_mod(at[0], r), row = ind_expr_modular(at[0], r, r);
+        at[1] = ind_expr_add(ind_expr_mul(at[1], r), row);
+        at[2] = ind_expr_add(ind_expr_mul(at[2], r), column);
+        at[0] = ind_expr_floordiv(at[0], ind_expr_mul(r, r));
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* ---- ops that choose between elements ---- */
+
+/* Element `at` of operand k, in the type computed in, where `inside` holds; `otherwise` elsewhere, without a read. */
+static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
+                                     const ind_expr *at, ind_value otherwise) {
+    const ind__box *x = graph__lower_operand_box(l, k);
+    ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
+    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    if (ind__is_int(inside, 0)) return otherwise;
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return ind_op_where(o, mask, v, otherwise);
+}
+
+static ind_value graph__lower_zero(ind_ops *o, const graph__lower_ctx *l) {
+    return graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
+}
+
+/* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
+static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr at[IND_MAX_RANK];
+    ind_value v = {0};
+    for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
+    for (uint32_t k = l->node->num_operands; k-- > 0;) {
+        ind_expr inside = ind_expr_eq(index[dim], ind_int(l->context, k));
+        v = graph__lower_inside(o, l, k, inside, at, v.id ? v : graph__lower_zero(o, l));
+    }
+    return v;
+}
+
+/* Which element of the source stands at an index of the result, and whether one does. */
+static ind_expr graph__select_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
+    return ind_expr_eq(index[dim], ind__from_front(l->node->attr[1].e, l->result->size[dim]));
+}
+
+static ind_expr graph__slice_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr first, last, step = l->node->attr[3].e;
+    ind__slice_bounds(l->result->size[dim], &l->node->attr[1], &l->node->attr[2], &first, &last);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr from = ind_expr_sub(index[dim], first);
+    at[dim] = ind_expr_floordiv(from, step);
+    ind_expr hit = ind_expr_eq(ind_expr_mod(from, step), ind_int(l->context, 0));
+    return ind_expr_and(ind_expr_and(ind_expr_le(first, index[dim]), ind_expr_lt(index[dim], last)), hit);
+}
+
+static ind_expr graph__diagonal_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank), next = 0;
+    int64_t offset = l->node->attr[0].i;
+    for (int d = 0; d < rank; d++) {
+        if (d != a && d != b) at[next++] = index[d];
+    }
+    at[next] = offset < 0 ? index[b] : index[a];
+    return ind_expr_eq(ind_expr_sub(index[b], index[a]), ind_int(l->context, offset));
+}
+
+static ind_value graph__lower_view_scatter(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside;
+    switch (l->node->op) {
+    case IND_OP_SELECT_SCATTER: inside = graph__select_source(l, index, rank, at); break;
+    case IND_OP_SLICE_SCATTER: inside = graph__slice_source(l, index, rank, at); break;
+    default: inside = graph__diagonal_source(l, index, rank, at); break;
+    }
+    return graph__lower_inside(o, l, 1, inside, at, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* tril keeps what lies on or below the diagonal (column - row <= diagonal), triu the rest and the diagonal. */
+static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr across = ind_expr_sub(index[rank - 1], index[rank - 2]), diagonal = l->node->attr[0].e;
+    bool lower = l->node->op == IND_OP_TRIL;
+    ind_expr inside = lower ? ind_expr_le(across, diagonal) : ind_expr_le(diagonal, across);
+    return graph__lower_inside(o, l, 0, inside, index, graph__lower_zero(o, l));
+}
+
+/* A class that does not exist is an index out of range. */
+static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = graph__lower_operand_as(o, l, 0, index, rank - 1, IND_I64);
+    ind_expr hot = ind_op_indirect(o, v, l->node->attr[0].e, false);
+    return ind_op_index(o, ind_expr_eq(hot, index[rank - 1]), IND_I64);
+}
+
+static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    (void)rank;
+    return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
+}
+
+/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
+   are computed as floats (ATen/native/RangeFactories). */
+static ind_value graph__lower_linspace(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = l->node->attr;
+    ind_dtype dtype = ind_dtype_is_float(l->compute) ? l->compute : IND_F32;
+    double start = a[0].is_int ? (double)a[0].i : a[0].f, end = a[1].is_int ? (double)a[1].i : a[1].f;
+    ind_expr steps = a[2].e, one = ind_int(l->context, 1), back = ind_expr_sub(ind_expr_sub(steps, one), index[0]);
+    ind_expr gaps = ind_expr_max(ind_expr_sub(steps, one), one);
+    (void)rank;
+    ind_value first = ind_op_constant(o, start, dtype), last = ind_op_constant(o, end, dtype);
+    ind_value step = ind_op_div(o, ind_op_sub(o, last, first), ind_op_index(o, gaps, dtype));
+    ind_value up = ind_op_add(o, first, ind_op_mul(o, step, ind_op_index(o, index[0], dtype)));
+    ind_value down = ind_op_sub(o, last, ind_op_mul(o, step, ind_op_index(o, back, dtype)));
+    ind_expr half = ind_expr_floordiv(steps, ind_int(l->context, 2));
+    ind_expr front = ind_expr_or(ind_expr_lt(index[0], half), ind_expr_eq(steps, one));
+    return graph__lower_cast(o, ind_op_where(o, ind_op_index(o, front, IND_BOOL), up, down), l->compute);
+}
+
 /* ---- reductions ---- */
 
 /* Splits dimensions into kept and reduced ones (bits of `mask`). */
@@ -7126,6 +8281,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
     X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
     X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
+    X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
+    X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
@@ -7284,6 +8441,36 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SLICE, slice, NULL, NONE, NONE)                                                                                  \
     X(SELECT, select, NULL, NONE, NONE)                                                                                \
     X(CAT, pointwise, graph__lower_cat, NONE, NONE)                                                                    \
+    X(RESHAPE, view, NULL, NONE, NONE)                                                                                 \
+    X(VIEW_AS, view, NULL, NONE, NONE)                                                                                 \
+    X(FLATTEN, view, NULL, NONE, NONE)                                                                                 \
+    X(UNFLATTEN, view, NULL, NONE, NONE)                                                                               \
+    X(BROADCAST_TO, expand, NULL, NONE, NONE)                                                                          \
+    X(EXPAND_AS, expand, NULL, NONE, NONE)                                                                             \
+    X(BROADCAST_TENSORS, broadcast_tensors, NULL, NONE, NONE)                                                          \
+    X(MESHGRID, meshgrid, NULL, NONE, NONE)                                                                            \
+    X(MOVEDIM, movedim, NULL, NONE, NONE)                                                                              \
+    X(NARROW, narrow, NULL, NONE, NONE)                                                                                \
+    X(SPLIT, split, NULL, NONE, NONE)                                                                                  \
+    X(SPLIT_WITH_SIZES, split, NULL, NONE, NONE)                                                                       \
+    X(CHUNK, split, NULL, NONE, NONE)                                                                                  \
+    X(UNBIND, unbind, NULL, NONE, NONE)                                                                                \
+    X(UNFOLD, unfold, NULL, NONE, NONE)                                                                                \
+    X(DIAGONAL, diagonal, NULL, NONE, NONE)                                                                            \
+    X(AS_STRIDED, as_strided, NULL, NONE, NONE)                                                                        \
+    X(FLIP, flip, NULL, NONE, NONE)                                                                                    \
+    X(ROLL, roll, NULL, NONE, NONE)                                                                                    \
+    X(REPEAT, repeat, NULL, NONE, NONE)                                                                                \
+    X(TILE, repeat, NULL, NONE, NONE)                                                                                  \
+    X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
+    X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
+    X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
+    X(SELECT_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                \
+    X(SLICE_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
+    X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
+    X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
@@ -7349,7 +8536,11 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
-    ind__box *results[IND__MAX_RESULTS] = {NULL};
+    ind__box *few[4] = {NULL}, **results = few;
+    if (n->num_results > sizeof few / sizeof *few) {
+        results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
+        if (!results) return ind__failed(w->graph->context);
+    }
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
