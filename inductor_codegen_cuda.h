@@ -691,6 +691,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_INDIRECT, NULL, NULL, NULL, NULL},
     {IND_LOOP_REDUCE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
+    {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(ind_f32_to_bf16($0))", "ind_bf16_to_f32(ind_f32_to_bf16((float)$0))", NULL,
