@@ -246,7 +246,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
-    X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?", "out_int32:bool=false right:bool=false side:str=none", 1, "G")\
+    X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
+      "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
@@ -5439,11 +5440,11 @@ static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const in
 
 static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results) {
     ind_graph_op op = l->node->op;
-    ind_scan kind = op == IND_OP_CUMSUM         ? IND_SCAN_SUM
-                    : op == IND_OP_CUMPROD      ? IND_SCAN_PROD
-                    : op == IND_OP_CUMMAX       ? IND_SCAN_MAX
-                    : op == IND_OP_CUMMIN       ? IND_SCAN_MIN
-                                                : IND_SCAN_LOGADDEXP;
+    ind_scan kind = op == IND_OP_CUMSUM    ? IND_SCAN_SUM
+                    : op == IND_OP_CUMPROD ? IND_SCAN_PROD
+                    : op == IND_OP_CUMMAX  ? IND_SCAN_MAX
+                    : op == IND_OP_CUMMIN  ? IND_SCAN_MIN
+                                           : IND_SCAN_LOGADDEXP;
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
@@ -5548,8 +5549,8 @@ static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index
     ind_expr at = ind_op_indirect(o, from, count, false);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), count);
     if (!ind_known_true(some)) o->mask = ind_op_and(o, o->mask, ind_op_index(o, some, IND_BOOL));
-    ind_value taken = ind__ok(at) ? graph__lower_cast(o, ind__box_load(o, l->part[1], &at, 1), l->compute)
-                                  : (ind_value){0};
+    ind_value taken =
+        ind__ok(at) ? graph__lower_cast(o, ind__box_load(o, l->part[1], &at, 1), l->compute) : (ind_value){0};
     o->mask = outer;
     return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
 }
@@ -5559,8 +5560,7 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
     ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     const ind__tensor_info *source = graph__lower_operand_info(l, 2);
     ind_expr flat = ind_expr_product(l->context, source->size, source->rank);
-    ind_status status =
-        graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__mask_number, &l->part[0]);
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__mask_number, &l->part[0]);
     if (!status) status = ind__box_realise(l->w->program, graph__lower_operand_box(l, 2));
     if (status) return status;
     l->part[1] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 2), &flat, 1);

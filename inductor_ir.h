@@ -461,9 +461,10 @@ typedef enum ind_reduction {
 } ind_reduction;
 
 /* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
-   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and of
-   equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING, DESCENDING: the
-   element that belongs at the point and its i64 position in the row, stable; NaN is larger than every number. */
+   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
+   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
+   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
+   number. */
 #define IND_SCANS(X)                                                                                                   \
     X(SUM, "sum", 1, false)                                                                                            \
     X(PROD, "prod", 1, false)                                                                                          \
@@ -1011,8 +1012,8 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller before
-   they are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller
+   before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);

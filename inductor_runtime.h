@@ -1513,8 +1513,8 @@ struct rt__host_kernel {
     uint32_t num_stages, max_reduces, num_live;
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval; /* compiled index expressions; workers add the memory for values */
-    uint32_t scan, part[2];     /* SCAN and its PARTs, 0: none */
+    ind__eval eval;              /* compiled index expressions; workers add the memory for values */
+    uint32_t scan, part[2];      /* SCAN and its PARTs, 0: none */
     rt__host_list before, after; /* SCAN: the loop of its only stage, cut at the SCAN */
     rt__host_direct sorted[2];   /* SCAN that sorts: where its values and positions are stored */
     bool matmul;
@@ -2921,8 +2921,8 @@ static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
             if (b->inst[i].arg[0] == h->part[k]) status = rt__host_make_linear(m, b, &b->inst[i], &h->sorted[k]);
     }
     if (!status && (!h->sorted[0].valid || !h->sorted[1].valid))
-        status = ind__fail(m->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride",
-                           h->kernel->name);
+        status =
+            ind__fail(m->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", h->kernel->name);
     return status;
 }
 

@@ -54,7 +54,7 @@ typedef struct ind__access {
 #define IND_KERNEL_KINDS(X)                                                                                            \
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
-    X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                             \
+    X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
     X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
     X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */
 
