@@ -397,6 +397,18 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
+    X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
+    X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
+    X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
+    X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
+      "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
+    X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -703,6 +715,32 @@ IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
+
+/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
+   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
+   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
+/* Values, and in *indices (may be NULL) where they were along dim, i64. Always stable; NaN is larger than every number.
+ */
+IND_API ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices);
+IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
+/* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
+   known to be at most the size of dim; it may be symbolic. Not for bool. */
+IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+/* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
+   has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
+   are checked at run time. Types must be the same. */
+IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
+                                    ind_tensor sorter);
+/* searchsorted with one-dimensional boundaries. */
+IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right);
+/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
@@ -2779,6 +2817,93 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- scans, sorts, searches */
+
+static ind_status ind__rule_cumsum(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    bool given = in->attr[1].kind != IND__ATTR_NONE;
+    ind_dtype dtype = given ? (ind_dtype)in->attr[1].i : ind_dtype_is_float(x->dtype) ? x->dtype : IND_I64;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_cummax(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (in->op == IND_OP_LOGCUMSUMEXP && ind__need_float(in, 0)) return in->status;
+    ind__set_result(in, 0, in->op == IND_OP_ARGSORT ? IND_I64 : x->dtype, x->size, x->rank);
+    if (ind__op_rows[in->op].results > 1) ind__set_result(in, 1, IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_topk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
+    int dim;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (x->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
+                           ind__say_size(in, k), ind__say_size(in, all), dim, ind__say_name(in, 0),
+                           ind__say_type(in, 0), ind__say_fact(in, ind_expr_le(k, all)));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
+    const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
+    bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
+    for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
+    if (!fits)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                           ind__say_type(in, s),
+                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
+    return ind__need_same_dtype(in, s, x);
+}
+
+static ind_status ind__check_sorter(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *sorter = ind__operand(in, 2);
+    bool fits = sorter->dtype == IND_I64 && sorter->rank == a->rank;
+    for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_searchsorted(ind__infer *in) {
+    bool named = in->op == IND_OP_SEARCHSORTED;
+    const ind__tensor_info *x = ind__operand(in, named ? 1 : 0);
+    const char *side = named && in->attr[2].kind != IND__ATTR_NONE ? in->attr[2].s : NULL;
+    if (ind__check_sequence(in, named ? 0 : 1, named ? 1 : 0)) return in->status;
+    if (named && ind__has_operand(in, 2) && ind__check_sorter(in)) return in->status;
+    if (side && strcmp(side, "right") != 0 && (strcmp(side, "left") != 0 || in->attr[1].i))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
+                           in->attr[1].i ? ", and with right=true the latter" : "");
+    ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_scatter(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
+        return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
 /* ---- matrix products */
 
 /* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
@@ -2962,6 +3087,17 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
+    [IND_OP_CUMSUM] = ind__rule_cumsum,
+    [IND_OP_CUMPROD] = ind__rule_cumsum,
+    [IND_OP_CUMMAX] = ind__rule_cummax,
+    [IND_OP_CUMMIN] = ind__rule_cummax,
+    [IND_OP_LOGCUMSUMEXP] = ind__rule_cummax,
+    [IND_OP_SORT] = ind__rule_cummax,
+    [IND_OP_ARGSORT] = ind__rule_cummax,
+    [IND_OP_TOPK] = ind__rule_topk,
+    [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
+    [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -4514,6 +4650,70 @@ ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index) {
     ind_tensor operands[2] = {x, index};
     ind__attr a = ind__attr_int(dim);
     return ind__call(IND_OP_INDEX_SELECT, operands, 2, &a, 1);
+}
+
+ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMSUM, &x, 1, a, 2);
+}
+
+ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMPROD, &x, 1, a, 2);
+}
+
+/* An op with two results; the second goes to *indices unless that is NULL. */
+static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr *a, uint32_t n, ind_tensor *indices) {
+    ind_tensor values = ind__call(op, &x, 1, a, n);
+    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+    return values;
+}
+
+ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMAX, x, &a, 1, indices);
+}
+
+ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMIN, x, &a, 1, indices);
+}
+
+ind_tensor ind_logcumsumexp(ind_tensor x, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call(IND_OP_LOGCUMSUMEXP, &x, 1, &a, 1);
+}
+
+ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_SORT, x, a, 3, indices);
+}
+
+ind_tensor ind_argsort(ind_tensor x, int dim, bool descending) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call(IND_OP_ARGSORT, &x, 1, a, 3);
+}
+
+ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices) {
+    ind__attr a[4] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(largest), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
+}
+
+ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
+    ind_tensor operands[3] = {sorted_sequence, x, sorter};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_SEARCHSORTED, operands, 3, a, 2);
+}
+
+ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right) {
+    ind_tensor operands[2] = {x, boundaries};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
+}
+
+ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
+    ind_tensor operands[3] = {x, mask, source};
+    return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
 }
 
 ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha) {
@@ -8258,6 +8458,164 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
 }
 
+/* ---- scans, sorts, searches ---- */
+
+/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
+   positions. Over one element or none it is the element itself, at 0. */
+static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
+                                       int rank, int dim, graph__lower_element_fn element, ind__box **results) {
+    bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!one) {
+        l->element = element;
+        ind__scan_desc d = {kind, dtype, size, rank, dim, graph__lower_run_element, l};
+        return ind__box_scan(l->w->program, &d, results);
+    }
+    ind_status status = graph__lower_loop(l, dtype, size, rank, element, results);
+    if (status || ind__scan_results(kind) < 2) return status;
+    results[1] = ind__box_pointwise(l->w->program, IND_I64, size, rank, graph__neutral_element, &zero);
+    return results[1] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const ind__attr *along, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = (int)(along->i < 0 ? along->i + x->rank : along->i);
+    ind_dtype dtype = l->node->op == IND_OP_ARGSORT ? x->dtype : l->result->dtype;
+    l->compute = ind_dtype_compute(dtype);
+    return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
+}
+
+static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results) {
+    ind_graph_op op = l->node->op;
+    ind_scan kind = op == IND_OP_CUMSUM    ? IND_SCAN_SUM
+                    : op == IND_OP_CUMPROD ? IND_SCAN_PROD
+                    : op == IND_OP_CUMMAX  ? IND_SCAN_MAX
+                    : op == IND_OP_CUMMIN  ? IND_SCAN_MIN
+                                           : IND_SCAN_LOGADDEXP;
+    return graph__lower_scan(l, kind, &l->node->attr[0], results);
+}
+
+static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
+    ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
+    bool positions = l->node->op == IND_OP_ARGSORT;
+    results[0] = l->part[positions];
+    if (!positions) results[1] = l->part[1];
+    return status;
+}
+
+/* The first k of the sorted row. */
+static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK];
+    ind_scan kind = l->node->attr[2].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[1], l->part);
+    for (int d = 0; d < l->result->rank; d++) map[d] = graph__lower_view_index(l, d);
+    for (int k = 0; k < 2 && !status; k++) {
+        results[k] = ind__box_view(l->w->program, l->part[k], l->result->size, l->result->rank, map);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+typedef struct graph__search {
+    const ind__box *sequence, *sorter;
+    ind_expr at[IND_MAX_RANK], size;
+    bool right;
+} graph__search;
+
+/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
+    ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
+    int last = s->sequence->rank - 1;
+    s->at[last] = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(s->at[last])) return (ind_value){0};
+    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
+    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+}
+
+/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
+   NaN comes last as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+    ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
+    ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
+    for (; most > 0; most /= 2) {
+        ind_value open = ind_op_lt(o, low, high);
+        ind_value middle = ind_op_add(o, low, ind_op_div(o, ind_op_sub(o, high, low), two));
+        o->mask = outer.id ? ind_op_and(o, outer, open) : open;
+        ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
+        o->mask = outer;
+        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
+        high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
+    }
+    return low;
+}
+
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool named = l->node->op == IND_OP_SEARCHSORTED;
+    uint32_t sequence = named ? 0 : 1, x = named ? 1 : 0;
+    const ind__attr *side = named && l->node->attr[2].kind != IND__ATTR_NONE ? &l->node->attr[2] : NULL;
+    graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
+                       .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
+    if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
+    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.sequence->rank - 1];
+    int64_t lo, hi;
+    ind_expr_bounds(s.size, &lo, &hi);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
+    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+}
+
+/* The sequence is read many times at places that data decide: it must be in memory. */
+static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
+    uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
+    ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* The mask as 0 or 1 at a position of the result. */
+static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->result->size, l->result->rank, at);
+    return ind_op_cast(o, graph__lower_operand_as(o, l, 1, at, l->result->rank, IND_BOOL), IND_I64);
+}
+
+static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL), outer = o->mask;
+    ind_expr position = ind__linearise(l->context, index, l->result->size, rank), count = l->part[1]->size[0];
+    ind_value rank_of = ind__box_load(o, l->part[0], &position, 1);
+    ind_value from = ind_op_sub(o, rank_of, ind_op_constant_int(o, 1, IND_I64));
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr at = ind_op_indirect(o, from, count, false);
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), count);
+    if (!ind_known_true(some)) o->mask = ind_op_and(o, o->mask, ind_op_index(o, some, IND_BOOL));
+    ind_value taken =
+        ind__ok(at) ? graph__lower_cast(o, ind__box_load(o, l->part[1], &at, 1), l->compute) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* The n-th true of the mask takes element n of the source: n is a running count. */
+static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
+    ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
+    const ind__tensor_info *source = graph__lower_operand_info(l, 2);
+    ind_expr flat = ind_expr_product(l->context, source->size, source->rank);
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__mask_number, &l->part[0]);
+    if (!status) status = ind__box_realise(l->w->program, graph__lower_operand_box(l, 2));
+    if (status) return status;
+    l->part[1] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 2), &flat, 1);
+    if (!l->part[1]) return ind__failed(l->context);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__masked_scatter_element,
+                             results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -8474,6 +8832,17 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
+    X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
+    X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
+    X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(SORT, sort, NULL, NONE, NONE)                                                                                    \
+    X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
+    X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
+    X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
+    X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
