@@ -179,18 +179,26 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors); attributes in order as name:kind or name:kind=default; number of results; flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
    symbolic), scalar (number). `none` as default: may be left out.
-   Flags: P pointwise, V view, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered
-   through several loops), B result is bool, F integer operands are computed as floats (f32). */
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V does, too), V view, R
+   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
+   is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (pointwise ops else
+   take numbers too), U one value fills the result. Types that operands may promote to, as in PyTorch: f floats only,
+   i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
-    X(SCALAR, "scalar", "", "value:scalar", 1, "S") /* a Python number: promotes weakly */                             \
-    X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "S")                                        \
+    X(SCALAR, "scalar", "", "value:scalar", 1, "SU") /* a Python number: promotes weakly */                            \
+    X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "SU")                                       \
     X(ARANGE, "arange", "", "start:size=0 end:size step:size=1 dtype:dtype=i64", 1, "S")                               \
+    X(RAND, "rand", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                         \
+    X(RANDN, "randn", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                       \
+    X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
+    X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
+    X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(MUL, "mul", "self other", "", 1, "P")                                                                            \
-    X(DIV, "div", "self other", "", 1, "PF")                                                                           \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF")                                                     \
     X(POW, "pow", "self exponent", "", 1, "P")                                                                         \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
@@ -200,7 +208,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(LE, "le", "self other", "", 1, "PB")                                                                             \
     X(GT, "gt", "self other", "", 1, "PB")                                                                             \
     X(GE, "ge", "self other", "", 1, "PB")                                                                             \
-    X(NEG, "neg", "self", "", 1, "P")                                                                                  \
+    X(NEG, "neg", "self", "", 1, "Pn")                                                                                 \
     X(EXP, "exp", "self", "", 1, "PF")                                                                                 \
     X(LOG, "log", "self", "", 1, "PF")                                                                                 \
     X(SQRT, "sqrt", "self", "", 1, "PF")                                                                               \
@@ -209,12 +217,97 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TANH, "tanh", "self", "", 1, "PF")                                                                               \
     X(ERF, "erf", "self", "", 1, "PF")                                                                                 \
     X(SIGMOID, "sigmoid", "self", "", 1, "PF")                                                                         \
-    X(RELU, "relu", "self", "", 1, "P")                                                                                \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "P")                                                        \
-    X(SILU, "silu", "self", "", 1, "P")                                                                                \
-    X(WHERE, "where", "condition self other", "", 1, "P")                                                              \
-    X(CAST, "cast", "self", "dtype:dtype", 1, "P")                                                                     \
-    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "P") /* ind_pointwise: a loop function of the user */             \
+    X(RELU, "relu", "self", "", 1, "Pn")                                                                               \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf")                                                       \
+    X(SILU, "silu", "self", "", 1, "Pf")                                                                               \
+    X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
+    X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
+    X(SIN, "sin", "self", "", 1, "PF")                                                                                 \
+    X(COS, "cos", "self", "", 1, "PF")                                                                                 \
+    X(TAN, "tan", "self", "", 1, "PF")                                                                                 \
+    X(ASIN, "asin", "self", "", 1, "PF")                                                                               \
+    X(ACOS, "acos", "self", "", 1, "PF")                                                                               \
+    X(ATAN, "atan", "self", "", 1, "PF")                                                                               \
+    X(SINH, "sinh", "self", "", 1, "PF")                                                                               \
+    X(COSH, "cosh", "self", "", 1, "PF")                                                                               \
+    X(ASINH, "asinh", "self", "", 1, "PF")                                                                             \
+    X(ACOSH, "acosh", "self", "", 1, "PF")                                                                             \
+    X(ATANH, "atanh", "self", "", 1, "PF")                                                                             \
+    X(EXP2, "exp2", "self", "", 1, "PF")                                                                               \
+    X(EXPM1, "expm1", "self", "", 1, "PF")                                                                             \
+    X(LOG2, "log2", "self", "", 1, "PF")                                                                               \
+    X(LOG10, "log10", "self", "", 1, "PF")                                                                             \
+    X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
+    X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
+    X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
+    X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
+    X(CEIL, "ceil", "self", "", 1, "Pn")                                                                               \
+    X(TRUNC, "trunc", "self", "", 1, "Pn")                                                                             \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn")                                                               \
+    X(ABS, "abs", "self", "", 1, "Pn")                                                                                 \
+    X(SIGN, "sign", "self", "", 1, "P")                                                                                \
+    X(SQUARE, "square", "self", "", 1, "P")                                                                            \
+    X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
+    X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
+    X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
+    X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB")                                                                 \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB")                                                           \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB")                                                             \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB")                                                           \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi")                                                                 \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi")                                                           \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi")                                                             \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi")                                                           \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin")                                            \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin")                                          \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn")                                                         \
+    X(FMOD, "fmod", "self other", "", 1, "Pn")                                                                         \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn")                                                               \
+    X(ATAN2, "atan2", "self other", "", 1, "PF")                                                                       \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf")                                                                       \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF")                                                                 \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
+    X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "Pn")                                                                   \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT")                                                      \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P")                     \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn")                                        \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn")                                     \
+    X(RELU6, "relu6", "self", "", 1, "Pn")                                                                             \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf")                                                                 \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf")                                                                     \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf")                                          \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf")                                  \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf")                                                                  \
+    X(SELU, "selu", "self", "", 1, "Pf")                                                                               \
+    X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
+    X(MISH, "mish", "self", "", 1, "Pf")                                                                               \
+    X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
+    X(FILL, "fill", "self value", "", 1, "PT")                                                                         \
+    X(COPY, "copy", "self src", "", 1, "PT")                                                                           \
+    X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
+    X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
+    X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
+    X(ZEROS_LIKE, "zeros_like", "self", "dtype:dtype=none", 1, "U")                                                    \
+    X(ONES_LIKE, "ones_like", "self", "dtype:dtype=none", 1, "U")                                                      \
+    X(EMPTY_LIKE, "empty_like", "self", "dtype:dtype=none", 1, "U")                                                    \
+    X(NEW_FULL, "new_full", "self", "size:sizes fill_value:scalar dtype:dtype=none", 1, "U")                           \
+    X(NEW_ZEROS, "new_zeros", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
+    X(NEW_ONES, "new_ones", "self", "size:sizes dtype:dtype=none", 1, "U")                                             \
+    X(NEW_EMPTY, "new_empty", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
+    X(ZEROS, "zeros", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                       \
+    X(ONES, "ones", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                         \
+    X(EMPTY, "empty", "", "size:sizes dtype:dtype=f32", 1, "SU") /* 0 where PyTorch leaves memory as it is */          \
+    X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
+    X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
+    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -234,10 +327,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SQUEEZE, "squeeze", "self", "dim:ints=none", 1, "V")                                                             \
     X(SLICE, "slice", "self", "dim:int=0 start:size=none end:size=none step:size=1", 1, "V")                           \
     X(SELECT, "select", "self", "dim:int index:size", 1, "V")                                                          \
-    X(CAT, "cat", "tensors*", "dim:int=0", 1, "P")                                                                     \
-    X(EMBEDDING, "embedding", "weight indices", "", 1, "G")                                                            \
-    X(GATHER, "gather", "self index", "dim:int", 1, "G")                                                               \
-    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "G")                                                   \
+    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
+    X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
+    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -266,11 +359,34 @@ IND_API ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, do
 /* start, step and dtype zeroed: 0, 1 and i64. */
 IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype);
 
+/* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
+   op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
+   Ops with the same seed and stream give the same numbers; give each op a stream, each run a seed.
+     rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
+                2^-53 for f64
+     randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
+                2^-24; with f64 u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be known
+     bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
+     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
+                               ind_dtype dtype, int stream);
+IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* train false: x and a mask of ones. mask may be NULL. */
+IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
+                                      ind_tensor *mask);
+
 /* torch.<name>; broadcasting and type promotion as PyTorch does them. */
 IND_API ind_tensor ind_add(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_sub(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_div(ind_tensor a, ind_tensor b); /* true division: integers give f32 */
+/* The quotient rounded toward zero or down, in the type that a and b promote to (torch.div's rounding_mode). On
+   integers x / 0 is 0, and the remainder of it x: PyTorch raises on the CPU and leaves it undefined on a GPU. */
+typedef enum ind_rounding { IND_ROUND_NONE, IND_ROUND_TRUNC, IND_ROUND_FLOOR } ind_rounding;
+IND_API ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode);
 IND_API ind_tensor ind_pow(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_maximum(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_minimum(ind_tensor a, ind_tensor b);
@@ -295,6 +411,109 @@ IND_API ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form);
 IND_API ind_tensor ind_silu(ind_tensor a);
 IND_API ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_cast(ind_tensor a, ind_dtype dtype);
+
+/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
+   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+IND_API ind_tensor ind_abs(ind_tensor a);
+IND_API ind_tensor ind_acos(ind_tensor a);
+IND_API ind_tensor ind_acosh(ind_tensor a);
+IND_API ind_tensor ind_asin(ind_tensor a);
+IND_API ind_tensor ind_asinh(ind_tensor a);
+IND_API ind_tensor ind_atan(ind_tensor a);
+IND_API ind_tensor ind_atanh(ind_tensor a);
+IND_API ind_tensor ind_ceil(ind_tensor a);
+IND_API ind_tensor ind_cos(ind_tensor a);
+IND_API ind_tensor ind_cosh(ind_tensor a);
+IND_API ind_tensor ind_erfc(ind_tensor a);
+IND_API ind_tensor ind_exp2(ind_tensor a);
+IND_API ind_tensor ind_expm1(ind_tensor a);
+IND_API ind_tensor ind_floor(ind_tensor a);
+IND_API ind_tensor ind_lgamma(ind_tensor a);
+IND_API ind_tensor ind_log10(ind_tensor a);
+IND_API ind_tensor ind_log1p(ind_tensor a);
+IND_API ind_tensor ind_log2(ind_tensor a);
+IND_API ind_tensor ind_sin(ind_tensor a);
+IND_API ind_tensor ind_sinh(ind_tensor a);
+IND_API ind_tensor ind_tan(ind_tensor a);
+IND_API ind_tensor ind_trunc(ind_tensor a);
+IND_API ind_tensor ind_isnan(ind_tensor a);
+IND_API ind_tensor ind_isinf(ind_tensor a);
+IND_API ind_tensor ind_isfinite(ind_tensor a);
+IND_API ind_tensor ind_logical_not(ind_tensor a);
+IND_API ind_tensor ind_bitwise_not(ind_tensor a);
+IND_API ind_tensor ind_round(ind_tensor a, int decimals); /* half to even; decimals may be negative */
+IND_API ind_tensor ind_sign(ind_tensor a);                /* -1, 0 or 1; 0 for NaN */
+IND_API ind_tensor ind_signbit(ind_tensor a);             /* true for -0 too */
+IND_API ind_tensor ind_square(ind_tensor a);
+IND_API ind_tensor ind_sinc(ind_tensor a);              /* sin(pi x) / (pi x) */
+IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamped to [eps, 1 - eps]; eps < 0: not */
+/* A number in the place of NaN, of infinity and of -infinity; NULL: the largest and the smallest finite number. */
+IND_API ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf);
+
+/* torch.<name>, of two tensors or numbers (ind_scalar). */
+IND_API ind_tensor ind_logical_and(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_logical_or(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_logical_xor(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_atan2(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_copysign(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* by b < 0 or the width and more: 0 .. */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. and -1 for negative a to the right */
+IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_div_mode with IND_ROUND_FLOOR */
+IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
+IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
+IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
+IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
+IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
+
+/* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
+IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
+IND_API ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight);
+IND_API ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b * c */
+IND_API ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b / c */
+IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value);    /* value: number or 0-d */
+
+/* torch.nn.functional.<name>. hardtanh, relu6 and threshold take integers too. */
+IND_API ind_tensor ind_threshold(ind_tensor a, double threshold, double value); /* value where a <= threshold */
+IND_API ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val);
+IND_API ind_tensor ind_relu6(ind_tensor a);
+IND_API ind_tensor ind_hardsigmoid(ind_tensor a);
+IND_API ind_tensor ind_hardswish(ind_tensor a);
+IND_API ind_tensor ind_leaky_relu(ind_tensor a, double negative_slope);
+/* scale * (a > 0 ? a : alpha * expm1(input_scale * a)) */
+IND_API ind_tensor ind_elu(ind_tensor a, double alpha, double scale, double input_scale);
+IND_API ind_tensor ind_celu(ind_tensor a, double alpha); /* alpha: not 0 */
+IND_API ind_tensor ind_selu(ind_tensor a);
+IND_API ind_tensor ind_softplus(ind_tensor a, double beta, double threshold);
+IND_API ind_tensor ind_mish(ind_tensor a);
+IND_API ind_tensor ind_log_sigmoid(ind_tensor a);
+
+/* Copies. alias and clone are a itself to a graph whose tensors never change; copy is b, expanded to the shape of a and
+   in its type; fill is a number or 0-d tensor likewise. */
+IND_API ind_tensor ind_clone(ind_tensor a);
+IND_API ind_tensor ind_alias(ind_tensor a);
+IND_API ind_tensor ind_copy(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_fill(ind_tensor a, ind_tensor b);
+
+/* Sources; dtype NONE is f32, or the type of a. What PyTorch calls empty is 0 here. */
+IND_API ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+/* stride is checked for its length only: nobody can see it. */
+IND_API ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
+                                     ind_dtype dtype);
+IND_API ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype); /* 0-d */
+IND_API ind_tensor ind_full_like(ind_tensor a, double value, ind_dtype dtype);
+IND_API ind_tensor ind_zeros_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_ones_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_empty_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_new_full(ind_tensor a, const ind_expr *size, int rank, double value, ind_dtype dtype);
+IND_API ind_tensor ind_new_zeros(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_new_ones(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
 
 /* dims: num_dims dimensions, negative ones from the end; num_dims 0: all. dtype NONE: PyTorch's default. */
 IND_API ind_tensor ind_sum(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
@@ -611,7 +830,8 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
 ind_facts *ind__graph_enter(const ind_graph *g);
 /* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
-/* Type that tensors and numbers promote to (torch.result_type); IND_DTYPE_NONE for n == 0. */
+/* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
+ */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
@@ -637,8 +857,8 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
-#define IND__MAX_OPERANDS 3
-#define IND__MAX_ATTRS    4
+#define IND__MAX_OPERANDS 8
+#define IND__MAX_ATTRS    12
 
 static const struct ind__op_row {
     const char *name, *operands, *attributes;
@@ -698,11 +918,12 @@ static ind__attr_kind ind__attr_kind_named(const char *name, size_t length) {
     return (ind__attr_kind)k;
 }
 
-/* Digits of the table's defaults; they are small. */
+/* An integer among the table's defaults; they are small. */
 static int64_t ind__digits(const char *s, size_t n) {
     int64_t v = 0;
-    for (size_t i = 0; i < n && s[i] >= '0' && s[i] <= '9'; i++) v = v * 10 + (s[i] - '0');
-    return v;
+    bool negative = n > 0 && s[0] == '-';
+    for (size_t i = negative; i < n && s[i] >= '0' && s[i] <= '9'; i++) v = v * 10 + (s[i] - '0');
+    return negative ? -v : v;
 }
 
 static void ind__schema_default(ind_context *c, ind__arena *arena, ind__attr_schema *a, const char *s, size_t n) {
@@ -880,6 +1101,7 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
     ind_dtype type[3] = {IND_DTYPE_NONE, IND_DTYPE_NONE, IND_DTYPE_NONE};
     for (uint32_t i = 0; i < n; i++) {
         const ind__tensor_info *t = &g->tensor[tensors[i]];
+        if (tensors[i] == 0) continue;
         ind_dtype *r = &type[t->weak ? 2 : t->rank == 0 ? 1 : 0];
         *r = *r == IND_DTYPE_NONE ? t->dtype : ind_dtype_promote(*r, t->dtype);
     }
@@ -1018,9 +1240,35 @@ static ind_status ind__rule_scalar(ind__infer *in) {
     return IND_OK;
 }
 
+/* The attribute of kind dtype, where it is given (or has a default in the table). */
+static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
+    for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
+        if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
+    }
+    return otherwise;
+}
+
+/* full and its kin, new_full and its kin: the size is the first attribute, the dtype the last. */
 static ind_status ind__rule_full(ind__infer *in) {
-    if (ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
-    ind__set_result(in, 0, (ind_dtype)in->attr[2].i, in->attr[0].list, in->attr[0].count);
+    const ind__attr *size = &in->attr[0];
+    if (ind__need_sizes(in, size->list, size->count)) return in->status;
+    if (in->op == IND_OP_EMPTY_STRIDED && in->attr[1].count != size->count) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree", size->count,
+                           in->attr[1].count);
+    }
+    ind_dtype own = ind__has_operand(in, 0) ? ind__operand(in, 0)->dtype : IND_F32;
+    ind__set_result(in, 0, ind__given_dtype(in, own), size->list, size->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_full_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, ind__given_dtype(in, x->dtype), x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_scalar_tensor(ind__infer *in) {
+    ind__set_result(in, 0, ind__given_dtype(in, IND_F32), NULL, 0);
     return IND_OK;
 }
 
@@ -1036,6 +1284,46 @@ static ind_status ind__rule_arange(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- random numbers */
+
+static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *seed = ind__operand(in, k);
+    if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__say_name(in, k),
+                       ind__say_type(in, k));
+}
+
+static ind_status ind__rule_rand(ind__infer *in) {
+    ind_dtype dtype = (ind_dtype)in->attr[1].i;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
+    if (!ind_dtype_is_float(dtype))
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be a floating-point type, not %s", ind_dtype_name(dtype));
+    ind__set_result(in, 0, dtype, in->attr[0].list, in->attr[0].count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_randint(ind__infer *in) {
+    ind_expr low = in->attr[0].e, high = in->attr[1].e;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
+    if (!ind_known_lt(low, high))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
+                           ind__say_size(in, low), ind__say_size(in, high));
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
+    return IND_OK;
+}
+
+/* bernoulli, native_dropout: the type and size of operand 0. */
+static ind_status ind__rule_random_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (in->op != IND_OP_NATIVE_DROPOUT) return IND_OK;
+    if (!(in->attr[0].f >= 0 && in->attr[0].f <= 1))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
+    ind__set_result(in, 1, IND_BOOL, x->size, x->rank);
+    return IND_OK;
+}
+
 /* ---- pointwise */
 
 static bool ind__is_fraction(const ind__attr *a) {
@@ -1047,8 +1335,8 @@ static ind_status ind__check_alpha(ind__infer *in, ind_dtype result) {
         return ind__reject(in, IND_TYPE_MISMATCH, "bool minus bool has no meaning; use ne, or cast to an integer type");
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(result)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "alpha must be an integer where the result is %s",
-                       ind_dtype_name(result));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+                       in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(result));
 }
 
 static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
@@ -1062,25 +1350,75 @@ static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
 
 static ind_status ind__check_gelu(ind__infer *in) {
     const char *form = in->attr[0].s;
-    if (!form || (strcmp(form, "none") && strcmp(form, "tanh"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
-                           form ? form : "");
+    if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+                       form ? form : "");
+}
+
+static bool ind__is_rounded_div(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_FLOOR_DIVIDE || (op == IND_OP_DIV && attr[0].kind != IND__ATTR_NONE);
+}
+
+static ind_status ind__check_div(ind__infer *in, ind_dtype result) {
+    const char *mode = in->attr[0].s;
+    if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
+    if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
+                           mode ? mode : "");
     }
-    return ind__need_float(in, 0);
+    if (result != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+}
+
+static ind_status ind__check_round(ind__infer *in, ind_dtype result) {
+    if (in->attr[0].i == 0 || ind_dtype_is_float(result)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_clamp(ind__infer *in) {
+    if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+}
+
+static ind_status ind__check_celu(ind__infer *in) {
+    if (in->attr[0].f != 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+}
+
+static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype result) {
+    const ind__attr *low = &in->attr[0], *high = &in->attr[1];
+    if (result != IND_U8 || ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
+        return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+}
+
+/* What the op table's flags allow the operands to promote to. */
+static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
+    if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
+    if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    }
+    if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
+    uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__say_name(in, k),
+                       ind__say_type(in, k));
 }
 
 /* What single pointwise ops ask beyond broadcasting and promotion. */
 static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
+    if (ind__check_promoted(in, result)) return in->status;
     switch (in->op) {
     case IND_OP_ADD:
-    case IND_OP_SUB: return ind__check_alpha(in, result);
+    case IND_OP_SUB:
+    case IND_OP_ADDCMUL: return ind__check_alpha(in, result);
     case IND_OP_POW: return ind__check_pow(in, result);
     case IND_OP_GELU: return ind__check_gelu(in);
-    case IND_OP_SILU: return ind__need_float(in, 0);
-    case IND_OP_NEG:
-    case IND_OP_RELU:
-        if (result != IND_BOOL) return IND_OK;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    case IND_OP_DIV: return ind__check_div(in, result);
+    case IND_OP_ROUND: return ind__check_round(in, result);
+    case IND_OP_CLAMP: return ind__check_clamp(in);
+    case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
         return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
@@ -1092,15 +1430,53 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
 static ind_status ind__rule_pointwise(ind__infer *in) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {
-        if (ind__broadcast(in, &s, k, 0)) return in->status;
+        if (ind__has_operand(in, k) && ind__broadcast(in, &s, k, 0)) return in->status;
     }
     uint32_t first = in->op == IND_OP_WHERE;
     ind_dtype dtype = ind__result_type(in->g, in->operand + first, in->num_operands - first);
+    if (in->op == IND_OP_SQUARE && dtype == IND_BOOL) dtype = IND_I64; /* pow(self, 2), and 2 is a number */
     if (ind__check_pointwise(in, dtype)) return in->status;
-    if (ind__op_has(in->op, 'F') && !ind_dtype_is_float(dtype)) dtype = IND_F32;
+    bool as_float = ind__op_has(in->op, 'F') && !ind__is_rounded_div(in->op, in->attr);
+    if (as_float && !ind_dtype_is_float(dtype)) dtype = IND_F32;
     if (ind__op_has(in->op, 'B')) dtype = IND_BOOL;
     if (in->op == IND_OP_CAST) dtype = (ind_dtype)in->attr[0].i;
     ind__set_result(in, 0, dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
+static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
+    if (v->rank != 0) return ind__need_rank(in, k, 0);
+    if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
+                       ind__say_name(in, 0), ind__say_type(in, 0), ind_dtype_name(v->dtype));
+}
+
+static ind_status ind__rule_masked_fill(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* fill and copy: a value or src that expands to self's shape, converted to its type. */
+static ind_status ind__rule_fill(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__shape s = {0};
+    if (in->op == IND_OP_FILL && ind__operand(in, 1)->rank != 0) return ind__need_rank(in, 1, 0);
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    if (!expands) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1560,7 +1936,29 @@ static ind_status ind__rule_linear(ind__infer *in) {
 static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALAR] = ind__rule_scalar,
     [IND_OP_FULL] = ind__rule_full,
+    [IND_OP_ZEROS] = ind__rule_full,
+    [IND_OP_ONES] = ind__rule_full,
+    [IND_OP_EMPTY] = ind__rule_full,
+    [IND_OP_EMPTY_STRIDED] = ind__rule_full,
+    [IND_OP_NEW_FULL] = ind__rule_full,
+    [IND_OP_NEW_ZEROS] = ind__rule_full,
+    [IND_OP_NEW_ONES] = ind__rule_full,
+    [IND_OP_NEW_EMPTY] = ind__rule_full,
+    [IND_OP_FULL_LIKE] = ind__rule_full_like,
+    [IND_OP_ZEROS_LIKE] = ind__rule_full_like,
+    [IND_OP_ONES_LIKE] = ind__rule_full_like,
+    [IND_OP_EMPTY_LIKE] = ind__rule_full_like,
+    [IND_OP_SCALAR_TENSOR] = ind__rule_scalar_tensor,
+    [IND_OP_ALIAS] = ind__rule_full_like,
+    [IND_OP_MASKED_FILL] = ind__rule_masked_fill,
+    [IND_OP_FILL] = ind__rule_fill,
+    [IND_OP_COPY] = ind__rule_fill,
     [IND_OP_ARANGE] = ind__rule_arange,
+    [IND_OP_RAND] = ind__rule_rand,
+    [IND_OP_RANDN] = ind__rule_rand,
+    [IND_OP_RANDINT] = ind__rule_randint,
+    [IND_OP_BERNOULLI] = ind__rule_random_like,
+    [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
     [IND_OP_CUSTOM] = ind__rule_custom,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
@@ -1597,7 +1995,11 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
-    return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(op == IND_OP_WHERE && k == 0);
+    return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
+}
+
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
 }
 
 static ind_status ind__check_operands(ind__infer *in) {
@@ -1613,6 +2015,11 @@ static ind_status ind__check_operands(ind__infer *in) {
         if (id == 0 && o->optional) continue;
         if (id == 0 || id >= in->g->num_tensors) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
+        }
+        ind_dtype dtype = in->g->tensor[id].dtype;
+        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'Q')) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
+                               o->length, o->name, ind_dtype_name(dtype));
         }
         if (in->g->tensor[id].weak && !ind__number_allowed(in->op, k)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is a number; a tensor is needed (ind_full makes one)",
@@ -1662,6 +2069,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
 /* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
+    if (t->dtype == IND_DTYPE_NONE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "an 8-bit float and another type have no common type; cast one");
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
@@ -2326,6 +2735,64 @@ IND__DEFINE_UNARY(erf, ERF)
 IND__DEFINE_UNARY(sigmoid, SIGMOID)
 IND__DEFINE_UNARY(relu, RELU)
 IND__DEFINE_UNARY(silu, SILU)
+IND__DEFINE_UNARY(abs, ABS)
+IND__DEFINE_UNARY(acos, ACOS)
+IND__DEFINE_UNARY(acosh, ACOSH)
+IND__DEFINE_UNARY(asin, ASIN)
+IND__DEFINE_UNARY(asinh, ASINH)
+IND__DEFINE_UNARY(atan, ATAN)
+IND__DEFINE_UNARY(atanh, ATANH)
+IND__DEFINE_UNARY(ceil, CEIL)
+IND__DEFINE_UNARY(cos, COS)
+IND__DEFINE_UNARY(cosh, COSH)
+IND__DEFINE_UNARY(erfc, ERFC)
+IND__DEFINE_UNARY(exp2, EXP2)
+IND__DEFINE_UNARY(expm1, EXPM1)
+IND__DEFINE_UNARY(floor, FLOOR)
+IND__DEFINE_UNARY(lgamma, LGAMMA)
+IND__DEFINE_UNARY(log10, LOG10)
+IND__DEFINE_UNARY(log1p, LOG1P)
+IND__DEFINE_UNARY(log2, LOG2)
+IND__DEFINE_UNARY(sign, SIGN)
+IND__DEFINE_UNARY(sin, SIN)
+IND__DEFINE_UNARY(sinc, SINC)
+IND__DEFINE_UNARY(sinh, SINH)
+IND__DEFINE_UNARY(square, SQUARE)
+IND__DEFINE_UNARY(tan, TAN)
+IND__DEFINE_UNARY(trunc, TRUNC)
+IND__DEFINE_UNARY(signbit, SIGNBIT)
+IND__DEFINE_UNARY(isnan, ISNAN)
+IND__DEFINE_UNARY(isinf, ISINF)
+IND__DEFINE_UNARY(isfinite, ISFINITE)
+IND__DEFINE_UNARY(logical_not, LOGICAL_NOT)
+IND__DEFINE_UNARY(bitwise_not, BITWISE_NOT)
+IND__DEFINE_UNARY(relu6, RELU6)
+IND__DEFINE_UNARY(hardsigmoid, HARDSIGMOID)
+IND__DEFINE_UNARY(hardswish, HARDSWISH)
+IND__DEFINE_UNARY(selu, SELU)
+IND__DEFINE_UNARY(mish, MISH)
+IND__DEFINE_UNARY(log_sigmoid, LOG_SIGMOID)
+IND__DEFINE_UNARY(clone, CLONE)
+IND__DEFINE_UNARY(alias, ALIAS)
+IND__DEFINE_BINARY(logical_and, LOGICAL_AND)
+IND__DEFINE_BINARY(logical_or, LOGICAL_OR)
+IND__DEFINE_BINARY(logical_xor, LOGICAL_XOR)
+IND__DEFINE_BINARY(bitwise_and, BITWISE_AND)
+IND__DEFINE_BINARY(bitwise_or, BITWISE_OR)
+IND__DEFINE_BINARY(bitwise_xor, BITWISE_XOR)
+IND__DEFINE_BINARY(bitwise_left_shift, BITWISE_LEFT_SHIFT)
+IND__DEFINE_BINARY(bitwise_right_shift, BITWISE_RIGHT_SHIFT)
+IND__DEFINE_BINARY(floor_divide, FLOOR_DIVIDE)
+IND__DEFINE_BINARY(fmod, FMOD)
+IND__DEFINE_BINARY(remainder, REMAINDER)
+IND__DEFINE_BINARY(atan2, ATAN2)
+IND__DEFINE_BINARY(hypot, HYPOT)
+IND__DEFINE_BINARY(copysign, COPYSIGN)
+IND__DEFINE_BINARY(nextafter, NEXTAFTER)
+IND__DEFINE_BINARY(xlogy, XLOGY)
+IND__DEFINE_BINARY(logaddexp, LOGADDEXP)
+IND__DEFINE_BINARY(fill, FILL)
+IND__DEFINE_BINARY(copy, COPY)
 
 static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     if (!g || g->status) return ind__graph_tensor(g, 0);
@@ -2354,14 +2821,197 @@ ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr s
     return ind__graph_add(graph, IND_OP_ARANGE, NULL, 0, a, 4, NULL, NULL);
 }
 
+ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RAND, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDN, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank, ind_dtype dtype,
+                       int stream) {
+    ind__attr a[5] = {ind__attr_size(low), ind__attr_size(high), ind__attr_sizes(size, rank), ind__attr_dtype(dtype),
+                      ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDINT, &seed, 1, a, 5);
+}
+
+ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a = ind__attr_int(stream);
+    return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
+    ind_tensor operand[2] = {x, seed};
+    ind__attr a[3] = {ind__attr_float(p), ind__attr_bool(train), ind__attr_int(stream)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_DROPOUT, operand, 2, a, 3);
+    if (mask) *mask = ind__graph_tensor(y.graph, y.id ? y.id + 1 : 0);
+    return y;
+}
+
 ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form) {
     ind__attr approximate = {.kind = IND__ATTR_STR, .s = form == IND_GELU_TANH ? "tanh" : "none"};
     return ind__call(IND_OP_GELU, &a, 1, &approximate, 1);
 }
 
+static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b, ind_tensor c, const ind__attr *attrs,
+                                    uint32_t num_attrs) {
+    ind_tensor x[3] = {a, b, c};
+    return ind__call(op, x, 3, attrs, num_attrs);
+}
+
 ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b) {
-    ind_tensor x[3] = {condition, a, b};
-    return ind__call(IND_OP_WHERE, x, 3, NULL, 0);
+    return ind__call_ternary(IND_OP_WHERE, condition, a, b, NULL, 0);
+}
+
+ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
+    static const char *const names[] = {"", "trunc", "floor"};
+    ind_tensor x[2] = {a, b};
+    ind__attr rounding = {.kind = mode == IND_ROUND_NONE ? IND__ATTR_NONE : IND__ATTR_STR};
+    rounding.s = (unsigned)mode <= IND_ROUND_FLOOR ? names[mode] : "?";
+    return ind__call(IND_OP_DIV, x, 2, &rounding, 1);
+}
+
+ind_tensor ind_round(ind_tensor a, int decimals) {
+    ind__attr d = ind__attr_int(decimals);
+    return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_logit(ind_tensor a, double eps) {
+    ind__attr e = eps < 0 ? (ind__attr){.kind = IND__ATTR_NONE} : ind__attr_float(eps);
+    return ind__call(IND_OP_LOGIT, &a, 1, &e, 1);
+}
+
+ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf) {
+    ind__attr v[3] = {ind__attr_float(nan)};
+    if (posinf) v[1] = ind__attr_float(*posinf);
+    if (neginf) v[2] = ind__attr_float(*neginf);
+    return ind__call(IND_OP_NAN_TO_NUM, &a, 1, v, 3);
+}
+
+ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max) {
+    return ind__call_ternary(IND_OP_CLAMP, a, min, max, NULL, 0);
+}
+
+ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight) {
+    return ind__call_ternary(IND_OP_LERP, a, end, weight, NULL, 0);
+}
+
+ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
+    ind__attr v = ind__attr_scalar(value);
+    return ind__call_ternary(IND_OP_ADDCMUL, a, b, c, &v, 1);
+}
+
+ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
+    ind__attr v = ind__attr_scalar(value);
+    return ind__call_ternary(IND_OP_ADDCDIV, a, b, c, &v, 1);
+}
+
+ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value) {
+    return ind__call_ternary(IND_OP_MASKED_FILL, a, mask, value, NULL, 0);
+}
+
+ind_tensor ind_threshold(ind_tensor a, double threshold, double value) {
+    ind__attr v[2] = {ind__attr_scalar(threshold), ind__attr_scalar(value)};
+    return ind__call(IND_OP_THRESHOLD, &a, 1, v, 2);
+}
+
+ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val) {
+    ind__attr v[2] = {ind__attr_scalar(min_val), ind__attr_scalar(max_val)};
+    return ind__call(IND_OP_HARDTANH, &a, 1, v, 2);
+}
+
+ind_tensor ind_leaky_relu(ind_tensor a, double negative_slope) {
+    ind__attr v = ind__attr_float(negative_slope);
+    return ind__call(IND_OP_LEAKY_RELU, &a, 1, &v, 1);
+}
+
+ind_tensor ind_elu(ind_tensor a, double alpha, double scale, double input_scale) {
+    ind__attr v[3] = {ind__attr_float(alpha), ind__attr_float(scale), ind__attr_float(input_scale)};
+    return ind__call(IND_OP_ELU, &a, 1, v, 3);
+}
+
+ind_tensor ind_celu(ind_tensor a, double alpha) {
+    ind__attr v = ind__attr_float(alpha);
+    return ind__call(IND_OP_CELU, &a, 1, &v, 1);
+}
+
+ind_tensor ind_softplus(ind_tensor a, double beta, double threshold) {
+    ind__attr v[2] = {ind__attr_float(beta), ind__attr_float(threshold)};
+    return ind__call(IND_OP_SOFTPLUS, &a, 1, v, 2);
+}
+
+static ind_tensor ind__call_source(ind_graph *graph, ind_graph_op op, const ind_expr *size, int rank, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, op, NULL, 0, a, 2, NULL, NULL);
+}
+
+ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_ZEROS, size, rank, dtype);
+}
+
+ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_ONES, size, rank, dtype);
+}
+
+ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_EMPTY, size, rank, dtype);
+}
+
+ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
+                             ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_sizes(stride, rank), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_EMPTY_STRIDED, NULL, 0, a, 3, NULL, NULL);
+}
+
+ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_SCALAR_TENSOR, NULL, 0, a, 2, NULL, NULL);
+}
+
+ind_tensor ind_full_like(ind_tensor a, double value, ind_dtype dtype) {
+    ind__attr v[2] = {ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_FULL_LIKE, &a, 1, v, 2);
+}
+
+ind_tensor ind_zeros_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_ZEROS_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_ones_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_ONES_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_empty_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_EMPTY_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_new_full(ind_tensor a, const ind_expr *size, int rank, double value, ind_dtype dtype) {
+    ind__attr v[3] = {ind__attr_sizes(size, rank), ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_NEW_FULL, &a, 1, v, 3);
+}
+
+static ind_tensor ind__call_new(ind_graph_op op, ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    ind__attr v[2] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype)};
+    return ind__call(op, &a, 1, v, 2);
+}
+
+ind_tensor ind_new_zeros(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_ZEROS, a, size, rank, dtype);
+}
+
+ind_tensor ind_new_ones(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_ONES, a, size, rank, dtype);
+}
+
+ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_EMPTY, a, size, rank, dtype);
 }
 
 ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
@@ -3964,6 +4614,8 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     switch (dtype) {
     case IND_F16: return (double)ind__f16_to_f32(ind__f32_to_f16((float)v));
     case IND_BF16: return (double)ind__bf16_to_f32(ind__f32_to_bf16((float)v));
+    case IND_F8E4M3FN: return (double)ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)v));
+    case IND_F8E5M2: return (double)ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)v));
     case IND_F32: return (double)(float)v;
     default: return v;
     }
@@ -3990,14 +4642,27 @@ static graph__typed_number graph__typed_number_of(const ind__attr *a) {
     return x;
 }
 
+/* What an op of class U fills its result with, before it is converted to the result's type. */
+static graph__typed_number graph__filled_with(const ind__node *n) {
+    switch (n->op) {
+    case IND_OP_SCALAR:
+    case IND_OP_SCALAR_TENSOR:
+    case IND_OP_FULL_LIKE: return graph__typed_number_of(&n->attr[0]);
+    case IND_OP_FULL:
+    case IND_OP_NEW_FULL: return graph__typed_number_of(&n->attr[1]);
+    case IND_OP_ONES:
+    case IND_OP_ONES_LIKE:
+    case IND_OP_NEW_ONES: return (graph__typed_number){IND_I64, 1, 0};
+    default: return (graph__typed_number){IND_I64, 0, 0};
+    }
+}
+
 /* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
 static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
     const ind__node *n = graph__producer_of(g, tensor);
-    if (n->op != IND_OP_SCALAR && n->op != IND_OP_FULL) return false;
-    if (n->op == IND_OP_FULL)
-        return graph__typed_number_cast(graph__typed_number_of(&n->attr[1]), g->tensor[tensor].dtype, out);
-    *out = graph__typed_number_of(&n->attr[0]);
-    return true;
+    if (!ind__op_has(n->op, 'U')) return false;
+    *out = graph__filled_with(n);
+    return n->op == IND_OP_SCALAR || graph__typed_number_cast(*out, g->tensor[tensor].dtype, out);
 }
 
 static bool graph__uniform_is(const ind_graph *g, uint32_t tensor, int64_t value) {
@@ -4076,6 +4741,13 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
         out->f = a.f < 0 ? 0 : a.f;
         out->i = a.i < 0 ? 0 : a.i;
         return true;
+    case IND_OP_ABS:
+        out->f = fabs(a.f);
+        out->i = ind__wrap_int(t, a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i);
+        return true;
+    case IND_OP_FLOOR: out->f = floor(a.f); return true;
+    case IND_OP_CEIL: out->f = ceil(a.f); return true;
+    case IND_OP_TRUNC: out->f = trunc(a.f); return true;
     case IND_OP_SQRT: out->f = graph__round_to_dtype(t, sqrt(a.f)); return true;
     case IND_OP_RECIPROCAL: out->f = graph__round_to_dtype(t, 1 / a.f); return true;
     default: return false;
@@ -4085,6 +4757,13 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
 /* Only ops whose result every device rounds alike: exp and its kin are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
+    if (ind__op_has(n->op, 'U')) {
+        return n->op != IND_OP_SCALAR && n->op != IND_OP_FULL &&
+               graph__typed_number_cast(graph__filled_with(n), result, out);
+    }
+    if (n->op == IND_OP_FILL)
+        return graph__uniform_of(g, n->operand[1], &x[0]) && graph__typed_number_cast(x[0], result, out);
+    if (ind__is_rounded_div(n->op, n->attr)) return false;
     if (n->num_operands == 0 || n->num_operands > 3) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (n->operand[k] == 0 || !graph__uniform_of(g, n->operand[k], &x[k])) return false;
@@ -4199,8 +4878,11 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
                                                                                       : 0;
     case IND_OP_SUB: return graph__uniform_is(g, b, 0) ? a : 0;
     case IND_OP_MUL: return graph__uniform_is(g, b, 1) ? a : graph__uniform_is(g, a, 1) ? b : 0;
-    case IND_OP_DIV:
+    case IND_OP_DIV: return graph__uniform_is(g, b, 1) && !ind__is_rounded_div(n->op, n->attr) ? a : 0;
     case IND_OP_POW: return graph__uniform_is(g, b, 1) ? a : 0;
+    case IND_OP_CLONE:
+    case IND_OP_ALIAS: return a;
+    case IND_OP_COPY: return b;
     case IND_OP_MAXIMUM:
     case IND_OP_MINIMUM: return a == b ? a : 0;
     case IND_OP_WHERE:
@@ -4222,8 +4904,8 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     }
 }
 
-/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, casts and
-   views that change nothing. A Python number never stands for a tensor: it would promote differently. */
+/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
+   and casts and views that change nothing. A Python number never stands for a tensor: it would promote differently. */
 static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;
@@ -4665,14 +5347,337 @@ static ind_value graph__lower_cast_op(ind_ops *o, const ind_expr *index, int ran
 
 static ind_value graph__lower_full(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index, (void)rank;
-    const ind__attr *value = &l->node->attr[l->node->op == IND_OP_FULL ? 1 : 0];
-    return graph__lower_number(o, graph__typed_number_of(value), l->result->dtype);
+    return graph__lower_number(o, graph__filled_with(l->node), l->result->dtype);
 }
 
 static ind_value graph__lower_arange(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
     ind_expr at = ind_expr_add(l->node->attr[0].e, ind_expr_mul(index[0], l->node->attr[2].e));
     return graph__lower_cast(o, ind_op_index(o, at, IND_I64), l->compute);
+}
+
+/* ---- random numbers ---- */
+
+/* Bits [first, first + width) for the element at `index` of the result; operand k is the seed, the last attribute the
+   stream. */
+static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
+                                    int first, int width) {
+    ind_value seed = ind__box_load(o, graph__lower_operand_box(l, k), index, 0);
+    ind_value stream = ind_op_constant_int(o, l->node->attr[l->node->num_attrs - 1].i, IND_I64);
+    ind_expr at = ind__linearise(l->context, index, l->result->size, rank);
+    return ind_op_philox(o, seed, stream, ind_op_index(o, at, IND_I64), first, width);
+}
+
+/* The topmost `width` bits of a half, plus `add`, times 2^-width. */
+static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                        int rank, int half, int width, int add) {
+    ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
+    if (add) bits = ind_op_add(o, bits, ind_op_constant_int(o, add, IND_I64));
+    return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
+}
+
+static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_dtype d = l->result->dtype;
+    int width = d == IND_F64 ? 53 : d == IND_F16 ? 11 : d == IND_BF16 ? 8 : 24;
+    return graph__random_fraction(o, l, 0, index, rank, 0, width, 0);
+}
+
+static ind_value graph__lower_randn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int width = l->compute == IND_F64 ? 53 : 24;
+    ind_value u = graph__random_fraction(o, l, 0, index, rank, 0, width, 1);
+    ind_value v = graph__random_fraction(o, l, 0, index, rank, 1, width, 0);
+    ind_value radius = ind_op_sqrt(o, ind_op_mul(o, graph__lower_float(o, l, -2), ind_op_log(o, u)));
+    return ind_op_mul(o, radius, ind_op_cos(o, ind_op_mul(o, graph__lower_float(o, l, 6.28318530717958647693), v)));
+}
+
+static ind_value graph__lower_randint(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr low = l->node->attr[0].e, high = l->node->attr[1].e;
+    ind_value bits = graph__random_bits(o, l, 0, index, rank, 0, 63);
+    ind_value n = ind_op_index(o, ind_expr_sub(high, low), IND_I64);
+    ind_value rest = ind_op_sub(o, bits, ind_op_mul(o, ind_op_div(o, bits, n), n));
+    return graph__lower_cast(o, ind_op_add(o, rest, ind_op_index(o, low, IND_I64)), l->compute);
+}
+
+static ind_value graph__lower_bernoulli(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, l->compute == IND_F64 ? 53 : 24, 0);
+    return ind_op_cast(o, ind_op_lt(o, u, graph__lower_operand(o, l, 0, index, rank)), l->compute);
+}
+
+static ind_value graph__dropout_kept(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    if (!l->node->attr[1].i) return ind_op_constant_int(o, 1, IND_BOOL);
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 24, 0);
+    return ind_op_ge(o, u, graph__lower_float(o, l, l->node->attr[0].f));
+}
+
+static ind_value graph__dropout_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double p = l->node->attr[0].f;
+    if (!l->node->attr[1].i) return x;
+    ind_value scaled = ind_op_mul(o, x, graph__lower_float(o, l, p < 1 ? 1 / (1 - p) : 0));
+    return ind_op_where(o, graph__dropout_kept(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
+}
+
+static ind_status graph__lower_native_dropout(graph__lower_ctx *l, ind__box **results) {
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__dropout_element, &results[0]);
+    if (status) return status;
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_kept, &results[1]);
+}
+
+/* ---- pointwise ops made of others */
+
+static ind_value graph__lower_int(ind_ops *o, const graph__lower_ctx *l, int64_t v) {
+    return graph__lower_number(o, (graph__typed_number){IND_I64, v, 0}, l->compute);
+}
+
+static ind_value graph__lower_attr(ind_ops *o, const graph__lower_ctx *l, uint32_t i) {
+    const ind__attr *a = &l->node->attr[i];
+    return a->kind == IND__ATTR_FLOAT ? graph__lower_float(o, l, a->f)
+                                      : graph__lower_number(o, graph__typed_number_of(a), l->compute);
+}
+
+/* floor, ceil, trunc and round leave integers as they are. */
+static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (!ind_dtype_is_float(l->compute)) return x;
+    int64_t decimals = l->node->op == IND_OP_ROUND ? l->node->attr[0].i : 0;
+    if (decimals == 0) return ind__emit1(o, l->row->op, x);
+    ind_value power = graph__lower_float(o, l, pow(10, fabs((double)decimals)));
+    if (decimals < 0) return ind_op_mul(o, ind_op_rint(o, ind_op_div(o, x, power)), power);
+    return ind_op_div(o, ind_op_rint(o, ind_op_mul(o, x, power)), power);
+}
+
+/* (x > 0) - (x < 0): 0 for NaN, as in PyTorch. */
+static ind_value graph__lower_sign(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (l->compute == IND_BOOL) return x;
+    ind_value zero = graph__lower_int(o, l, 0);
+    return ind_op_sub(o, ind_op_cast(o, ind_op_gt(o, x, zero), l->compute),
+                      ind_op_cast(o, ind_op_lt(o, x, zero), l->compute));
+}
+
+static ind_value graph__lower_square(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_mul(o, x, x);
+}
+
+/* signbit isnan isinf isfinite. */
+static ind_value graph__lower_predicate(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    bool of_float = ind_dtype_is_float(l->compute);
+    if (l->node->op == IND_OP_SIGNBIT) {
+        x = of_float ? ind_op_copysign(o, graph__lower_float(o, l, 1), x) : x;
+        return ind_op_lt(o, x, graph__lower_int(o, l, 0));
+    }
+    if (!of_float) return ind_op_constant_int(o, l->node->op == IND_OP_ISFINITE, IND_BOOL);
+    if (l->node->op == IND_OP_ISNAN) return ind_op_ne(o, x, x);
+    ind_value infinity = graph__lower_float(o, l, INFINITY);
+    ind_loop_op compare = l->node->op == IND_OP_ISINF ? IND_LOOP_EQ : IND_LOOP_LT;
+    return ind__emit2(o, compare, ind_op_abs(o, x), infinity);
+}
+
+static ind_value graph__lower_bitwise_not(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return l->compute == IND_BOOL ? ind_op_not(o, x) : ind_op_bit_xor(o, x, graph__lower_int(o, l, -1));
+}
+
+/* Is the remainder r of a division not 0, with another sign than the divisor? */
+static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
+    ind_value zero = graph__lower_int(o, l, 0);
+    ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
+    return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
+}
+
+/* a - b floor(a / b): the sign of the divisor. x % 0 is x on integers (PyTorch: an error or anything), NaN on
+ * floats.
+ */
+static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value r = ind_op_fmod(o, a, b);
+    return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
+}
+
+/* The largest whole number not above a / b, from the exact remainder (Python's float_floor_div). */
+static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_value a, ind_value b) {
+    ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
+    ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
+    ind_value q = ind_op_div(o, ind_op_sub(o, a, r), b);
+    q = ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_sub(o, q, one), q);
+    ind_value whole = ind_op_floor(o, q);
+    ind_value above = ind_op_gt(o, ind_op_sub(o, q, whole), graph__lower_float(o, l, 0.5));
+    whole = ind_op_where(o, above, ind_op_add(o, whole, one), whole);
+    whole = ind_op_where(o, ind_op_eq(o, q, zero), ind_op_copysign(o, zero, ratio), whole);
+    return ind_op_where(o, ind_op_eq(o, b, zero), ratio, whole);
+}
+
+/* x // 0 is 0 on integers, where PyTorch fails on the CPU and gives anything on a GPU. */
+static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    bool of_float = ind_dtype_is_float(l->compute);
+    if (!ind__is_rounded_div(l->node->op, l->node->attr)) return ind_op_div(o, a, b);
+    if (l->node->op == IND_OP_DIV && !strcmp(l->node->attr[0].s, "trunc")) {
+        ind_value q = ind_op_div(o, a, b);
+        return of_float ? ind_op_trunc(o, q) : q;
+    }
+    if (of_float) return graph__float_floor_div(o, l, a, b);
+    ind_value astray = graph__lower_astray(o, l, ind_op_fmod(o, a, b), b);
+    return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
+}
+
+/* sin(pi x) / (pi x), 1 at 0 */
+static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value angle = ind_op_mul(o, x, graph__lower_float(o, l, 3.14159265358979323846));
+    return ind_op_where(o, ind_op_eq(o, x, graph__lower_int(o, l, 0)), graph__lower_int(o, l, 1),
+                        ind_op_div(o, ind_op_sin(o, angle), angle));
+}
+
+/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] where eps is given */
+static ind_value graph__lower_logit(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), one = graph__lower_int(o, l, 1);
+    if (l->node->attr[0].kind != IND__ATTR_NONE) {
+        ind_value eps = graph__lower_attr(o, l, 0);
+        x = ind_op_minimum(o, ind_op_maximum(o, x, eps), ind_op_sub(o, one, eps));
+    }
+    return ind_op_log(o, ind_op_div(o, x, ind_op_sub(o, one, x)));
+}
+
+/* x log(y): 0 where x is 0, unless y is NaN */
+static ind_value graph__lower_xlogy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), y = graph__lower_operand(o, l, 1, index, rank);
+    ind_value zero = graph__lower_int(o, l, 0), product = ind_op_mul(o, x, ind_op_log(o, y));
+    ind_value v = ind_op_where(o, ind_op_eq(o, x, zero), zero, product);
+    return ind_op_where(o, ind_op_ne(o, y, y), y, v);
+}
+
+/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities are themselves */
+static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value gap = ind_op_neg(o, ind_op_abs(o, ind_op_sub(o, a, b)));
+    ind_value v = ind_op_add(o, ind_op_maximum(o, a, b), ind_op_log1p(o, ind_op_exp(o, gap)));
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, a), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, ind_op_and(o, infinite, ind_op_eq(o, a, b)), a, v);
+}
+
+/* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
+static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (graph__lower_has_operand(l, 1)) x = ind_op_maximum(o, x, graph__lower_operand(o, l, 1, index, rank));
+    if (graph__lower_has_operand(l, 2)) x = ind_op_minimum(o, x, graph__lower_operand(o, l, 2, index, rank));
+    return x;
+}
+
+static ind_value graph__lower_hardtanh(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool six = l->node->op == IND_OP_RELU6;
+    ind_value low = six ? graph__lower_int(o, l, 0) : graph__lower_attr(o, l, 0);
+    ind_value high = six ? graph__lower_int(o, l, 6) : graph__lower_attr(o, l, 1);
+    return ind_op_minimum(o, ind_op_maximum(o, graph__lower_operand(o, l, 0, index, rank), low), high);
+}
+
+/* relu6(x + 3) / 6; hardswish: x times that */
+static ind_value graph__lower_hardsigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), six = graph__lower_int(o, l, 6);
+    ind_value v = ind_op_maximum(o, ind_op_add(o, x, graph__lower_int(o, l, 3)), graph__lower_int(o, l, 0));
+    v = ind_op_minimum(o, v, six);
+    return ind_op_div(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, six);
+}
+
+/* From the end that is nearer, so that weights 0 and 1 give the ends. */
+static ind_value graph__lower_lerp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value w = graph__lower_operand(o, l, 2, index, rank), d = ind_op_sub(o, b, a);
+    ind_value low = ind_op_add(o, a, ind_op_mul(o, w, d));
+    ind_value high = ind_op_sub(o, b, ind_op_mul(o, d, ind_op_sub(o, graph__lower_int(o, l, 1), w)));
+    return ind_op_where(o, ind_op_lt(o, ind_op_abs(o, w), graph__lower_float(o, l, 0.5)), low, high);
+}
+
+/* self + value * tensor1 * tensor2, or / tensor2 */
+static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), a = graph__lower_operand(o, l, 1, index, rank);
+    ind_value b = graph__lower_operand(o, l, 2, index, rank);
+    graph__typed_number value = graph__typed_number_of(&l->node->attr[0]);
+    if (value.i != 1 && value.f != 1) a = ind_op_mul(o, graph__lower_number(o, value, l->compute), a);
+    return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
+}
+
+static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+    return ind_op_where(o, mask, graph__lower_operand(o, l, 2, index, rank),
+                        graph__lower_operand(o, l, 0, index, rank));
+}
+
+static double graph__largest(ind_dtype dtype) {
+    return dtype == IND_F16 ? 65504.0 : dtype == IND_BF16 ? 0x1.fep127 : dtype == IND_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
+static ind_value graph__lower_finite(ind_ops *o, const graph__lower_ctx *l, uint32_t i, double sign) {
+    const ind__attr *a = &l->node->attr[i];
+    double v = a->kind == IND__ATTR_NONE ? sign * graph__largest(l->result->dtype) : a->f;
+    return graph__lower_number(o, (graph__typed_number){IND_F64, 0, v}, l->result->dtype);
+}
+
+static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (!ind_dtype_is_float(l->compute)) return x;
+    ind_value high = graph__lower_finite(o, l, 1, 1), low = graph__lower_finite(o, l, 2, -1);
+    ind_value v = ind_op_where(o, ind_op_eq(o, x, graph__lower_float(o, l, -INFINITY)), low, x);
+    v = ind_op_where(o, ind_op_eq(o, x, graph__lower_float(o, l, INFINITY)), high, v);
+    return ind_op_where(o, ind_op_ne(o, x, x), graph__lower_attr(o, l, 0), v);
+}
+
+static ind_value graph__lower_threshold(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_where(o, ind_op_le(o, x, graph__lower_attr(o, l, 0)), graph__lower_attr(o, l, 1), x);
+}
+
+static ind_value graph__lower_leaky_relu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)), x, ind_op_mul(o, x, graph__lower_attr(o, l, 0)));
+}
+
+/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu has the constants of Klambauer et al. 2017. */
+static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double alpha = 1.6732632423543772848, scale = 1.0507009873554804934, input_scale = 1;
+    if (l->node->op != IND_OP_SELU) alpha = l->node->attr[0].f, scale = 1;
+    if (l->node->op == IND_OP_ELU) scale = l->node->attr[1].f, input_scale = l->node->attr[2].f;
+    if (l->node->op == IND_OP_CELU) input_scale = 1 / alpha;
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value below = ind_op_expm1(o, ind_op_mul(o, x, graph__lower_float(o, l, input_scale)));
+    return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)),
+                        ind_op_mul(o, x, graph__lower_float(o, l, scale)),
+                        ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
+}
+
+/* log(1 + exp(beta x)) / beta, x itself beyond the threshold; mish: x tanh(log(1 + exp(x))) */
+static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
+    ind_value beta = graph__lower_attr(o, l, 0), scaled = ind_op_mul(o, x, beta);
+    ind_value v = ind_op_div(o, ind_op_log1p(o, ind_op_exp(o, scaled)), beta);
+    return ind_op_where(o, ind_op_gt(o, scaled, graph__lower_attr(o, l, 1)), x, v);
+}
+
+/* log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|)) */
+static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value tail = ind_op_log1p(o, ind_op_exp(o, ind_op_neg(o, ind_op_abs(o, x))));
+    return ind_op_sub(o, ind_op_minimum(o, x, graph__lower_int(o, l, 0)), tail);
+}
+
+/* The last operand in the type of the result: clone, copy and fill. */
+static ind_value graph__lower_copy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    uint32_t k = l->node->num_operands - 1;
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
+    if (from->op == IND_OP_SCALAR)
+        return graph__lower_number(o, graph__typed_number_of(&from->attr[0]), l->result->dtype);
+    return ind_op_cast(o, graph__lower_load_broadcast(o, graph__lower_operand_box(l, k), index, rank),
+                       l->result->dtype);
+}
+
+static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
+    results[0] = graph__lower_operand_box(l, 0);
+    return IND_OK;
 }
 
 /* ---- cat ---- */
@@ -4686,8 +5691,8 @@ static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint3
     return graph__lower_operand(o, l, k, at, rank);
 }
 
-/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only where
-   it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
+/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only
+   where it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
 static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
@@ -4734,8 +5739,8 @@ static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int
     return ind__box_load(o, (const ind__box *)box, index, rank);
 }
 
-/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is: every
-   index is out of range then, and its check says so. */
+/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is:
+   every index is out of range then, and its check says so. */
 static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
     ind__box *box = graph__lower_operand_box(l, 0);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
@@ -4930,8 +5935,8 @@ static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8 and
-   turned back. */
+/* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8
+   and turned back. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
     if (as_u8) l->compute = IND_U8;
@@ -5005,8 +6010,8 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
     return ind__box_load(o, l->part[k], at, l->axes.num_kept);
 }
 
-/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m - m
- * does. */
+/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
+ * m does. */
 static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -5066,7 +6071,8 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
 
 /* ---- matrix products ---- */
 
-/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
+/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
+ */
 static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
                                ind_expr *at) {
     int own = x->rank - inner;
@@ -5180,7 +6186,8 @@ static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
-/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory. */
+/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory.
+ */
 static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 0, 1, true, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
@@ -5228,10 +6235,15 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SCALAR, pointwise, graph__lower_full, NONE, NONE)                                                                \
     X(FULL, pointwise, graph__lower_full, NONE, NONE)                                                                  \
     X(ARANGE, pointwise, graph__lower_arange, NONE, NONE)                                                              \
+    X(RAND, pointwise, graph__lower_rand, NONE, NONE)                                                                  \
+    X(RANDN, pointwise, graph__lower_randn, NONE, NONE)                                                                \
+    X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
+    X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
+    X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
-    X(DIV, pointwise, graph__lower_binary, DIV, NONE)                                                                  \
+    X(DIV, pointwise, graph__lower_div, DIV, NONE)                                                                     \
     X(POW, pointwise, graph__lower_pow, POW, NONE)                                                                     \
     X(MAXIMUM, pointwise, graph__lower_binary, MAXIMUM, OR)                                                            \
     X(MINIMUM, pointwise, graph__lower_binary, MINIMUM, AND)                                                           \
@@ -5255,6 +6267,91 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SILU, pointwise, graph__lower_silu, NONE, NONE)                                                                  \
     X(WHERE, pointwise, graph__lower_where, NONE, NONE)                                                                \
     X(CAST, pointwise, graph__lower_cast_op, NONE, NONE)                                                               \
+    X(SIN, pointwise, graph__lower_unary, SIN, NONE)                                                                   \
+    X(COS, pointwise, graph__lower_unary, COS, NONE)                                                                   \
+    X(TAN, pointwise, graph__lower_unary, TAN, NONE)                                                                   \
+    X(ASIN, pointwise, graph__lower_unary, ASIN, NONE)                                                                 \
+    X(ACOS, pointwise, graph__lower_unary, ACOS, NONE)                                                                 \
+    X(ATAN, pointwise, graph__lower_unary, ATAN, NONE)                                                                 \
+    X(SINH, pointwise, graph__lower_unary, SINH, NONE)                                                                 \
+    X(COSH, pointwise, graph__lower_unary, COSH, NONE)                                                                 \
+    X(ASINH, pointwise, graph__lower_unary, ASINH, NONE)                                                               \
+    X(ACOSH, pointwise, graph__lower_unary, ACOSH, NONE)                                                               \
+    X(ATANH, pointwise, graph__lower_unary, ATANH, NONE)                                                               \
+    X(EXP2, pointwise, graph__lower_unary, EXP2, NONE)                                                                 \
+    X(EXPM1, pointwise, graph__lower_unary, EXPM1, NONE)                                                               \
+    X(LOG2, pointwise, graph__lower_unary, LOG2, NONE)                                                                 \
+    X(LOG10, pointwise, graph__lower_unary, LOG10, NONE)                                                               \
+    X(LOG1P, pointwise, graph__lower_unary, LOG1P, NONE)                                                               \
+    X(ERFC, pointwise, graph__lower_unary, ERFC, NONE)                                                                 \
+    X(LGAMMA, pointwise, graph__lower_unary, LGAMMA, NONE)                                                             \
+    X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
+    X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
+    X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
+    X(CEIL, pointwise, graph__lower_to_whole, CEIL, NONE)                                                              \
+    X(TRUNC, pointwise, graph__lower_to_whole, TRUNC, NONE)                                                            \
+    X(ROUND, pointwise, graph__lower_to_whole, RINT, NONE)                                                             \
+    X(ABS, pointwise, graph__lower_unary, ABS, NONE)                                                                   \
+    X(SIGN, pointwise, graph__lower_sign, NONE, NONE)                                                                  \
+    X(SQUARE, pointwise, graph__lower_square, NONE, NONE)                                                              \
+    X(SIGNBIT, compare, graph__lower_predicate, NONE, NONE)                                                            \
+    X(ISNAN, compare, graph__lower_predicate, NONE, NONE)                                                              \
+    X(ISINF, compare, graph__lower_predicate, NONE, NONE)                                                              \
+    X(ISFINITE, compare, graph__lower_predicate, NONE, NONE)                                                           \
+    X(LOGICAL_NOT, pointwise, graph__lower_unary, NOT, NONE)                                                           \
+    X(LOGICAL_AND, pointwise, graph__lower_binary, NONE, AND)                                                          \
+    X(LOGICAL_OR, pointwise, graph__lower_binary, NONE, OR)                                                            \
+    X(LOGICAL_XOR, pointwise, graph__lower_binary, NONE, NE)                                                           \
+    X(BITWISE_NOT, pointwise, graph__lower_bitwise_not, NONE, NONE)                                                    \
+    X(BITWISE_AND, pointwise, graph__lower_binary, BIT_AND, AND)                                                       \
+    X(BITWISE_OR, pointwise, graph__lower_binary, BIT_OR, OR)                                                          \
+    X(BITWISE_XOR, pointwise, graph__lower_binary, BIT_XOR, NE)                                                        \
+    X(BITWISE_LEFT_SHIFT, pointwise, graph__lower_binary, SHIFT_LEFT, NONE)                                            \
+    X(BITWISE_RIGHT_SHIFT, pointwise, graph__lower_binary, SHIFT_RIGHT, NONE)                                          \
+    X(FLOOR_DIVIDE, pointwise, graph__lower_div, NONE, NONE)                                                           \
+    X(FMOD, pointwise, graph__lower_binary, FMOD, NONE)                                                                \
+    X(REMAINDER, pointwise, graph__lower_remainder, FMOD, NONE)                                                        \
+    X(ATAN2, pointwise, graph__lower_binary, ATAN2, NONE)                                                              \
+    X(HYPOT, pointwise, graph__lower_binary, HYPOT, NONE)                                                              \
+    X(COPYSIGN, pointwise, graph__lower_binary, COPYSIGN, NONE)                                                        \
+    X(NEXTAFTER, pointwise, graph__lower_binary, NEXTAFTER, NONE)                                                      \
+    X(XLOGY, pointwise, graph__lower_xlogy, NONE, NONE)                                                                \
+    X(LOGADDEXP, pointwise, graph__lower_logaddexp, NONE, NONE)                                                        \
+    X(CLAMP, pointwise, graph__lower_clamp, NONE, NONE)                                                                \
+    X(LERP, pointwise, graph__lower_lerp, NONE, NONE)                                                                  \
+    X(ADDCMUL, pointwise, graph__lower_addcmul, NONE, NONE)                                                            \
+    X(ADDCDIV, pointwise, graph__lower_addcmul, NONE, NONE)                                                            \
+    X(MASKED_FILL, pointwise, graph__lower_masked_fill, NONE, NONE)                                                    \
+    X(NAN_TO_NUM, pointwise, graph__lower_nan_to_num, NONE, NONE)                                                      \
+    X(THRESHOLD, pointwise, graph__lower_threshold, NONE, NONE)                                                        \
+    X(HARDTANH, pointwise, graph__lower_hardtanh, NONE, NONE)                                                          \
+    X(RELU6, pointwise, graph__lower_hardtanh, NONE, NONE)                                                             \
+    X(HARDSIGMOID, pointwise, graph__lower_hardsigmoid, NONE, NONE)                                                    \
+    X(HARDSWISH, pointwise, graph__lower_hardsigmoid, NONE, NONE)                                                      \
+    X(LEAKY_RELU, pointwise, graph__lower_leaky_relu, NONE, NONE)                                                      \
+    X(ELU, pointwise, graph__lower_elu, NONE, NONE)                                                                    \
+    X(CELU, pointwise, graph__lower_elu, NONE, NONE)                                                                   \
+    X(SELU, pointwise, graph__lower_elu, NONE, NONE)                                                                   \
+    X(SOFTPLUS, pointwise, graph__lower_softplus, NONE, NONE)                                                          \
+    X(MISH, pointwise, graph__lower_softplus, NONE, NONE)                                                              \
+    X(LOG_SIGMOID, pointwise, graph__lower_log_sigmoid, NONE, NONE)                                                    \
+    X(FILL, pointwise, graph__lower_copy, NONE, NONE)                                                                  \
+    X(COPY, pointwise, graph__lower_copy, NONE, NONE)                                                                  \
+    X(CLONE, pointwise, graph__lower_copy, NONE, NONE)                                                                 \
+    X(ALIAS, alias, NULL, NONE, NONE)                                                                                  \
+    X(FULL_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(ZEROS_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                            \
+    X(ONES_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(EMPTY_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                            \
+    X(NEW_FULL, pointwise, graph__lower_full, NONE, NONE)                                                              \
+    X(NEW_ZEROS, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(NEW_ONES, pointwise, graph__lower_full, NONE, NONE)                                                              \
+    X(NEW_EMPTY, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(ZEROS, pointwise, graph__lower_full, NONE, NONE)                                                                 \
+    X(ONES, pointwise, graph__lower_full, NONE, NONE)                                                                  \
+    X(EMPTY, pointwise, graph__lower_full, NONE, NONE)                                                                 \
+    X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
+    X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
@@ -5315,8 +6412,8 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know its
- * value. */
+/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know
+ * its value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
@@ -5615,8 +6712,8 @@ static void ind__read_nv_info(const unsigned char *p, size_t n, ind_cubin *cubin
     }
 }
 
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and there is
-   one kernel in it. What is not found stays -1. */
+/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
+   there is one kernel in it. What is not found stays -1. */
 static void ind__read_cubin(ind_cubin *cubin) {
     const unsigned char *p = cubin->data;
     size_t n = cubin->bytes;
@@ -6077,12 +7174,12 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
 }
 
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one straight
-   program over the sizes. A box is a range of the size. Walking the program once with intervals instead of numbers says
-   of every slot what it lies between in the box, whether it rises or falls with the size, and whether every op has a
-   value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that fits as a whole ends
-   the search, in one that rises the last value that fits is found by bisection, any other is halved. So the answer is
-   right for every formula, and takes a few dozen steps for those that rise. */
+/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one
+   straight program over the sizes. A box is a range of the size. Walking the program once with intervals instead of
+   numbers says of every slot what it lies between in the box, whether it rises or falls with the size, and whether
+   every op has a value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that
+   fits as a whole ends the search, in one that rises the last value that fits is found by bisection, any other is
+   halved. So the answer is right for every formula, and takes a few dozen steps for those that rise. */
 
 typedef struct ind__span {
     int64_t lo, hi;

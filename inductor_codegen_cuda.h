@@ -184,7 +184,7 @@ typedef struct ind__writer {
     bool optimistic;               /* variant 0: likely conditions may become guards */
     bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                /* body of the kernel function */
-    uint32_t prelude;              /* pieces used: bits of the prelude table */
+    uint64_t prelude;              /* pieces used: bits of the prelude table */
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
     bool needs_error;
@@ -274,6 +274,21 @@ typedef struct ind__writer {
       "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n"                                \
       "    return (T)(a / b);\n"                                                                                       \
       "}\n")                                                                                                           \
+    X(MOD, 0,                                                                                                          \
+      "// The sign of a; x % 0 is x.\n"                                                                                \
+      "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n"                                                \
+      "    if (b == 0) return a;\n"                                                                                    \
+      "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n"                                                   \
+      "}\n")                                                                                                           \
+    X(SHIFT, 0,                                                                                                        \
+      "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n"          \
+      "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n"                                        \
+      "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n"                       \
+      "}\n"                                                                                                            \
+      "template <typename T> static IND_INLINE T ind_shift_right(T a, T by) {\n"                                       \
+      "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
+      "    return (T)(a >> by);\n"                                                                                     \
+      "}\n")                                                                                                           \
     X(POW, 0,                                                                                                          \
       "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
       "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n"                                      \
@@ -284,6 +299,47 @@ typedef struct ind__writer {
       "        square *= square;\n"                                                                                    \
       "    }\n"                                                                                                        \
       "    return (T)result;\n"                                                                                        \
+      "}\n")                                                                                                           \
+    X(F8E4M3FN, 0,                                                                                                     \
+      "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n"                        \
+      "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n"                                               \
+      "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n"                              \
+      "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n"        \
+      "}\n"                                                                                                            \
+      "static IND_INLINE unsigned char ind_f32_to_f8e4m3fn(float f) {\n"                                               \
+      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
+      "    if (!(u <= 0x43e80000u)) return (unsigned char)(sign | 127u);\n"                                            \
+      "    if (u < 0x3c800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 16384.0f) - 0x46800000u));\n"\
+      "    return (unsigned char)(sign | ((u - 0x3c000000u + 0x7ffffu + (u >> 20 & 1)) >> 20));\n"                     \
+      "}\n")                                                                                                           \
+    X(F8E5M2, 0,                                                                                                       \
+      "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n"                                              \
+      "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n"                                                 \
+      "    const unsigned u = x & 127u;\n"                                                                             \
+      "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n"                                       \
+      "    return __uint_as_float((u > 124 ? 0x7fffffffu : u == 124 ? 0x7f800000u : __float_as_uint(v)) | (x & 128u) << 24);\n"\
+      "}\n"                                                                                                            \
+      "static IND_INLINE unsigned char ind_f32_to_f8e5m2(float f) {\n"                                                 \
+      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
+      "    if (u >= 0x47700000u) return (unsigned char)(sign | (u > 0x7f800000u ? 127u : 124u));\n"                    \
+      "    if (u < 0x38800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 128.0f) - 0x43000000u));\n"\
+      "    return (unsigned char)(sign | ((u - 0x38000000u + 0xfffffu + (u >> 21 & 1)) >> 21));\n"                     \
+      "}\n")                                                                                                           \
+    X(PHILOX, 0,                                                                                                       \
+      "// Half of the 128 bits of Philox 4x32-10 (Salmon et al. 2011).\n"                                              \
+      "template <int HALF> static IND_INLINE unsigned long long ind_philox(unsigned long long key, unsigned long long stream,\n"\
+      "                                                                    unsigned long long position) {\n"           \
+      "    unsigned x0 = (unsigned)position, x1 = (unsigned)(position >> 32), x2 = (unsigned)stream, x3 = (unsigned)(stream >> 32);\n"\
+      "    unsigned k0 = (unsigned)key, k1 = (unsigned)(key >> 32);\n"                                                 \
+      "    #pragma unroll\n"                                                                                           \
+      "    for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"                         \
+      "        const unsigned long long a = x0 * 0xd2511f53ull, b = x2 * 0xcd9e8d57ull;\n"                             \
+      "        x0 = (unsigned)(b >> 32) ^ x1 ^ k0;\n"                                                                  \
+      "        x1 = (unsigned)b;\n"                                                                                    \
+      "        x2 = (unsigned)(a >> 32) ^ x3 ^ k1;\n"                                                                  \
+      "        x3 = (unsigned)a;\n"                                                                                    \
+      "    }\n"                                                                                                        \
+      "    return HALF ? x2 | (unsigned long long)x3 << 32 : x0 | (unsigned long long)x1 << 32;\n"                     \
       "}\n")                                                                                                           \
     X(QUOTIENT, 0,                                                                                                     \
       "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n"  \
@@ -324,13 +380,13 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n"                                     \
       "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"               \
       "};\n")                                                                                                          \
-    X(MAX, 1u << IND__CG_MAXMIN,                                                                                       \
+    X(MAX, 1ull << IND__CG_MAXMIN,                                                                                     \
       "template <typename T> struct ind_maximum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MIN, 1u << IND__CG_MAXMIN,                                                                                       \
+    X(MIN, 1ull << IND__CG_MAXMIN,                                                                                     \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"                          \
@@ -400,7 +456,7 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
       "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
       "}\n")                                                                                                           \
-    X(SOFTMAX, 1u << IND__CG_MAXMIN | 1u << IND__CG_EXP_BELOW,                                                         \
+    X(SOFTMAX, 1ull << IND__CG_MAXMIN | 1ull << IND__CG_EXP_BELOW,                                                     \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
       "    T max, sum;\n"                                                                                              \
@@ -492,7 +548,7 @@ typedef struct ind__writer {
       "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
       "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
       "}\n")                                                                                                           \
-    X(TILE_COPY, 1u << IND__CG_CP_ASYNC | 1u << IND__CG_HALF_TILE,                                                     \
+    X(TILE_COPY, 1ull << IND__CG_CP_ASYNC | 1ull << IND__CG_HALF_TILE,                                                 \
       "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
       "static IND_INLINE int ind_chunk_bytes(long long left) {\n"                                                      \
       "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
@@ -514,7 +570,8 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_TILE, 1u << IND__CG_HALF_TILE | 1u << IND__CG_LDMATRIX | 1u << IND__CG_MMA_F16 | 1u << IND__CG_MMA_BF16,     \
+    X(MMA_TILE,                                                                                                        \
+      1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,       \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
       "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n"          \
@@ -560,7 +617,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(WGMMA, 1u << IND__CG_HALF_TILE,                                                                                  \
+    X(WGMMA, 1ull << IND__CG_HALF_TILE,                                                                                \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n"\
       "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
@@ -585,7 +642,7 @@ typedef struct ind__writer {
       "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(SUM_TILE, 1u << IND__CG_VEC,                                                                                     \
+    X(SUM_TILE, 1ull << IND__CG_VEC,                                                                                   \
       "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n"\
       "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n"\
       "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
@@ -602,7 +659,7 @@ typedef struct ind__writer {
       "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_SUMS, 1u << IND__CG_VEC | 1u << IND__CG_SUM_TILE,                                                            \
+    X(MMA_SUMS, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
       "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
       "template <int TN, int MI, int NI>\n"                                                                            \
       "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n"               \
@@ -615,7 +672,7 @@ typedef struct ind__writer {
       "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(FMA_TILE, 1u << IND__CG_VEC | 1u << IND__CG_SUM_TILE,                                                            \
+    X(FMA_TILE, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
       "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n"\
       "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
       "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
@@ -656,10 +713,10 @@ enum {
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= 32, "pieces are bits of ind__writer.prelude");
+_Static_assert(IND__CG_NUM_PIECES <= 64, "pieces are bits of ind__writer.prelude");
 
 static const struct {
-    uint32_t needs;
+    uint64_t needs;
     const char *text;
 } cg__prelude[] = {
 #define X(name, needs, text) {needs, text},
@@ -669,14 +726,15 @@ static const struct {
 
 /* The source will need this piece, and those it is built on. */
 static void cg__use(ind__writer *w, int piece) {
-    w->prelude |= 1u << piece | cg__prelude[piece].needs;
+    w->prelude |= 1ull << piece | cg__prelude[piece].needs;
 }
 
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
 /* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
-   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise).
-   NULL: the op does not exist for the type, or (ops of class s) it is written by code. Order: IND_LOOP_OPS. */
+   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise), $h $f
+   $m: half, first bit and mask of PHILOX. NULL: the op does not exist for the type, or (ops of class s) it is written
+   by code. Order: IND_LOOP_OPS. */
 typedef struct cg__spelling {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
@@ -693,6 +751,10 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
+     "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(ind_f32_to_f8e5m2($0))",
+     "ind_f8e5m2_to_f32(ind_f32_to_f8e5m2((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(ind_f32_to_bf16($0))", "ind_bf16_to_f32(ind_f32_to_bf16((float)$0))", NULL,
      NULL},
     {IND_LOOP_NEG, "-$0", "-$0", "($t)(($u)0 - ($u)$0)", NULL},
@@ -705,6 +767,28 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_TANH, "tanhf($0)", "tanh($0)", NULL, NULL},
     {IND_LOOP_ERF, "erff($0)", "erf($0)", NULL, NULL},
     {IND_LOOP_SIGMOID, "1.0f / (1.0f + expf(-$0))", "1.0 / (1.0 + exp(-$0))", NULL, NULL},
+    {IND_LOOP_SIN, "sinf($0)", "sin($0)", NULL, NULL},
+    {IND_LOOP_COS, "cosf($0)", "cos($0)", NULL, NULL},
+    {IND_LOOP_TAN, "tanf($0)", "tan($0)", NULL, NULL},
+    {IND_LOOP_ASIN, "asinf($0)", "asin($0)", NULL, NULL},
+    {IND_LOOP_ACOS, "acosf($0)", "acos($0)", NULL, NULL},
+    {IND_LOOP_ATAN, "atanf($0)", "atan($0)", NULL, NULL},
+    {IND_LOOP_SINH, "sinhf($0)", "sinh($0)", NULL, NULL},
+    {IND_LOOP_COSH, "coshf($0)", "cosh($0)", NULL, NULL},
+    {IND_LOOP_ASINH, "asinhf($0)", "asinh($0)", NULL, NULL},
+    {IND_LOOP_ACOSH, "acoshf($0)", "acosh($0)", NULL, NULL},
+    {IND_LOOP_ATANH, "atanhf($0)", "atanh($0)", NULL, NULL},
+    {IND_LOOP_EXP2, "exp2f($0)", "exp2($0)", NULL, NULL},
+    {IND_LOOP_EXPM1, "expm1f($0)", "expm1($0)", NULL, NULL},
+    {IND_LOOP_LOG2, "log2f($0)", "log2($0)", NULL, NULL},
+    {IND_LOOP_LOG10, "log10f($0)", "log10($0)", NULL, NULL},
+    {IND_LOOP_LOG1P, "log1pf($0)", "log1p($0)", NULL, NULL},
+    {IND_LOOP_FLOOR, "floorf($0)", "floor($0)", NULL, NULL},
+    {IND_LOOP_CEIL, "ceilf($0)", "ceil($0)", NULL, NULL},
+    {IND_LOOP_TRUNC, "truncf($0)", "trunc($0)", NULL, NULL},
+    {IND_LOOP_RINT, "rintf($0)", "rint($0)", NULL, NULL},
+    {IND_LOOP_ERFC, "erfcf($0)", "erfc($0)", NULL, NULL},
+    {IND_LOOP_LGAMMA, "lgammaf($0)", "lgamma($0)", NULL, NULL},
     {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
     {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
     {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
@@ -713,6 +797,16 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_POW, "powf($0, $1)", "pow($0, $1)", "ind_pow<$t>($0, $1)", NULL},
     {IND_LOOP_MAXIMUM, "ind_max($0, $1)", "ind_max($0, $1)", "ind_max<$t>($0, $1)", NULL},
     {IND_LOOP_MINIMUM, "ind_min($0, $1)", "ind_min($0, $1)", "ind_min<$t>($0, $1)", NULL},
+    {IND_LOOP_FMOD, "fmodf($0, $1)", "fmod($0, $1)", "ind_mod<$t>($0, $1)", NULL},
+    {IND_LOOP_ATAN2, "atan2f($0, $1)", "atan2($0, $1)", NULL, NULL},
+    {IND_LOOP_HYPOT, "hypotf($0, $1)", "hypot($0, $1)", NULL, NULL},
+    {IND_LOOP_COPYSIGN, "copysignf($0, $1)", "copysign($0, $1)", NULL, NULL},
+    {IND_LOOP_NEXTAFTER, "nextafterf($0, $1)", "nextafter($0, $1)", NULL, NULL},
+    {IND_LOOP_BIT_AND, NULL, NULL, "($t)($0 & $1)", NULL},
+    {IND_LOOP_BIT_OR, NULL, NULL, "($t)($0 | $1)", NULL},
+    {IND_LOOP_BIT_XOR, NULL, NULL, "($t)($0 ^ $1)", NULL},
+    {IND_LOOP_SHIFT_LEFT, NULL, NULL, "ind_shift_left<$t>($0, $1)", NULL},
+    {IND_LOOP_SHIFT_RIGHT, NULL, NULL, "ind_shift_right<$t>($0, $1)", NULL},
     {IND_LOOP_EQ, "$0 == $1", "$0 == $1", "$0 == $1", "$0 == $1"},
     {IND_LOOP_NE, "$0 != $1", "$0 != $1", "$0 != $1", "$0 != $1"},
     {IND_LOOP_LT, "$0 < $1", "$0 < $1", "$0 < $1", "$0 < $1"},
@@ -722,6 +816,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_AND, NULL, NULL, NULL, "$0 && $1"},
     {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
     {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
+    {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
 };
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
@@ -741,6 +836,8 @@ static const struct {
     [IND_BF16] = {"unsigned short", "float", "unsigned"},
     [IND_F32] = {"float", "float", "unsigned"},
     [IND_F64] = {"double", "double", "unsigned long long"},
+    [IND_F8E4M3FN] = {"unsigned char", "float", "unsigned"},
+    [IND_F8E5M2] = {"unsigned char", "float", "unsigned"},
 };
 
 static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
@@ -1037,14 +1134,28 @@ static void cg__value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "v%u", i);
 }
 
+/* The types that exist in memory only: piece of the prelude, rounding op, conversions to and from a value. */
+typedef struct cg__narrow_type {
+    int piece;
+    ind_loop_op rounding;
+    const char *load, *store;
+} cg__narrow_type;
+
+static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
+    static const cg__narrow_type rows[IND_NUM_DTYPES] = {
+        [IND_F16] = {IND__CG_F16, IND_LOOP_ROUND_F16, "ind_f16_to_f32(", "ind_f32_to_f16("},
+        [IND_BF16] = {IND__CG_BF16, IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(", "ind_f32_to_bf16("},
+        [IND_F8E4M3FN] = {IND__CG_F8E4M3FN, IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(", "ind_f32_to_f8e4m3fn("},
+        [IND_F8E5M2] = {IND__CG_F8E5M2, IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(", "ind_f32_to_f8e5m2("},
+    };
+    return rows[memory].load ? &rows[memory] : NULL;
+}
+
 /* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
-    if (memory == IND_F16) cg__use(w, IND__CG_F16);
-    if (memory == IND_BF16) cg__use(w, IND__CG_BF16);
-    const char *before = memory == IND_F16    ? "ind_f16_to_f32("
-                         : memory == IND_BF16 ? "ind_bf16_to_f32("
-                         : memory == IND_BOOL ? "(0 != "
-                                              : "";
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
+    if (narrow) cg__use(w, narrow->piece);
+    const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
@@ -1082,23 +1193,17 @@ static void cg__load(ind__writer *w, uint32_t i) {
    rounding once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
-    ind_dtype memory = cg__memory_dtype(w, store);
-    uint8_t rounding = memory == IND_F16 ? IND_LOOP_ROUND_F16 : IND_LOOP_ROUND_BF16;
-    bool rounds = (memory == IND_F16 || memory == IND_BF16) && cg__inst(w, x)->op == rounding && !w->value[x];
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, store));
+    bool rounds = narrow && cg__inst(w, x)->op == narrow->rounding && !w->value[x];
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
 /* "element = value;", rounded to the type in memory. */
 static void cg__store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
-    ind_dtype memory = cg__memory_dtype(w, i);
-    bool narrow = memory == IND_F16 || memory == IND_BF16;
-    if (memory == IND_F16) cg__use(w, IND__CG_F16);
-    if (memory == IND_BF16) cg__use(w, IND__CG_BF16);
-    ind__textf(&w->code, "%s = %s", cg__element(w, i),
-               memory == IND_F16    ? "ind_f32_to_f16("
-               : memory == IND_BF16 ? "ind_f32_to_bf16("
-                                    : "");
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    if (narrow) cg__use(w, narrow->piece);
+    ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
@@ -1156,8 +1261,10 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     static const struct {
         const char *in_text;
         int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},       {"_bf16(", IND__CG_BF16}, {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN}, {"ind_div", IND__CG_DIV}, {"ind_pow", IND__CG_POW}};
+    } pieces[] = {{"f16(", IND__CG_F16},           {"_bf16(", IND__CG_BF16},     {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},     {"ind_div", IND__CG_DIV},     {"ind_pow", IND__CG_POW},
+                  {"ind_mod", IND__CG_MOD},        {"ind_shift", IND__CG_SHIFT}, {"ind_philox", IND__CG_PHILOX},
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);
@@ -1168,6 +1275,10 @@ static void cg__compute(ind__writer *w, uint32_t i) {
             ind__textf(&w->code, "%s", cg__types[type].value);
         else if (*s == 'u')
             ind__textf(&w->code, "%s", cg__types[type].wrapping);
+        else if (*s == 'h' || *s == 'f')
+            ind__textf(&w->code, "%d", (int)(*s == 'h' ? (inst->imm.i & 255) / 64 : (inst->imm.i & 255) % 64));
+        else if (*s == 'm')
+            ind__textf(&w->code, "0x%llxull", (1ull << (inst->imm.i >> 8)) - 1);
         else
             cg__value(w, inst->arg[*s - '0']);
     }
@@ -2170,8 +2281,8 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
 
 static bool cg__expensive(const ind__inst *inst) {
     if (inst->op == IND_LOOP_DIV || inst->op == IND_LOOP_POW) return true;
-    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && inst->op != IND_LOOP_ROUND_F16 &&
-           inst->op != IND_LOOP_ROUND_BF16;
+    bool rounding = inst->op >= IND_LOOP_ROUND_F16 && inst->op <= IND_LOOP_ROUND_BF16;
+    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
 static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {

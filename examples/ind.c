@@ -10,8 +10,8 @@
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
  * valid indices into every such table. With --weights every constant is the tensor of that name in the file, of the
- * same type and shape, unless an --input gives it. Results are written as NAME.npy; bf16 travels as uint16. Exit status
- * 0, or 1 with one line on stderr.
+ * same type and shape, unless an --input gives it. Results are written as NAME.npy; bf16 travels as uint16, 8-bit
+ * floats as uint8. Exit status 0, or 1 with one line on stderr.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
@@ -252,9 +252,18 @@ static const struct element {
     ind_dtype dtype;
     const char *descr; /* in a .npy file */
     const char *name;  /* in a .safetensors file */
-} elements[] = {{IND_BOOL, "b1", "BOOL"}, {IND_U8, "u1", "U8"},   {IND_I8, "i1", "I8"},   {IND_I16, "i2", "I16"},
-                {IND_I32, "i4", "I32"},   {IND_I64, "i8", "I64"}, {IND_F16, "f2", "F16"}, {IND_BF16, "u2", "BF16"},
-                {IND_F32, "f4", "F32"},   {IND_F64, "f8", "F64"}};
+} elements[] = {{IND_BOOL, "b1", "BOOL"},
+                {IND_U8, "u1", "U8"},
+                {IND_I8, "i1", "I8"},
+                {IND_I16, "i2", "I16"},
+                {IND_I32, "i4", "I32"},
+                {IND_I64, "i8", "I64"},
+                {IND_F16, "f2", "F16"},
+                {IND_BF16, "u2", "BF16"},
+                {IND_F32, "f4", "F32"},
+                {IND_F64, "f8", "F64"},
+                {IND_F8E4M3FN, "u1", "F8_E4M3"},
+                {IND_F8E5M2, "u1", "F8_E5M2"}};
 
 static const struct element *element_of(ind_dtype dtype) {
     size_t i = 0;
@@ -284,6 +293,14 @@ static double from_half(uint16_t h, bool bf16) {
     return h & 0x8000 ? -v : v;
 }
 
+/* e4m3fn has no infinity: only 127 is NaN. */
+static double from_eighth(uint8_t x, bool e5m2) {
+    int digits = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7, exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
+    double v = ldexp(mantissa + (exponent ? 1 << digits : 0), (exponent ? exponent : 1) - bias - digits);
+    if (e5m2 ? exponent == 31 : (x & 127) == 127) v = !e5m2 || mantissa ? NAN : INFINITY;
+    return x & 128 ? -v : v;
+}
+
 static double element_at(const void *data, ind_dtype dtype, int64_t i) {
     switch (dtype) {
     case IND_BOOL:
@@ -294,6 +311,8 @@ static double element_at(const void *data, ind_dtype dtype, int64_t i) {
     case IND_I64: return (double)((const int64_t *)data)[i];
     case IND_F32: return (double)((const float *)data)[i];
     case IND_F64: return ((const double *)data)[i];
+    case IND_F8E4M3FN:
+    case IND_F8E5M2: return from_eighth(((const uint8_t *)data)[i], dtype == IND_F8E5M2);
     default: return from_half(((const uint16_t *)data)[i], dtype == IND_BF16);
     }
 }
@@ -323,6 +342,8 @@ static void fill_random(void *data, ind_dtype dtype, int64_t count, uint64_t sta
         case IND_F32: ((float *)data)[i] = (float)(r >> 40) / (1 << 23) - 1; break;
         case IND_F64: ((double *)data)[i] = (double)(r >> 11) / ((int64_t)1 << 52) - 1; break;
         case IND_F16: ((uint16_t *)data)[i] = to_half((float)(r >> 53) / 1024 - 1, false); break;
+        case IND_F8E4M3FN: /* both below 1 in magnitude */
+        case IND_F8E5M2: ((uint8_t *)data)[i] = (uint8_t)((r & 128) | (r >> 8) % 56); break;
         default: ((uint16_t *)data)[i] = to_half((float)(r >> 56) / 128 - 1, true); break;
         }
     }
