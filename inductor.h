@@ -413,7 +413,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
     X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M")                                        \
-    X(LINEAR, "linear", "input weight bias?", "", 1, "M")
+    X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
+    X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
+      "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
@@ -747,6 +749,17 @@ IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha);
 IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR to leave out */
+
+/* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
+   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false where a key is left out,
+   or floats that are added. A row of which every key is left out gives 0. desc may be NULL. */
+typedef struct ind_attention_desc {
+    bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
+    double scale;    /* 0: 1 / sqrt(E) */
+    bool enable_gqa; /* dimension -3, the heads: key and value may have fewer, each for several of query in a row */
+} ind_attention_desc;
+IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
+                                                    ind_tensor attn_mask, const ind_attention_desc *desc);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
@@ -2979,6 +2992,78 @@ static ind_status ind__rule_linear(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- attention */
+
+/* Types and inner sizes of query, key and value. */
+static ind_status ind__check_attention(ind__infer *in, int least_rank) {
+    for (uint32_t k = 0; k < 3; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
+        if (x->rank >= least_rank) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
+                           ind__say_name(in, k), ind__say_type(in, k), x->rank, x->rank == 1 ? "" : "s", least_rank);
+    }
+    ind__agreement features = {0, ind__operand(in, 0)->rank - 1, " features", 1, ind__operand(in, 1)->rank - 1, "has",
+                               ""};
+    ind__agreement keys = {1, ind__operand(in, 1)->rank - 2, " keys", 2, ind__operand(in, 2)->rank - 2, "has", ""};
+    return ind__need_agree(in, features) ? in->status : ind__need_agree(in, keys);
+}
+
+/* The heads of operand k divide those of query. */
+static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *q = ind__operand(in, 0), *x = ind__operand(in, k);
+    ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
+    if (ind_known_lt(ind_int(in->c, 0), own) && ind_known_eq(ind_expr_mod(heads, own), ind_int(in->c, 0)))
+        return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH,
+                       "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
+                       ind__say_name(in, 0), ind__say_size(in, heads), q->rank - 3, ind__say_type(in, 0),
+                       ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
+}
+
+/* attn_mask expands to the scores, of this size. */
+static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size, int rank) {
+    const ind__tensor_info *mask = ind__operand(in, 3);
+    ind_dtype d = mask->dtype;
+    if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool, f32 or %s is needed", ind__say_name(in, 3),
+                           ind__say_type(in, 3), ind_dtype_name(ind__operand(in, 0)->dtype));
+    }
+    bool fits = mask->rank <= rank;
+    for (int i = 0; fits && i < mask->rank; i++) {
+        ind_expr have = mask->size[i];
+        fits = ind__is_int(have, 1) || ind_known_eq(have, size[rank - mask->rank + i]);
+    }
+    if (fits) return IND_OK;
+    char *scores = ind__scratch(in);
+    ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__say_name(in, 3),
+                       ind__say_type(in, 3), scores);
+}
+
+static ind_status ind__rule_attention(ind__infer *in) {
+    bool gqa = in->attr[3].i != 0;
+    int outer = gqa ? 3 : 2;
+    ind__shape s = {0};
+    if (in->attr[0].f != 0)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported", in->attr[0].f);
+    if (in->attr[1].i && ind__has_operand(in, 3))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
+    if (ind__check_attention(in, outer)) return in->status;
+    for (uint32_t k = 0; k < 3; k++) {
+        if (ind__broadcast(in, &s, k, outer)) return in->status;
+    }
+    const ind__tensor_info *q = ind__operand(in, 0), *v = ind__operand(in, 2);
+    if (gqa && (ind__check_grouped_heads(in, 1) || ind__check_grouped_heads(in, 2))) return in->status;
+    if (gqa) s.size[s.rank++] = q->size[q->rank - 3];
+    s.size[s.rank++] = q->size[q->rank - 2];
+    s.size[s.rank++] = v->size[v->rank - 2];
+    if (ind__has_operand(in, 3) && ind__check_attention_mask(in, s.size, s.rank)) return in->status;
+    s.size[s.rank - 1] = v->size[v->rank - 1];
+    ind__set_result(in, 0, q->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
 /* The rule of each op; pointwise ops without a row have the general one. INPUT and CONST carry their type. */
 static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALAR] = ind__rule_scalar,
@@ -3103,6 +3188,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_BMM] = ind__rule_mm,
     [IND_OP_ADDMM] = ind__rule_addmm,
     [IND_OP_LINEAR] = ind__rule_linear,
+    [IND_OP_SCALED_DOT_PRODUCT_ATTENTION] = ind__rule_attention,
 };
 
 /* ---- what holds for every op */
@@ -4729,6 +4815,17 @@ ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, d
 ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias) {
     ind_tensor operands[3] = {x, weight, bias};
     return ind__call(IND_OP_LINEAR, operands, 3, NULL, 0);
+}
+
+ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value, ind_tensor attn_mask,
+                                            const ind_attention_desc *desc) {
+    ind_attention_desc d = {0};
+    if (desc) d = *desc;
+    ind_tensor operands[4] = {query, key, value, attn_mask};
+    ind__attr a[4] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
+                      ind__attr_bool(d.enable_gqa)};
+    if (d.scale == 0) a[2].kind = IND__ATTR_NONE;
+    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 4);
 }
 
 /* ---- ops of the user */
@@ -6756,6 +6853,10 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct {
+        ind__box *scores;  /* query @ key^T */
+        ind_expr features; /* of query and key */
+    } attention;
 };
 
 static const ind__tensor_info *graph__lower_operand_info(const graph__lower_ctx *l, uint32_t k) {
@@ -8374,7 +8475,28 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
-/* *out: the product of operands x and y, of l->product.size. Over an inner dimension of size 0 it is 0. */
+/* *out: what l->product says, in dtype. Over an inner dimension of size 0 it is 0. */
+static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
+    const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
+    graph__typed_number zero = {dtype, 0, 0};
+    if (graph__size_is_zero(*k)) {
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
+                                  &zero);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = k,
+                             .rrank = 1,
+                             .fn = graph__product_a,
+                             .second_fn = graph__product_b,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* *out: the product of operands x and y, of l->product.size. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
     l->product.a = graph__stored_operand(l, x);
     l->product.b = graph__stored_operand(l, y);
@@ -8391,23 +8513,7 @@ static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, 
         if (l->product.has_n) l->product.size[1] = l->result->size[l->result->rank - 1];
         l->product.rank = 1 + l->product.has_n;
     }
-    const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
-    graph__typed_number zero = {l->result->dtype, 0, 0};
-    if (graph__size_is_zero(*k)) {
-        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
-                                  &zero);
-        return *out ? IND_OK : ind__failed(l->context);
-    }
-    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
-                             .dtype = l->result->dtype,
-                             .size = l->product.size,
-                             .rank = l->product.rank,
-                             .rrange = k,
-                             .rrank = 1,
-                             .fn = graph__product_a,
-                             .second_fn = graph__product_b,
-                             .user = l};
-    return ind__box_reduction(l->w->program, &d, out);
+    return graph__lower_product(l, l->result->dtype, out);
 }
 
 /* Back to the shape of the graph, where rows were flattened for the product. */
@@ -8614,6 +8720,82 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
     if (!l->part[1]) return ind__failed(l->context);
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__masked_scatter_element,
                              results);
+}
+
+/* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
+
+/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *scale = &l->node->attr[2];
+    ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
+    ind_value out = graph__lower_float(o, l, -INFINITY), factor;
+    if (scale->kind != IND__ATTR_NONE) {
+        factor = graph__lower_float(o, l, scale->f);
+    } else {
+        factor = ind_op_index(o, l->attention.features, IND_I64);
+        factor = ind_op_rsqrt(o, ind_op_cast(o, factor, l->compute));
+    }
+    x = ind_op_mul(o, x, factor);
+    if (l->node->attr[1].i) {
+        ind_expr seen = ind_expr_le(index[rank - 1], index[rank - 2]);
+        return ind_op_where(o, ind_op_index(o, seen, IND_BOOL), x, out);
+    }
+    if (!graph__lower_has_operand(l, 3)) return x;
+    ind_value mask = graph__lower_load_broadcast(o, graph__lower_operand_box(l, 3), index, rank);
+    if (graph__lower_operand_info(l, 3)->dtype == IND_BOOL) return ind_op_where(o, mask, x, out);
+    return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
+}
+
+/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
+    ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
+    return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
+}
+
+/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__stored_operand(l, k);
+    const ind__tensor_info *q = graph__lower_operand_info(l, 0);
+    if (!x || k == 0 || !l->node->attr[3].i) return x;
+    int head = x->rank - 3;
+    ind_expr size[IND_MAX_RANK], map[IND_MAX_RANK], group = ind_expr_floordiv(q->size[q->rank - 3], x->size[head]);
+    for (int d = 0; d < x->rank; d++) {
+        size[d] = d == head ? q->size[q->rank - 3] : x->size[d];
+        map[d] = ind__index_symbol(l->context, 'i', d, size[d]);
+    }
+    map[head] = ind_expr_floordiv(map[head], group);
+    return ind__box_view(l->w->program, x, size, x->rank, map);
+}
+
+/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
+ */
+static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
+                                           ind_dtype dtype, ind__box **out) {
+    if (!a || !b) return ind__failed(l->context);
+    l->product.a = a;
+    l->product.b = b;
+    l->product.has_m = l->product.has_n = true;
+    l->product.transposed = transposed;
+    graph__product_sizes(l);
+    return graph__lower_product(l, dtype, out);
+}
+
+static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results) {
+    ind__box *q = graph__attention_operand(l, 0), *v = graph__attention_operand(l, 2), *p;
+    l->attention.features = graph__lower_operand_info(l, 0)->size[graph__lower_operand_info(l, 0)->rank - 1];
+    ind_status status =
+        graph__attention_product(l, q, graph__attention_operand(l, 1), true, l->compute, &l->attention.scores);
+    if (status) return status;
+    const ind__box *scores = l->attention.scores;
+    graph__split_sizes(l, scores->size, scores->rank, 1u << (scores->rank - 1));
+    status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__attention_score, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, scores->size, scores->rank, graph__attention_probability, &p);
+    if (status == IND_OK) status = ind__box_realise(l->w->program, p);
+    return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
 }
 
 /* ---- inputs, and the table ---- */
@@ -8847,7 +9029,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
     X(ADDMM, addmm, NULL, NONE, NONE)                                                                                  \
-    X(LINEAR, linear, NULL, NONE, NONE)
+    X(LINEAR, linear, NULL, NONE, NONE)                                                                                \
+    X(SCALED_DOT_PRODUCT_ATTENTION, attention, NULL, NONE, NONE)
 
 static const graph__lowering_row graph__lowering_table[] = {
 #define X(name, lower, element, op, bool_op) {graph__lower_##lower, element, IND_LOOP_##op, IND_LOOP_##bool_op},
