@@ -304,6 +304,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", "self", "output_size:sizes", 2, "R")                                 \
     X(ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", "self", "output_size:sizes", 2, "R")                                 \
     X(ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", "self", "output_size:sizes", 2, "R")                                 \
+    X(CONVOLUTION, "convolution", "input weight bias?",                                                                \
+      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "M")             \
+    X(CONV1D, "conv1d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV2D, "conv2d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV3D, "conv3d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV_TRANSPOSE1D, "conv_transpose1d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(CONV_TRANSPOSE2D, "conv_transpose2d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
     X(EMBEDDING, "embedding", "weight indices", "", 1, "G")                                                            \
     X(GATHER, "gather", "self index", "dim:int", 1, "G")                                                               \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "G")                                                   \
@@ -2319,6 +2333,115 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     return ind__pool_results(in, size);
 }
 
+/* A convolution's numbers, from the attributes of any of its ops. */
+typedef struct ind__conv {
+    ind__window window;
+    ind_expr output_padding[3];
+    bool transposed;
+    int64_t groups;
+} ind__conv;
+
+static bool ind__is_transposed(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
+    const ind__attr *given = ind__attr_named(g, op, attr, "transposed");
+    return given ? given->i != 0 : strstr(ind__op_name(op), "transpose") != NULL;
+}
+
+/* NULL, or the name of the attribute that has the wrong count. The weight gives the kernel. */
+static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr,
+                                const ind__tensor_info *weight, ind__conv *c) {
+    int rank = c->window.rank = weight->rank - 2;
+    ind_expr zero[3];
+    for (int s = 0; s < 3; s++) zero[s] = c->output_padding[s] = ind_int(g->context, 0);
+    c->transposed = ind__is_transposed(g, op, attr);
+    c->groups = ind__attr_named(g, op, attr, "groups")->i;
+    const char *wrong = ind__window_of(g, op, attr, weight->size + 2, &c->window);
+    if (wrong || !c->transposed) return wrong;
+    bool ok = ind__spatial_list(ind__attr_named(g, op, attr, "output_padding"), rank, zero, c->output_padding);
+    return ok ? NULL : "output_padding";
+}
+
+/* Elements of spatial dimension s of the result. */
+static ind_expr ind__conv_size(const ind__conv *c, int s, ind_expr size) {
+    const ind__window *w = &c->window;
+    ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
+    if (!c->transposed) return ind__windows_in(w, s, size, false);
+    ind_expr n = ind_expr_add(ind_expr_mul(ind_expr_sub(size, one), w->stride[s]), ind__window_reach(w, s));
+    n = ind_expr_sub(n, ind_expr_mul(two, w->padding[s]));
+    return ind_expr_add(ind_expr_add(n, c->output_padding[s]), one);
+}
+
+static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
+    const ind__tensor_info *w = ind__operand(in, 1);
+    const char *wrong = ind__conv_of(in->g, in->op, in->attr, w, c);
+    if (!wrong && ind__check_window(in, w->size + 2, &c->window)) return in->status;
+    if (wrong) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed", wrong,
+                           c->window.rank);
+    }
+    for (int s = 0; s < c->window.rank; s++) {
+        ind_expr pad = c->output_padding[s];
+        bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
+        if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
+        return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
+                           ind__say_size(in, pad));
+    }
+    return IND_OK;
+}
+
+/* Channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
+static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int channel, ind_expr *out) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    ind_expr groups = ind_int(in->c, c->groups);
+    if (c->groups < 1)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
+    ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
+    if (!ind_known_eq(have, want)) {
+        return ind__reject(
+            in, IND_SHAPE_MISMATCH, "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
+            ind__say_name(in, 0), ind__say_size(in, have), channel, ind__say_type(in, 0), ind__say_name(in, 1),
+            ind__say_size(in, want), ind__say_type(in, 1), (long long)c->groups, ind__say_differ(in, have, want));
+    }
+    *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
+    if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
+                       ind__say_name(in, 1), ind__say_type(in, 1), (long long)c->groups);
+}
+
+static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
+    const ind__tensor_info *bias = ind__operand(in, 2);
+    if (!ind__has_operand(in, 2)) return IND_OK;
+    if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
+    if (ind_known_eq(bias->size[0], channels)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_size(in, channels));
+}
+
+static ind_status ind__rule_convolution(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    int rank = in->op == IND_OP_CONVOLUTION ? w->rank - 2 : ind__spatial_rank(in->op);
+    ind__conv c;
+    ind_expr size[IND_MAX_RANK];
+    if (rank < 1 || rank > 3) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
+        ind__need_number(in, 0))
+        return in->status;
+    int channel = x->rank - rank - 1;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    if (ind__check_conv_numbers(in, &c) || ind__check_channels(in, &c, channel, &size[channel]) ||
+        ind__check_conv_bias(in, size[channel]))
+        return in->status;
+    for (int s = 0; s < rank; s++) {
+        int d = channel + 1 + s;
+        size[d] = ind__conv_size(&c, s, x->size[d]);
+        if (ind__need_windows(in, size[d], d)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
 /* ---- gathers */
 
 static ind_status ind__rule_embedding(ind__infer *in) {
@@ -2515,6 +2638,13 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_ADAPTIVE_MAX_POOL1D] = ind__rule_adaptive_pool,
     [IND_OP_ADAPTIVE_MAX_POOL2D] = ind__rule_adaptive_pool,
     [IND_OP_ADAPTIVE_MAX_POOL3D] = ind__rule_adaptive_pool,
+    [IND_OP_CONVOLUTION] = ind__rule_convolution,
+    [IND_OP_CONV1D] = ind__rule_convolution,
+    [IND_OP_CONV2D] = ind__rule_convolution,
+    [IND_OP_CONV3D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE1D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE2D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE3D] = ind__rule_convolution,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -5644,8 +5774,10 @@ struct graph__lower_ctx {
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
     ind__window window; /* of a pool or a convolution */
-    bool adaptive[3];   /* the window's size and place depend on its number */
-    struct {            /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    ind__conv conv;
+    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
+    bool adaptive[3];                     /* the window's size and place depend on its number */
+    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
@@ -6903,6 +7035,150 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
 }
 
+/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+
+/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+typedef struct graph__conv_index {
+    ind_expr channel; /* of the operand, of all groups */
+    const ind_expr *place, *window;
+    ind_expr group, out, in; /* channels within the group */
+} graph__conv_index;
+
+static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    graph__conv_index at = {.group = ind_int(l->context, 0)};
+    if (l->conv.groups > 1) at.group = index[next++];
+    at.out = index[next++];
+    at.place = index + next;
+    next += l->conv.window.rank;
+    at.in = index[next++];
+    at.window = index + next;
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    return at;
+}
+
+/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
+   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                  ind_expr *at) {
+    const ind__window *w = &l->conv.window;
+    ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
+    if (!l->conv.transposed) {
+        *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
+        return graph__and_within(one, *at, size);
+    }
+    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
+    *at = ind_expr_floordiv(spread, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
+    return graph__and_within(whole, *at, size);
+}
+
+/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
+    int lead = x->rank - l->conv.window.rank - 1;
+    (void)rank;
+    for (int d = 0; d < lead; d++) at[d] = index[d];
+    at[lead] = c.channel;
+    for (int s = 0; s < l->conv.window.rank; s++) {
+        int d = lead + 1 + s;
+        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    at[0] = c.channel;
+    at[1] = c.out;
+    if (!l->conv.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+        at[1] = c.in;
+    }
+    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
+}
+
+/* A single product: no channel and no window to sum over. */
+static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
+}
+
+/* The sums over channels and windows, of l->product.size. */
+static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
+    ind_expr range[4] = {l->conv_channels};
+    int n = 1 + l->conv.window.rank;
+    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {l->result->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank,
+                                  none ? graph__neutral_element : graph__conv_single, none ? (void *)&zero : l);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = l->result->dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = range,
+                             .rrank = n,
+                             .fn = graph__conv_input,
+                             .second_fn = graph__conv_weight,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    ind_expr channel = index[lead];
+    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
+    return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
+    ind_expr *size = l->product.size;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
+    ind_expr groups = ind_int(l->context, l->conv.groups);
+    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
+    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    l->product.a = graph__stored_operand(l, 0);
+    l->product.b = graph__stored_operand(l, 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    for (int d = 0; d < y->rank; d++) {
+        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+    }
+    l->product.rank = rank;
+    ind_status status = graph__conv_sums(l, results);
+    if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        l->part[0] = results[0];
+        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+    }
+    return status ? status : graph__lower_unflatten(l, results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -7024,6 +7300,13 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ADAPTIVE_MAX_POOL1D, adaptive_pool, NULL, NONE, NONE)                                                            \
     X(ADAPTIVE_MAX_POOL2D, adaptive_pool, NULL, NONE, NONE)                                                            \
     X(ADAPTIVE_MAX_POOL3D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(CONVOLUTION, convolution, NULL, NONE, NONE)                                                                      \
+    X(CONV1D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV2D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV3D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV_TRANSPOSE1D, convolution, NULL, NONE, NONE)                                                                 \
+    X(CONV_TRANSPOSE2D, convolution, NULL, NONE, NONE)                                                                 \
+    X(CONV_TRANSPOSE3D, convolution, NULL, NONE, NONE)                                                                 \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \

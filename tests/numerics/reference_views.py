@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference import ROUNDOFF, Tensor, as_type, cast, compute_type, is_float, made, moved, result_type, wrap
+from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, wrap
 
 # ---- views
 
@@ -360,3 +360,69 @@ max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (max
 avg_pool1d, avg_pool2d, avg_pool3d = (avg_pools(n) for n in (1, 2, 3))
 adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (adaptive_pools(n, False) for n in (1, 2, 3))
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (adaptive_pools(n, True) for n in (1, 2, 3))
+
+
+# ---- convolutions: the elements under each window in one array, times the weight
+
+
+def places(size, out, k, s, p, d, transposed):
+    """[out][k]: the element of the operand under each element of each window, -1 for none."""
+    o, j = np.ogrid[:out, :k]
+    at = o + p - j * d if transposed else o * s - p + j * d
+    there = (at % s == 0) if transposed else np.ones_like(at, bool)
+    at = at // s if transposed else at
+    return np.where(there & (at >= 0) & (at < size), at, -1)
+
+
+def under_windows(v, at):
+    """[n, c, sizes..] to [n, outs.., c, ks..], 0 where there is none."""
+    n = len(at)
+    for a, places_of in enumerate(at):
+        axis = 2 + 2 * a
+        zero = np.zeros(v.shape[:axis] + (1,) + v.shape[axis + 1 :], v.dtype)
+        v = np.take(np.concatenate([v, zero], axis), places_of, axis=axis)
+    return np.transpose(v, (0, *range(2, 2 + 2 * n, 2), 1, *range(3, 3 + 2 * n, 2)))
+
+
+def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    n = weight.v.ndim - 2
+    s, p, d, extra = as_list(stride, n, [1]), as_list(padding, n, [0]), as_list(dilation, n, [1]), as_list(output_padding, n, [0])
+    if x.v.ndim == n + 1:
+        y = convolution(Tensor(x.v[None], x.dtype, x.e[None]), weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        return Tensor(y.v[0], y.dtype, y.e[0])
+    sizes, k = x.v.shape[2:], weight.v.shape[2:]
+    out = [(sizes[a] - 1) * s[a] - 2 * p[a] + d[a] * (k[a] - 1) + extra[a] + 1 if transposed else pooled_size(sizes[a], k[a], s[a], p[a], d[a], False) for a in range(n)]
+    at = [places(*seven, transposed) for seven in zip(sizes, out, k, s, p, d)]
+    batch, inner = x.v.shape[0], x.v.shape[1] // groups
+    per_group = weight.v.shape[1] if transposed else weight.v.shape[0] // groups
+
+    def rows(v):
+        return np.swapaxes(under_windows(v, at).reshape(batch, int(np.prod(out)), groups, inner * int(np.prod(k))), 1, 2)
+
+    def columns(v):
+        taps = int(np.prod(k))
+        v = v.reshape(groups, inner, per_group, taps) if transposed else np.swapaxes(v.reshape(groups, per_group, inner, taps), 1, 2)
+        return np.swapaxes(v, 2, 3).reshape(groups, inner * taps, per_group)
+
+    a = Tensor(rows(x.v), compute_type(x.dtype), rows(x.e))
+    b = Tensor(columns(weight.v), compute_type(x.dtype), columns(weight.e))
+    y = stored(product(a, b), x.dtype)  # the sums may be stored before the bias is added
+    if bias is not None:
+        y = stored(add(as_compute(y), Tensor(bias.v.reshape(groups, 1, per_group), compute_type(x.dtype), bias.e.reshape(groups, 1, per_group))), x.dtype)
+
+    def back(v):
+        return np.swapaxes(v, 2, 3).reshape(batch, groups * per_group, *out)
+
+    return Tensor(back(y.v), x.dtype, back(y.e))
+
+
+def conv(x, weight, bias=None, stride=None, padding=None, dilation=None, groups=1):
+    return convolution(x, weight, bias, stride, padding, dilation, False, None, groups)
+
+
+def conv_transpose(x, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None):
+    return convolution(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
+
+
+conv1d = conv2d = conv3d = conv
+conv_transpose1d = conv_transpose2d = conv_transpose3d = conv_transpose
