@@ -153,7 +153,9 @@ IND_API const ind_context_desc *ind_context_query_desc(const ind_context *contex
     X(F16, "f16", 2, 'f', "unsigned short")                                                                            \
     X(BF16, "bf16", 2, 'f', "unsigned short")                                                                          \
     X(F32, "f32", 4, 'f', "float")                                                                                     \
-    X(F64, "f64", 8, 'f', "double")
+    X(F64, "f64", 8, 'f', "double")                                                                                    \
+    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* 448 at most, no infinity; stored and cast only */              \
+    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char")     /* likewise; has infinity (Micikevicius et al. 2022) */
 
 typedef enum ind_dtype {
     IND_DTYPE_NONE, /* zero in a desc: "as the input" */
@@ -167,9 +169,10 @@ IND_API const char *ind_dtype_name(ind_dtype dtype);
 IND_API int ind_dtype_bytes(ind_dtype dtype);
 IND_API bool ind_dtype_is_float(ind_dtype dtype);
 IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neither */
-/* The type a value of this storage type is computed in: f32 for f16 and bf16, else the type itself. */
+/* The type a value of this storage type is computed in: f32 for f16, bf16 and the 8-bit floats, else the type itself.
+ */
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
-/* PyTorch's promotion of two tensor types (torch.promote_types). */
+/* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
 /* From its text name; IND_DTYPE_NONE if there is none such. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
@@ -392,11 +395,15 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
-   bool); f16 and bf16 exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
-   a arithmetic on numbers, f floats only, c comparison (bool result), l logic on bools, w select, s structure.
+   bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
+   a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
+   random bits, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
-   squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. */
+   squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
+   fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
+   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. All other
+   names are those of libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
@@ -405,9 +412,12 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(STORE, store, 1, 's')       /* arg 0: value */                                                                   \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
-    X(PART, part, 1, 's')         /* arg 0: a REDUCE; imm.i: which of its results */                                   \
+    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
+    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
+    X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
+    X(ROUND_F8E5M2, round_f8e5m2, 1, 'f')                                                                              \
     X(ROUND_BF16, round_bf16, 1, 'f')                                                                                  \
     X(NEG, neg, 1, 'a')                                                                                                \
     X(ABS, abs, 1, 'a')                                                                                                \
@@ -419,6 +429,28 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(TANH, tanh, 1, 'f')                                                                                              \
     X(ERF, erf, 1, 'f')                                                                                                \
     X(SIGMOID, sigmoid, 1, 'f')                                                                                        \
+    X(SIN, sin, 1, 'f')                                                                                                \
+    X(COS, cos, 1, 'f')                                                                                                \
+    X(TAN, tan, 1, 'f')                                                                                                \
+    X(ASIN, asin, 1, 'f')                                                                                              \
+    X(ACOS, acos, 1, 'f')                                                                                              \
+    X(ATAN, atan, 1, 'f')                                                                                              \
+    X(SINH, sinh, 1, 'f')                                                                                              \
+    X(COSH, cosh, 1, 'f')                                                                                              \
+    X(ASINH, asinh, 1, 'f')                                                                                            \
+    X(ACOSH, acosh, 1, 'f')                                                                                            \
+    X(ATANH, atanh, 1, 'f')                                                                                            \
+    X(EXP2, exp2, 1, 'f')                                                                                              \
+    X(EXPM1, expm1, 1, 'f')                                                                                            \
+    X(LOG2, log2, 1, 'f')                                                                                              \
+    X(LOG10, log10, 1, 'f')                                                                                            \
+    X(LOG1P, log1p, 1, 'f')                                                                                            \
+    X(FLOOR, floor, 1, 'f')                                                                                            \
+    X(CEIL, ceil, 1, 'f')                                                                                              \
+    X(TRUNC, trunc, 1, 'f')                                                                                            \
+    X(RINT, rint, 1, 'f')                                                                                              \
+    X(ERFC, erfc, 1, 'f')                                                                                              \
+    X(LGAMMA, lgamma, 1, 'f')                                                                                          \
     X(NOT, not, 1, 'l')                                                                                                \
     X(ADD, add, 2, 'a')                                                                                                \
     X(SUB, sub, 2, 'a')                                                                                                \
@@ -427,6 +459,16 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(POW, pow, 2, 'a')                                                                                                \
     X(MAXIMUM, maximum, 2, 'a')                                                                                        \
     X(MINIMUM, minimum, 2, 'a')                                                                                        \
+    X(FMOD, fmod, 2, 'a')                                                                                              \
+    X(ATAN2, atan2, 2, 'f')                                                                                            \
+    X(HYPOT, hypot, 2, 'f')                                                                                            \
+    X(COPYSIGN, copysign, 2, 'f')                                                                                      \
+    X(NEXTAFTER, nextafter, 2, 'f')                                                                                    \
+    X(BIT_AND, bit_and, 2, 'i')                                                                                        \
+    X(BIT_OR, bit_or, 2, 'i')                                                                                          \
+    X(BIT_XOR, bit_xor, 2, 'i')                                                                                        \
+    X(SHIFT_LEFT, shift_left, 2, 'i')                                                                                  \
+    X(SHIFT_RIGHT, shift_right, 2, 'i')                                                                                \
     X(EQ, eq, 2, 'c')                                                                                                  \
     X(NE, ne, 2, 'c')                                                                                                  \
     X(LT, lt, 2, 'c')                                                                                                  \
@@ -435,7 +477,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(GE, ge, 2, 'c')                                                                                                  \
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
-    X(WHERE, where, 3, 'w') /* bool, then the two values */
+    X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -466,6 +509,27 @@ typedef enum ind_reduction {
 #undef X
         IND_NUM_REDUCTIONS
 } ind_reduction;
+
+/* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
+   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
+   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
+   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
+   number. */
+#define IND_SCANS(X)                                                                                                   \
+    X(SUM, "sum", 1, false)                                                                                            \
+    X(PROD, "prod", 1, false)                                                                                          \
+    X(MAX, "max", 2, false)                                                                                            \
+    X(MIN, "min", 2, false)                                                                                            \
+    X(LOGADDEXP, "logaddexp", 1, false)                                                                                \
+    X(ASCENDING, "ascending", 2, true)                                                                                 \
+    X(DESCENDING, "descending", 2, true)
+
+typedef enum ind_scan {
+#define X(name, text, results, sorts) IND_SCAN_##name,
+    IND_SCANS(X)
+#undef X
+        IND_NUM_SCANS
+} ind_scan;
 
 /* ------------------------------------------------------------------------------------------------- >>body */
 
@@ -507,13 +571,21 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 #define IND__DECLARE_BINARY(text) IND_API ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b);
 /* clang-format off */
 #define IND__UNARY_OPS(X)                                                                                              \
-    X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(not)
+    X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(sin) X(cos) X(tan)          \
+    X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log2) X(log10) X(log1p)      \
+    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
-    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
+    X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
 /* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
 IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b);
+/* Bits [first, first + width) of Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") as
+   a number >= 0: key, stream and position are i64; the counter's low half is the position, its high half the stream. A
+   number of random bits that depends on nothing else, on any device. width in [1, 63], within one half: first / 64 ==
+   (first + width - 1) / 64; first + width <= 128. */
+IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
@@ -732,7 +804,7 @@ void ind__program_free(ind__program *p);
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
     uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan */
     uint8_t flags;     /* IND__INST_* */
     uint32_t arg[3];   /* instruction numbers, 0 none, always lower than this one's */
     union {
@@ -774,6 +846,8 @@ ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, co
 void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v);
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
+ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
+ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
@@ -834,6 +908,10 @@ int ind__loop_op_arity(ind_loop_op op);
 char ind__loop_op_class(ind_loop_op op);
 const char *ind__reduction_name(ind_reduction r);
 int ind__reduction_results(ind_reduction r);
+const char *ind__scan_name(ind_scan s);
+int ind__scan_results(ind_scan s);
+bool ind__scan_sorts(ind_scan s);
+uint32_t ind__body_scan(const ind_body *b); /* its SCAN; a body has one at most; 0: none */
 
 /* ---- lowered program: buffers and loops ---- */
 
@@ -923,6 +1001,17 @@ typedef struct ind__reduction_desc {
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
+/* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
+   results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
+typedef struct ind__scan_desc {
+    ind_scan kind;
+    ind_dtype dtype;
+    const ind_expr *size;
+    int rank, dim;
+    ind_loop_fn fn;
+    void *user;
+} ind__scan_desc;
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -981,14 +1070,21 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE and PART must be filled in by the caller before they
-   are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller
+   before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
+/* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
 int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
 float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
 float ind__bf16_to_f32(uint16_t h);
 uint16_t ind__f32_to_bf16(float f);
+/* The 8-bit floats, rounded to nearest even: beyond 464 e4m3fn is NaN, from 61440 on e5m2 is infinite. */
+float ind__f8e4m3fn_to_f32(uint8_t x);
+float ind__f8e5m2_to_f32(uint8_t x);
+uint8_t ind__f32_to_f8e4m3fn(float f);
+uint8_t ind__f32_to_f8e5m2(float f);
 
 /* ---- the context itself ---- */
 
@@ -1338,7 +1434,7 @@ bool ind_dtype_is_integer(ind_dtype d) {
 }
 
 ind_dtype ind_dtype_compute(ind_dtype d) {
-    return d == IND_F16 || d == IND_BF16 ? IND_F32 : d;
+    return ind_dtype_is_float(d) && ind_dtype_bytes(d) < 4 ? IND_F32 : d;
 }
 
 /* torch.promote_types: a float beats an integer, an integer beats bool; two of one kind: the wider; u8 with a signed
@@ -1348,6 +1444,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
     if (!a || a == IND_BOOL) return b;
     if (b == IND_BOOL) return a;
     bool fa = ind_dtype_is_float(a), fb = ind_dtype_is_float(b);
+    if ((fa && ind_dtype_bytes(a) == 1) || (fb && ind_dtype_bytes(b) == 1)) return IND_DTYPE_NONE;
     if (fa != fb) return fa ? a : b;
     if (fa) return (a == IND_F16 && b == IND_BF16) || (a == IND_BF16 && b == IND_F16) ? IND_F32 : a > b ? a : b;
     if ((a == IND_U8 && b == IND_I8) || (a == IND_I8 && b == IND_U8)) return IND_I16;
@@ -8915,6 +9012,34 @@ int ind__reduction_results(ind_reduction r) {
     return (unsigned)r < IND_NUM_REDUCTIONS ? ir__reduction_table[r].results : 0;
 }
 
+static const struct ir__scan_row {
+    const char *name;
+    int results;
+    bool sorts;
+} ir__scan_table[IND_NUM_SCANS] = {
+#define X(name, text, results, sorts) {text, results, sorts},
+    IND_SCANS(X)
+#undef X
+};
+
+const char *ind__scan_name(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS ? ir__scan_table[s].name : "unknown";
+}
+
+int ind__scan_results(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS ? ir__scan_table[s].results : 0;
+}
+
+bool ind__scan_sorts(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS && ir__scan_table[s].sorts;
+}
+
+uint32_t ind__body_scan(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_SCAN) return i;
+    return 0;
+}
+
 static const ind_value ir__no_value = {0};
 
 static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
@@ -9047,6 +9172,8 @@ static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     case IND_LOOP_MUL:
     case IND_LOOP_DIV: return one && i->dtype != IND_BOOL ? i->arg[0] : 0;
     case IND_LOOP_ROUND_F16:
+    case IND_LOOP_ROUND_F8E4M3FN:
+    case IND_LOOP_ROUND_F8E5M2:
     case IND_LOOP_ROUND_BF16: return x->op == i->op ? i->arg[0] : 0;
     case IND_LOOP_WHERE:
         if (i->arg[1] == i->arg[2]) return i->arg[1];
@@ -9101,7 +9228,7 @@ int64_t ind__wrap_int(ind_dtype d, int64_t v) {
 }
 
 static bool ir__is_compute_dtype(ind_dtype d) {
-    return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && d != IND_F16 && d != IND_BF16;
+    return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && ind_dtype_compute(d) == d;
 }
 
 /* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
@@ -9153,14 +9280,20 @@ ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype) {
         return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
     ind__inst i = {.op = IND_LOOP_CAST, .dtype = (uint8_t)ind_dtype_compute(dtype), .arg = {x.id}};
     ind_value v = o->emit(o, &i, NULL);
-    if (dtype == IND_F16) return ind__emit1(o, IND_LOOP_ROUND_F16, v);
-    return dtype == IND_BF16 ? ind__emit1(o, IND_LOOP_ROUND_BF16, v) : v;
+    switch (dtype) {
+    case IND_F16: return ind__emit1(o, IND_LOOP_ROUND_F16, v);
+    case IND_BF16: return ind__emit1(o, IND_LOOP_ROUND_BF16, v);
+    case IND_F8E4M3FN: return ind__emit1(o, IND_LOOP_ROUND_F8E4M3FN, v);
+    case IND_F8E5M2: return ind__emit1(o, IND_LOOP_ROUND_F8E5M2, v);
+    default: return v;
+    }
 }
 
 static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
     switch (ind__loop_op_class(op)) {
     case 'f': return ind_dtype_is_float(d);
     case 'l': return d == IND_BOOL;
+    case 'i': return ind_dtype_is_integer(d);
     case 'a': return d != IND_BOOL || op == IND_LOOP_MAXIMUM || op == IND_LOOP_MINIMUM;
     default: return true;
     }
@@ -9199,6 +9332,28 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(tanh, TANH)                                                                                                      \
     X(erf, ERF)                                                                                                        \
     X(sigmoid, SIGMOID)                                                                                                \
+    X(sin, SIN)                                                                                                        \
+    X(cos, COS)                                                                                                        \
+    X(tan, TAN)                                                                                                        \
+    X(asin, ASIN)                                                                                                      \
+    X(acos, ACOS)                                                                                                      \
+    X(atan, ATAN)                                                                                                      \
+    X(sinh, SINH)                                                                                                      \
+    X(cosh, COSH)                                                                                                      \
+    X(asinh, ASINH)                                                                                                    \
+    X(acosh, ACOSH)                                                                                                    \
+    X(atanh, ATANH)                                                                                                    \
+    X(exp2, EXP2)                                                                                                      \
+    X(expm1, EXPM1)                                                                                                    \
+    X(log2, LOG2)                                                                                                      \
+    X(log10, LOG10)                                                                                                    \
+    X(log1p, LOG1P)                                                                                                    \
+    X(floor, FLOOR)                                                                                                    \
+    X(ceil, CEIL)                                                                                                      \
+    X(trunc, TRUNC)                                                                                                    \
+    X(rint, RINT)                                                                                                      \
+    X(erfc, ERFC)                                                                                                      \
+    X(lgamma, LGAMMA)                                                                                                  \
     X(not, NOT)
 #define IR__BINARY(X)                                                                                                  \
     X(add, ADD)                                                                                                        \
@@ -9208,6 +9363,16 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(pow, POW)                                                                                                        \
     X(maximum, MAXIMUM)                                                                                                \
     X(minimum, MINIMUM)                                                                                                \
+    X(fmod, FMOD)                                                                                                      \
+    X(atan2, ATAN2)                                                                                                    \
+    X(hypot, HYPOT)                                                                                                    \
+    X(copysign, COPYSIGN)                                                                                              \
+    X(nextafter, NEXTAFTER)                                                                                            \
+    X(bit_and, BIT_AND)                                                                                                \
+    X(bit_or, BIT_OR)                                                                                                  \
+    X(bit_xor, BIT_XOR)                                                                                                \
+    X(shift_left, SHIFT_LEFT)                                                                                          \
+    X(shift_right, SHIFT_RIGHT)                                                                                        \
     X(eq, EQ)                                                                                                          \
     X(ne, NE)                                                                                                          \
     X(lt, LT)                                                                                                          \
@@ -9240,6 +9405,19 @@ ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b
     return o->emit(o, &i, NULL);
 }
 
+ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width) {
+    if (!o || !key.id || !stream.id || !position.id) return ir__no_value;
+    if (width < 1 || width > 63 || first < 0 || first > 127 || first % 64 + width > 64)
+        return ir__op_fail(o, IND_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
+    const ind_value arg[3] = {key, stream, position};
+    for (int k = 0; k < 3; k++)
+        if (o->dtype(o, arg[k]) != IND_I64)
+            return ir__op_fail(o, IND_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
+    ind__inst i = {.op = IND_LOOP_PHILOX, .dtype = IND_I64, .arg = {key.id, stream.id, position.id}};
+    i.imm.i = first | width << 8;
+    return o->emit(o, &i, NULL);
+}
+
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank) {
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return ir__no_value;
@@ -9267,6 +9445,19 @@ ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which) {
     if (!reduce.id) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)o->dtype(o, reduce), .arg = {reduce.id}};
+    i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a) {
+    if (!a.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_SCAN, .reduction = (uint8_t)kind, .dtype = (uint8_t)o->dtype(o, a), .arg = {a.id}};
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which) {
+    if (!scan.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)(which ? IND_I64 : o->dtype(o, scan)), .arg = {scan.id}};
     i.imm.i = which;
     return o->emit(o, &i, NULL);
 }
@@ -9573,6 +9764,25 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     return p->num_loops - 1;
 }
 
+/* Makes a loop of the recorded body, which writes n new buffers; results: boxes over these. */
+static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction reduction, const ind__origins *origins,
+                           const uint32_t *buffers, int n, ind__box **results) {
+    uint32_t *kept, num_kept;
+    if (!ir__keep_origins(p, origins, &kept, &num_kept)) return false;
+    uint32_t loop = ir__add_loop(p, reduction, kept, num_kept);
+    if (loop == UINT32_MAX) return false;
+    bool ok = true;
+    p->loop[loop].body = ind__record_end(r);
+    p->loop[loop].num_outputs = (uint32_t)n;
+    for (int k = 0; k < n; k++) {
+        p->loop[loop].output[k] = buffers[k];
+        p->buffer[buffers[k]].loop = loop;
+        results[k] = ind__box_buffer(p, buffers[k]);
+        ok = ok && results[k];
+    }
+    return ok;
+}
+
 /* Records the reduction and the stores of its results into new buffers. */
 static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
     ind_ops *o = &r->ops;
@@ -9597,23 +9807,48 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     ind__origins origins = {.context = c};
     ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
-    uint32_t buffers[2] = {0}, *kept, num_kept;
-    int n = ind__reduction_results(d->type);
-    bool ok = ir__record_reduction(p, &r, d, buffers) && ir__keep_origins(p, &origins, &kept, &num_kept);
-    uint32_t loop = ok ? ir__add_loop(p, d->type, kept, num_kept) : UINT32_MAX;
-    if (loop != UINT32_MAX) {
-        p->loop[loop].body = ind__record_end(&r);
-        p->loop[loop].num_outputs = (uint32_t)n;
-        for (int k = 0; k < n; k++) {
-            p->loop[loop].output[k] = buffers[k];
-            p->buffer[buffers[k]].loop = loop;
-            results[k] = ind__box_buffer(p, buffers[k]);
-            ok = ok && results[k];
-        }
-    }
+    uint32_t buffers[2] = {0};
+    bool ok = ir__record_reduction(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
-    return ok && loop != UINT32_MAX ? IND_OK : ind__failed(c);
+    return ok ? IND_OK : ind__failed(c);
+}
+
+/* Records the scan and the stores of its results into new buffers. */
+static bool ir__record_scan(ind__lowered *p, ind__recorder *r, const ind__scan_desc *d, uint32_t *buffers) {
+    ind_ops *o = &r->ops;
+    ind_expr at[IND_MAX_RANK];
+    for (int k = 0; k < d->rank; k++) at[k] = r->body->var[k == d->dim ? d->rank - 1 : k < d->dim ? k : k - 1];
+    ind_value x = d->fn(o, at, d->rank, d->user);
+    if (x.id) x = ind_op_cast(o, x, ind__scan_sorts(d->kind) ? d->dtype : ind_dtype_compute(d->dtype));
+    ind_value scan = ind__emit_scan(o, d->kind, x);
+    int n = ind__scan_results(d->kind);
+    for (int k = 0; k < n; k++) {
+        ind_value v = n > 1 ? ind__emit_scan_part(o, scan, k) : scan;
+        ind_dtype dtype = k ? IND_I64 : d->dtype;
+        buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, dtype, d->size, d->rank) : 0;
+        if (!buffers[k]) return false;
+        ind__emit_store(o, buffers[k], at, d->rank, v);
+    }
+    return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
+}
+
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results) {
+    ind_context *c = p->context;
+    ind__recorder r;
+    ind_expr outer[IND_MAX_RANK];
+    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
+    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
+    ind__origins origins = {.context = c};
+    ir__origins_add(&origins, p->origin);
+    r.ops.origins = &origins;
+    uint32_t buffers[2] = {0};
+    bool ok = ir__record_scan(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, ind__scan_results(d->kind), results);
+    ind__record_abort(&r);
+    ind__free(c, origins.node);
+    return ok ? IND_OK : ind__failed(c);
 }
 
 static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols) {
@@ -9840,11 +10075,14 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     char cls = ind__loop_op_class((ind_loop_op)i->op);
     if (!ir__is_compute_dtype((ind_dtype)i->dtype)) return ir__body_broken(b, n, "its type is no compute type");
+    if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
+    if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
     if (cls == 'w')
         return x->dtype == IND_BOOL && y->dtype == i->dtype
                    ? IND_OK
                    : ir__body_broken(b, n, "where wants a bool and two of its own type");
+    if (cls == 'r' && b->inst[i->arg[2]].dtype != IND_I64) return ir__body_broken(b, n, "its operands are i64");
     if (cls == 'c' && i->dtype != IND_BOOL) return ir__body_broken(b, n, "a comparison is bool");
     if (cls != 'c' && x->dtype != i->dtype) return ir__body_broken(b, n, "its type is not that of its operand");
     if (i->arg[1] && x->dtype != y->dtype) return ir__body_broken(b, n, "its operands differ in type");
@@ -9966,8 +10204,11 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
+        if (i->op == IND_LOOP_SCAN) ind__textf(t, " %s", ind__scan_name((ind_scan)i->reduction));
         for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_PHILOX)
+            ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }
     ind__textf(t, "\n");
 }
@@ -10025,6 +10266,45 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
 }
 
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
+
+/* A small float of `digits` mantissa bits and this bias. */
+static float ir__small_to_f32(uint8_t x, int digits, int bias) {
+    int exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
+    float v = ldexpf((float)(mantissa + (exponent ? 1 << digits : 0)), (exponent ? exponent : 1) - bias - digits);
+    return x & 128 ? -v : v;
+}
+
+/* Rounds |f|, below 2^16, to nearest even; what overflows goes on counting upwards. */
+static uint32_t ir__small_from_f32(float f, int digits, int bias) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u &= 0x7fffffff;
+    if (u < (uint32_t)(128 - bias) << 23) { /* below the normal numbers: to a multiple of the smallest */
+        float steps = ldexpf(fabsf(f), bias - 1 + digits);
+        return (uint32_t)nearbyintf(steps);
+    }
+    uint32_t drop = 23 - (uint32_t)digits;
+    return (u - ((uint32_t)(127 - bias) << 23) + (1u << (drop - 1)) - 1 + (u >> drop & 1)) >> drop;
+}
+
+float ind__f8e4m3fn_to_f32(uint8_t x) {
+    return (x & 127) == 127 ? NAN : ir__small_to_f32(x, 3, 7);
+}
+
+float ind__f8e5m2_to_f32(uint8_t x) {
+    if ((x & 127) < 124) return ir__small_to_f32(x, 2, 15);
+    return x & 3 ? NAN : x & 128 ? -INFINITY : INFINITY;
+}
+
+uint8_t ind__f32_to_f8e4m3fn(float f) {
+    uint32_t sign = signbit(f) ? 128 : 0;
+    return (uint8_t)(sign | (fabsf(f) <= 464 ? ir__small_from_f32(f, 3, 7) : 127));
+}
+
+uint8_t ind__f32_to_f8e5m2(float f) {
+    uint32_t sign = signbit(f) ? 128 : 0;
+    return (uint8_t)(sign | (f != f ? 127 : fabsf(f) < 61440 ? ir__small_from_f32(f, 2, 15) : 124));
+}
 
 float ind__bf16_to_f32(uint16_t h) {
     uint32_t u = (uint32_t)h << 16;
@@ -10267,6 +10547,8 @@ static void ir__load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, 
     case IND_I64: v->i[l] = ((const int64_t *)m->data)[at]; break;
     case IND_F16: v->f[l] = ind__f16_to_f32(((const uint16_t *)m->data)[at]); break;
     case IND_BF16: v->f[l] = ind__bf16_to_f32(((const uint16_t *)m->data)[at]); break;
+    case IND_F8E4M3FN: v->f[l] = ind__f8e4m3fn_to_f32(((const uint8_t *)m->data)[at]); break;
+    case IND_F8E5M2: v->f[l] = ind__f8e5m2_to_f32(((const uint8_t *)m->data)[at]); break;
     case IND_F32: v->f[l] = ((const float *)m->data)[at]; break;
     default: v->d[l] = ((const double *)m->data)[at];
     }
@@ -10282,9 +10564,21 @@ static void ir__store_lane(const ind__eval_buffer *m, int64_t at, const ind__lan
     case IND_I64: ((int64_t *)m->data)[at] = v->i[l]; break;
     case IND_F16: ((uint16_t *)m->data)[at] = ind__f32_to_f16(v->f[l]); break;
     case IND_BF16: ((uint16_t *)m->data)[at] = ind__f32_to_bf16(v->f[l]); break;
+    case IND_F8E4M3FN: ((uint8_t *)m->data)[at] = ind__f32_to_f8e4m3fn(v->f[l]); break;
+    case IND_F8E5M2: ((uint8_t *)m->data)[at] = ind__f32_to_f8e5m2(v->f[l]); break;
     case IND_F32: ((float *)m->data)[at] = v->f[l]; break;
     default: ((double *)m->data)[at] = v->d[l];
     }
+}
+
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b) {
+    ind__lanes v;
+    ir__load_lane(m, a, &v, 0);
+    ir__load_lane(m, b, &v, 1);
+    ind_dtype d = ind_dtype_compute(m->dtype);
+    if (!ind_dtype_is_float(d)) return (v.i[0] > v.i[1]) - (v.i[0] < v.i[1]);
+    double x = d == IND_F32 ? (double)v.f[0] : v.d[0], y = d == IND_F32 ? (double)v.f[1] : v.d[1];
+    return x != x || y != y ? (x != x) - (y != y) : (x > y) - (x < y);
 }
 
 static bool ir__indices_inside(const int64_t *at, int n, int64_t numel) {
@@ -10426,8 +10720,32 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TANH: IND__LANE_LOOP(f, tanhf(x[l]));
     case IND_LOOP_ERF: IND__LANE_LOOP(f, erff(x[l]));
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(f, 1.0f / (1.0f + expf(-x[l])));
+    case IND_LOOP_SIN: IND__LANE_LOOP(f, sinf(x[l]));
+    case IND_LOOP_COS: IND__LANE_LOOP(f, cosf(x[l]));
+    case IND_LOOP_TAN: IND__LANE_LOOP(f, tanf(x[l]));
+    case IND_LOOP_ASIN: IND__LANE_LOOP(f, asinf(x[l]));
+    case IND_LOOP_ACOS: IND__LANE_LOOP(f, acosf(x[l]));
+    case IND_LOOP_ATAN: IND__LANE_LOOP(f, atanf(x[l]));
+    case IND_LOOP_SINH: IND__LANE_LOOP(f, sinhf(x[l]));
+    case IND_LOOP_COSH: IND__LANE_LOOP(f, coshf(x[l]));
+    case IND_LOOP_ASINH: IND__LANE_LOOP(f, asinhf(x[l]));
+    case IND_LOOP_ACOSH: IND__LANE_LOOP(f, acoshf(x[l]));
+    case IND_LOOP_ATANH: IND__LANE_LOOP(f, atanhf(x[l]));
+    case IND_LOOP_EXP2: IND__LANE_LOOP(f, exp2f(x[l]));
+    case IND_LOOP_EXPM1: IND__LANE_LOOP(f, expm1f(x[l]));
+    case IND_LOOP_LOG2: IND__LANE_LOOP(f, log2f(x[l]));
+    case IND_LOOP_LOG10: IND__LANE_LOOP(f, log10f(x[l]));
+    case IND_LOOP_LOG1P: IND__LANE_LOOP(f, log1pf(x[l]));
+    case IND_LOOP_FLOOR: IND__LANE_LOOP(f, floorf(x[l]));
+    case IND_LOOP_CEIL: IND__LANE_LOOP(f, ceilf(x[l]));
+    case IND_LOOP_TRUNC: IND__LANE_LOOP(f, truncf(x[l]));
+    case IND_LOOP_RINT: IND__LANE_LOOP(f, rintf(x[l]));
+    case IND_LOOP_ERFC: IND__LANE_LOOP(f, erfcf(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(f, lgammaf(x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(f, ind__f16_to_f32(ind__f32_to_f16(x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(f, ind__bf16_to_f32(ind__f32_to_bf16(x[l])));
+    case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(f, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x[l])));
+    case IND_LOOP_ROUND_F8E5M2: IND__LANE_LOOP(f, ind__f8e5m2_to_f32(ind__f32_to_f8e5m2(x[l])));
     case IND_LOOP_ADD: IND__LANE_LOOP(f, x[l] + y[l]);
     case IND_LOOP_SUB: IND__LANE_LOOP(f, x[l] - y[l]);
     case IND_LOOP_MUL: IND__LANE_LOOP(f, x[l] * y[l]);
@@ -10435,6 +10753,11 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_POW: IND__LANE_LOOP(f, powf(x[l], y[l]));
     case IND_LOOP_MAXIMUM: IND__LANE_LOOP(f, x[l] != x[l] || x[l] > y[l] ? x[l] : y[l]);
     case IND_LOOP_MINIMUM: IND__LANE_LOOP(f, x[l] != x[l] || x[l] < y[l] ? x[l] : y[l]);
+    case IND_LOOP_FMOD: IND__LANE_LOOP(f, fmodf(x[l], y[l]));
+    case IND_LOOP_ATAN2: IND__LANE_LOOP(f, atan2f(x[l], y[l]));
+    case IND_LOOP_HYPOT: IND__LANE_LOOP(f, hypotf(x[l], y[l]));
+    case IND_LOOP_COPYSIGN: IND__LANE_LOOP(f, copysignf(x[l], y[l]));
+    case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(f, nextafterf(x[l], y[l]));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -10458,8 +10781,32 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TANH: IND__LANE_LOOP(d, tanh(x[l]));
     case IND_LOOP_ERF: IND__LANE_LOOP(d, erf(x[l]));
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(d, 1.0 / (1.0 + exp(-x[l])));
+    case IND_LOOP_SIN: IND__LANE_LOOP(d, sin(x[l]));
+    case IND_LOOP_COS: IND__LANE_LOOP(d, cos(x[l]));
+    case IND_LOOP_TAN: IND__LANE_LOOP(d, tan(x[l]));
+    case IND_LOOP_ASIN: IND__LANE_LOOP(d, asin(x[l]));
+    case IND_LOOP_ACOS: IND__LANE_LOOP(d, acos(x[l]));
+    case IND_LOOP_ATAN: IND__LANE_LOOP(d, atan(x[l]));
+    case IND_LOOP_SINH: IND__LANE_LOOP(d, sinh(x[l]));
+    case IND_LOOP_COSH: IND__LANE_LOOP(d, cosh(x[l]));
+    case IND_LOOP_ASINH: IND__LANE_LOOP(d, asinh(x[l]));
+    case IND_LOOP_ACOSH: IND__LANE_LOOP(d, acosh(x[l]));
+    case IND_LOOP_ATANH: IND__LANE_LOOP(d, atanh(x[l]));
+    case IND_LOOP_EXP2: IND__LANE_LOOP(d, exp2(x[l]));
+    case IND_LOOP_EXPM1: IND__LANE_LOOP(d, expm1(x[l]));
+    case IND_LOOP_LOG2: IND__LANE_LOOP(d, log2(x[l]));
+    case IND_LOOP_LOG10: IND__LANE_LOOP(d, log10(x[l]));
+    case IND_LOOP_LOG1P: IND__LANE_LOOP(d, log1p(x[l]));
+    case IND_LOOP_FLOOR: IND__LANE_LOOP(d, floor(x[l]));
+    case IND_LOOP_CEIL: IND__LANE_LOOP(d, ceil(x[l]));
+    case IND_LOOP_TRUNC: IND__LANE_LOOP(d, trunc(x[l]));
+    case IND_LOOP_RINT: IND__LANE_LOOP(d, rint(x[l]));
+    case IND_LOOP_ERFC: IND__LANE_LOOP(d, erfc(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(d, lgamma(x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(d, ind__f16_to_f32(ind__f32_to_f16((float)x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(d, ind__bf16_to_f32(ind__f32_to_bf16((float)x[l])));
+    case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(d, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)x[l])));
+    case IND_LOOP_ROUND_F8E5M2: IND__LANE_LOOP(d, ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)x[l])));
     case IND_LOOP_ADD: IND__LANE_LOOP(d, x[l] + y[l]);
     case IND_LOOP_SUB: IND__LANE_LOOP(d, x[l] - y[l]);
     case IND_LOOP_MUL: IND__LANE_LOOP(d, x[l] * y[l]);
@@ -10467,6 +10814,11 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_POW: IND__LANE_LOOP(d, pow(x[l], y[l]));
     case IND_LOOP_MAXIMUM: IND__LANE_LOOP(d, x[l] != x[l] || x[l] > y[l] ? x[l] : y[l]);
     case IND_LOOP_MINIMUM: IND__LANE_LOOP(d, x[l] != x[l] || x[l] < y[l] ? x[l] : y[l]);
+    case IND_LOOP_FMOD: IND__LANE_LOOP(d, fmod(x[l], y[l]));
+    case IND_LOOP_ATAN2: IND__LANE_LOOP(d, atan2(x[l], y[l]));
+    case IND_LOOP_HYPOT: IND__LANE_LOOP(d, hypot(x[l], y[l]));
+    case IND_LOOP_COPYSIGN: IND__LANE_LOOP(d, copysign(x[l], y[l]));
+    case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(d, nextafter(x[l], y[l]));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -10486,6 +10838,12 @@ static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
+/* Fills with the sign, which C leaves to the compiler for negative numbers. */
+static int64_t ir__shift_right(int64_t x, int64_t by) {
+    return x < 0 ? ~(~x >> by) : x >> by;
+}
+
+/* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
@@ -10498,6 +10856,12 @@ static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     case IND_LOOP_POW: return ir__int_pow(x, y);
     case IND_LOOP_MAXIMUM: return x > y ? x : y;
     case IND_LOOP_MINIMUM: return x < y ? x : y;
+    case IND_LOOP_FMOD: return !y ? x : y == -1 ? 0 : x % y;
+    case IND_LOOP_BIT_AND: return x & y;
+    case IND_LOOP_BIT_OR: return x | y;
+    case IND_LOOP_BIT_XOR: return x ^ y;
+    case IND_LOOP_SHIFT_LEFT: return y < 0 || y > 63 ? 0 : (int64_t)((uint64_t)x << y);
+    case IND_LOOP_SHIFT_RIGHT: return ir__shift_right(x, y < 0 || y > 63 ? 63 : y);
     case IND_LOOP_EQ: return x == y;
     case IND_LOOP_NE: return x != y;
     case IND_LOOP_LT: return x < y;
@@ -10519,6 +10883,28 @@ static void ir__eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a
     }
 }
 
+/* Half (0 or 1) of the 128 bits of Philox 4x32-10. */
+static uint64_t ir__philox(uint64_t key, uint64_t stream, uint64_t position, int half) {
+    uint32_t x[4] = {(uint32_t)position, (uint32_t)(position >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
+    uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
+    for (int round = 0; round < 10; round++, k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u) {
+        uint64_t a = (uint64_t)x[0] * 0xd2511f53u, b = (uint64_t)x[2] * 0xcd9e8d57u;
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ x[1] ^ k[0], (uint32_t)b, (uint32_t)(a >> 32) ^ x[3] ^ k[1],
+                            (uint32_t)a};
+        memcpy(x, next, sizeof x);
+    }
+    return x[2 * half] | (uint64_t)x[2 * half + 1] << 32;
+}
+
+static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+    const ind__lanes *key = &e->value[i->arg[0]], *stream = &e->value[i->arg[1]], *at = &e->value[i->arg[2]];
+    int first = (int)(i->imm.i & 255), width = (int)(i->imm.i >> 8);
+    for (int l = 0; l < lanes; l++) {
+        uint64_t bits = ir__philox((uint64_t)key->i[l], (uint64_t)stream->i[l], (uint64_t)at->i[l], first / 64);
+        v->i[l] = (int64_t)(bits >> first % 64 & ((1ull << width) - 1));
+    }
+}
+
 static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     const ind__inst *i = &e->body->inst[n];
     const ind__lanes *a = &e->value[i->arg[0]], *b = &e->value[i->arg[1]];
@@ -10532,8 +10918,10 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_INDIRECT: ir__eval_indirect(e, n, i, lanes); return;
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
+    case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
-    case IND_LOOP_PART: return; /* the caller's */
+    case IND_LOOP_PART:
+    case IND_LOOP_SCAN: return; /* the caller's */
     default: break;
     }
     if (operand == IND_F32)

@@ -19,7 +19,7 @@ import shlex
 import subprocess
 
 import pytest
-from conftest import make
+from conftest import ROOT, make
 
 HERE = pathlib.Path(__file__).parent
 INPUT, PRINTS = "==== case.ind\n", "==== prints\n"
@@ -57,3 +57,13 @@ def test_graph_stage_is_a_fixpoint(ind, tmp_path):
         first = printed(ind, "ind emit case.ind --stage graph", text, tmp_path)
         if first.startswith("graph "):
             assert printed(ind, "ind emit case.ind --stage graph", first, tmp_path) == first, case.name
+
+
+def test_readme(ind, tmp_path):
+    """The README's calculations print what it says."""
+    blocks = [b for b in (ROOT / "README.md").read_text().split("```")[1::2] if b.startswith("\n$ build/ind size")]
+    commands = [c for block in blocks for c in block.split("$ build/")[1:]]
+    assert len(commands) >= 3
+    for command in commands:
+        line, _, answers = command.partition("\n")
+        assert printed(ind, line, "", tmp_path) == answers
