@@ -5950,6 +5950,16 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
+/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
+   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
+    const ir__knowledge *k = &f->known;
+    if (!(ir__node_of(e)->symbols & k->mask)) return false;
+    for (uint32_t i = 0; i < k->from.num; i++)
+        if (ind__expr_depends(e, ir__id_at(f, &k->from, i))) return true;
+    return false;
+}
+
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5965,7 +5975,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
-    if (ir__solve(d, a, b, &s)) {
+    if (ir__solve(d, a, b, &s) && !ir__has_replaced(f, s.value)) {
         ind_status status = ir__replace(f, s.symbol, s.value);
         if (!status && ind__ok(s.rest)) {
             ind_expr modulo = ind_expr_mod(s.rest, ind_int(c, s.divisor));
