@@ -57,6 +57,7 @@ GOOD = {
     "size_t": "8",
     "int64_t": "2",
     "double": "1.5",
+    "ind_attention_desc *": "&s.attention",
     "bool": "true",
 }
 # (function, parameter) where NULL or an invalid handle is documented to have a meaning, so that success is right.
@@ -65,6 +66,22 @@ ALLOWED = {
     ("ind_arange", "step"),
     ("ind_compile", "desc"),
     ("ind_context_create", "desc"),
+    ("ind_eye", "m"),
+    ("ind_nan_to_num", "posinf"),
+    ("ind_nan_to_num", "neginf"),
+    ("ind_clamp", "min"),
+    ("ind_clamp", "max"),
+    ("ind_as_strided", "storage_offset"),
+    ("ind_tril", "diagonal"),
+    ("ind_triu", "diagonal"),
+    ("ind_cummax", "indices"),
+    ("ind_cummin", "indices"),
+    ("ind_sort", "indices"),
+    ("ind_topk", "indices"),
+    ("ind_searchsorted", "sorter"),
+    ("ind_native_dropout", "mask"),
+    ("ind_scaled_dot_product_attention", "attn_mask"),
+    ("ind_scaled_dot_product_attention", "desc"),
     ("ind_expr_eval", "user"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
     ("ind_facts_check", "failed"),
@@ -114,6 +131,7 @@ typedef struct state {
     ind_cubin cubin;
     ind_kernel_time times[128];
     ind_kernel_info kernel;
+    ind_attention_desc attention;
     ind_evaluator *evaluator, *other_evaluator;
     ind_facts *facts, *other_facts;
     bool flag;
