@@ -355,6 +355,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
       "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
+    X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
+      "normalized_shape:sizes output_mask:ints", 3, "C")                                                               \
+    X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
+      "N:size C:size HxW:size group:int output_mask:ints", 3, "C")                                                     \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -703,6 +707,14 @@ IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bi
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
+/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
+   rstd are what the forward op gave. */
+IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                                  ind_tensor rstd, ind_tensor weight, ind_tensor bias,
+                                                  ind_tensor *weight_grad, ind_tensor *bias_grad);
+IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                                  ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                                  ind_tensor *bias_grad);
 /* As ind_batch_norm, but every channel of every sample by itself. */
 IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                      ind_tensor running_var, double eps);
@@ -2005,10 +2017,9 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
-static ind_status ind__rule_norm(ind__infer *in) {
+static ind_status ind__check_normalized_shape(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shape = &in->attr[0];
-    if (ind__need_float(in, 0)) return in->status;
     bool fits = shape->count >= 1 && shape->count <= x->rank;
     for (int d = 0; fits && d < shape->count; d++) {
         fits = ind_known_eq(shape->list[d], x->size[x->rank - shape->count + d]);
@@ -2018,6 +2029,13 @@ static ind_status ind__rule_norm(ind__infer *in) {
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
                            ind__say_name(in, 0), ind__say_type(in, 0));
     }
+    return IND_OK;
+}
+
+static ind_status ind__rule_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
     }
@@ -2048,13 +2066,15 @@ static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
+static ind_status ind__need_channels(ind__infer *in) {
+    if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
 static ind_status ind__check_channel_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    if (ind__need_float(in, 0)) return in->status;
-    if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
-    }
+    if (ind__need_channels(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
     }
@@ -2087,18 +2107,22 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     return IND_OK;
 }
 
+/* Groups must divide the channels; the lowering needs a dimension for them. */
+static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                       ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0), (long long)groups);
+}
+
 static ind_status ind__rule_group_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
-    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
-    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1); /* with the channels split into groups */
     int64_t groups = in->attr[native ? 3 : 0].i;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (ind__check_groups(in, groups)) return in->status;
     ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
-    if (groups <= 0 || !ind_known_eq(ind_expr_mod(x->size[1], size[1]), ind_int(in->c, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
-                           ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0),
-                           (long long)groups);
-    }
     for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
     return IND_OK;
 }
@@ -2126,6 +2150,72 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     for (int r = 1; r < 3; r++) {
         ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
     }
+    return IND_OK;
+}
+
+/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
+    bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(t->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__say_name(in, k), ind__say_type(in, k),
+                       want);
+}
+
+/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
+ */
+static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
+    int64_t wanted = 0;
+    (void)ind_expr_is_int(mask->list[r], &wanted);
+    return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
+}
+
+/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
+                                           int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_same_dtype(in, 1, 0) || ind__check_like(in, 1, x->size, x->rank)) return in->status;
+    if (ind__check_like(in, 2, statistics, rank) || ind__check_like(in, 3, statistics, rank)) return in->status;
+    if (mask->count == 3) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
+}
+
+static void ind__set_gradients(ind__infer *in, const ind__attr *mask, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_dtype dtype = ind__has_operand(in, 4) ? ind__operand(in, 4)->dtype : x->dtype;
+    ind_expr empty = ind_int(in->c, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, dtype, size, rank);
+    for (uint32_t r = 0; r < 3; r++) {
+        if (ind__gives_gradient(in->op, in->operand, mask, r)) continue;
+        ind__set_result(in, (int)r, x->dtype, &empty, 1);
+    }
+}
+
+static ind_status ind__rule_layer_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = d < x->rank - shape->count ? x->size[d] : ind_int(in->c, 1);
+    if (ind__check_norm_backward(in, &in->attr[1], size, x->rank)) return in->status;
+    for (uint32_t k = 4; k < 6; k++) {
+        if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
+    }
+    ind__set_gradients(in, &in->attr[1], shape->list, shape->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_channels(in) || ind__check_group_sizes(in) || ind__check_groups(in, in->attr[3].i)) return in->status;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, in->attr[3].i)};
+    if (ind__check_norm_backward(in, &in->attr[4], size, 2)) return in->status;
+    if (ind__has_operand(in, 4) && ind__check_channel_parameter(in, 4)) return in->status;
+    ind__set_gradients(in, &in->attr[4], &x->size[1], 1);
     return IND_OK;
 }
 
@@ -3524,6 +3614,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
     [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_LAYER_NORM_BACKWARD] = ind__rule_layer_norm_backward,
+    [IND_OP_NATIVE_GROUP_NORM_BACKWARD] = ind__rule_group_norm_backward,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -4882,18 +4974,60 @@ ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_t
 }
 
 /* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    bool fits = t && t->rank >= 2;
+    a[0] = ind__attr_size(fits ? t->size[0] : one);
+    a[1] = ind__attr_size(fits ? t->size[1] : one);
+    a[2] = ind__attr_size(fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one);
+    a[3] = ind__attr_int(num_groups);
+}
+
 ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
                                  ind_tensor *mean, ind_tensor *rstd) {
-    const ind__tensor_info *t = ind__tensor_of(x);
-    bool fits = t && t->rank >= 2;
-    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
-    ind_expr rest = fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one;
     ind_tensor operands[3] = {x, weight, bias};
-    ind__attr a[5] = {ind__attr_size(fits ? t->size[0] : one), ind__attr_size(fits ? t->size[1] : one),
-                      ind__attr_size(rest), ind__attr_int(num_groups), ind__attr_float(eps)};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__attr_float(eps);
     ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
     ind__give_result(y, 1, mean);
     ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* output_mask: the gradient of x always, the others where they have a place to go. */
+static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
+    ind_context *c = x.graph ? x.graph->context : NULL;
+    list[0] = ind_int(c, 1);
+    list[1] = ind_int(c, weight != NULL);
+    list[2] = ind_int(c, bias != NULL);
+    return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = 3};
+}
+
+ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                          ind_tensor rstd, ind_tensor weight, ind_tensor bias, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr size[IND_MAX_RANK], list[3];
+    ind_tensor operands[6] = {grad_out, x, mean, rstd, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__gradient_mask(x, weight_grad, bias_grad, list)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM_BACKWARD, operands, 6, a, 2);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
+    return y;
+}
+
+ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                          ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr list[3];
+    ind_tensor operands[5] = {grad_out, x, mean, rstd, weight};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__gradient_mask(x, weight_grad, bias_grad, list);
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM_BACKWARD, operands, 5, a, 5);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
     return y;
 }
 
@@ -5858,7 +5992,8 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
 
-static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+/* flags: true and false stand for 1 and 0. */
+static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count, bool flags) {
     *count = 0;
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
@@ -5866,10 +6001,18 @@ static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *c
             return ind__parse_error(p, p->at, IND_LIMIT, "more than %d dimensions; at most %d are possible",
                                     IND__MAX_LIST, IND_MAX_RANK);
         }
-        if (!ind__need_expr(p, &list[(*count)++])) return false;
+        bool yes = flags && ind__take_word(p, "true"), no = flags && !yes && ind__take_word(p, "false");
+        if (yes || no)
+            list[(*count)++] = ind_int(p->g->context, yes);
+        else if (!ind__need_expr(p, &list[(*count)++]))
+            return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     return ind__need(p, ']');
+}
+
+static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+    return ind__need_list(p, list, count, false);
 }
 
 static bool ind__need_dtype(ind__parser *p, ind_dtype *dtype) {
@@ -5938,7 +6081,7 @@ static bool ind__need_bool(ind__parser *p, ind__attr *a) {
 static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     int64_t v;
     a->count = 1;
-    if (ind__peek(p, '[')) return ind__need_exprs(p, list, &a->count);
+    if (ind__peek(p, '[')) return ind__need_list(p, list, &a->count, true);
     if (!ind__need_int(p, &v)) return false;
     list[0] = ind_int(p->g->context, v);
     return true;
@@ -7267,9 +7410,10 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
-    struct { /* norm over channels: its input with the channel dimension split into groups, if it has groups */
-        ind__box *x;
+    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+        ind__box *x, *gradient;
         bool grouped;
+        int rows; /* leading dimensions of x that number what is normalised together */
     } norm;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
@@ -8796,10 +8940,10 @@ static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box *
 
 /* ---- norms over channels: group, instance and batch norm */
 
-/* [N, C, ..] seen as [N, groups, C / groups, ..]. */
-static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_expr *size) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
-    ind_expr map[IND_MAX_RANK];
+/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k);
+    ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
     size[0] = x->size[0];
     size[1] = ind_int(l->context, groups);
     size[2] = ind_expr_floordiv(x->size[1], size[1]);
@@ -8809,7 +8953,7 @@ static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_
     }
     ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
     map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
-    return ind__box_view(l->w->program, graph__lower_operand_box(l, 0), size, x->rank + 1, map);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, k), size, x->rank + 1, map);
 }
 
 static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -8842,6 +8986,20 @@ static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, i
     return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
 }
 
+/* Back from groups to channels. */
+static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
+    if ((*x)->rank == to->rank) return IND_OK;
+    *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
+    return *x ? IND_OK : ind__failed(l->context);
+}
+
+/* Result r without elements: what PyTorch leaves undefined or empty. */
+static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    graph__typed_number zero = {l->result[r].dtype, 0, 0};
+    results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
 /* Statistics over the dimensions of `mask` of l->norm.x. */
 static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
     const ind__box *x = l->norm.x;
@@ -8849,17 +9007,13 @@ static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, 
     ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
     if (status) return status;
     status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
-    if (status == IND_OK && x->rank != l->result->rank) {
-        results[0] = ind__box_reshape(l->w->program, results[0], l->result->size, l->result->rank);
-        status = results[0] ? IND_OK : ind__failed(l->context);
-    }
+    if (status == IND_OK) status = graph__lower_ungroup(l, l->result, results);
     return status ? status : graph__lower_norm_statistics(l, results);
 }
 
 static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
-    ind_expr size[IND_MAX_RANK];
     int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
-    l->norm.x = graph__split_channels(l, groups, size);
+    l->norm.x = graph__split_channels(l, 0, groups);
     l->norm.grouped = true;
     if (!l->norm.x) return ind__failed(l->context);
     return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
@@ -8876,9 +9030,91 @@ static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **result
     ind_status status =
         graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
     for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
-        graph__typed_number zero = {l->result[k].dtype, 0, 0};
-        results[k] = ind__box_pointwise(l->w->program, zero.dtype, l->result[k].size, 1, graph__neutral_element, &zero);
-        if (!results[k]) status = ind__failed(l->context);
+        status = graph__lower_empty_result(l, k, results);
+    }
+    return status;
+}
+
+/* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
+
+/* Operand k, mean or rstd, of the row that `index` lies in. */
+static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    const ind__box *box = graph__lower_operand_box(l, k);
+    ind_expr at[IND_MAX_RANK];
+    for (int d = 0; d < box->rank; d++) at[d] = d < l->norm.rows ? index[d] : ind_int(l->context, 0);
+    return graph__lower_cast(o, ind__box_load(o, box, at, box->rank), l->compute);
+}
+
+/* (input - mean) * rstd */
+static ind_value graph__norm_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_statistic(o, l, 2, index));
+    return ind_op_mul(o, x, graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_value graph__norm_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.gradient, index, rank), l->compute);
+}
+
+static ind_value graph__norm_gradient_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_gradient(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* grad_out * weight */
+static ind_value graph__norm_weighted(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value g = graph__norm_gradient(o, index, rank, l);
+    if (!graph__lower_has_operand(l, 4)) return g;
+    return ind_op_mul(
+        o, g, l->norm.grouped ? graph__norm_parameter(o, l, 4, index) : graph__lower_operand(o, l, 4, index, rank));
+}
+
+static ind_value graph__norm_weighted_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_weighted(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* With g the weighted gradient and x the normalised input: (g - (sum g + x sum(g x)) / n) rstd. */
+static ind_value graph__norm_backward_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__norm_normalised(o, index, rank, l), g = graph__norm_weighted(o, index, rank, l);
+    ind_value along = ind_op_mul(o, x, graph__lower_row_part(o, l, 1, index));
+    along = ind_op_div(o, ind_op_add(o, graph__lower_row_part(o, l, 0, index), along), graph__lower_count(o, l));
+    return ind_op_mul(o, ind_op_sub(o, g, along), graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, ((1u << x->rank) - 1) & ~((1u << l->norm.rows) - 1));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted, &l->part[0]);
+    if (!status)
+        status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted_normalised, &l->part[1]);
+    if (!status)
+        status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__norm_backward_element, results);
+    return status ? status : graph__lower_ungroup(l, l->result, results);
+}
+
+/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);
+    graph__split_sizes(l, x->size, x->rank, all & ~kept);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_SUM, l->result[r].dtype,
+                            r == 1 ? graph__norm_gradient_normalised : graph__norm_gradient, &results[r]);
+    return status ? status : graph__lower_ungroup(l, &l->result[r], &results[r]);
+}
+
+static ind_status graph__lower_norm_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__node *n = l->node;
+    const ind__attr *mask = &n->attr[n->num_attrs - 1];
+    l->norm.grouped = n->op == IND_OP_NATIVE_GROUP_NORM_BACKWARD;
+    l->norm.gradient = l->norm.grouped ? graph__split_channels(l, 0, n->attr[3].i) : graph__lower_operand_box(l, 0);
+    l->norm.x = l->norm.grouped ? graph__split_channels(l, 1, n->attr[3].i) : graph__lower_operand_box(l, 1);
+    if (!l->norm.gradient || !l->norm.x) return ind__failed(l->context);
+    l->norm.rows = l->norm.grouped ? 2 : l->norm.x->rank - n->attr[0].count;
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, 1)->dtype);
+    ind_status status = IND_OK;
+    for (uint32_t r = 0; status == IND_OK && r < 3; r++) {
+        status = !ind__gives_gradient(n->op, n->operand, mask, r) ? graph__lower_empty_result(l, r, results)
+                 : r == 0                                         ? graph__lower_input_gradient(l, results)
+                                                                  : graph__lower_parameter_gradient(l, r, results);
     }
     return status;
 }
@@ -9772,6 +10008,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
     X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
+    X(NATIVE_LAYER_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
+    X(NATIVE_GROUP_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
