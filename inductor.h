@@ -180,20 +180,28 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
    symbolic), scalar (number). `none` as default: may be left out.
-   Flags: P pointwise, V view, D data movement, R reduction, M matrix product, G gather, S source (no operands),
-   C composite (lowered through several loops), B result is bool, F integer operands are computed as floats (f32). */
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
+   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
+   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
+   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
+   PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
-    X(SCALAR, "scalar", "", "value:scalar", 1, "S") /* a Python number: promotes weakly */                             \
-    X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "S")                                        \
+    X(SCALAR, "scalar", "", "value:scalar", 1, "SU") /* a Python number: promotes weakly */                            \
+    X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "SU")                                       \
     X(ARANGE, "arange", "", "start:size=0 end:size step:size=1 dtype:dtype=i64", 1, "S")                               \
+    X(RAND, "rand", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                         \
+    X(RANDN, "randn", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                       \
+    X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
+    X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
+    X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(MUL, "mul", "self other", "", 1, "P")                                                                            \
-    X(DIV, "div", "self other", "", 1, "PF")                                                                           \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF")                                                     \
     X(POW, "pow", "self exponent", "", 1, "P")                                                                         \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
@@ -203,7 +211,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(LE, "le", "self other", "", 1, "PB")                                                                             \
     X(GT, "gt", "self other", "", 1, "PB")                                                                             \
     X(GE, "ge", "self other", "", 1, "PB")                                                                             \
-    X(NEG, "neg", "self", "", 1, "P")                                                                                  \
+    X(NEG, "neg", "self", "", 1, "Pn")                                                                                 \
     X(EXP, "exp", "self", "", 1, "PF")                                                                                 \
     X(LOG, "log", "self", "", 1, "PF")                                                                                 \
     X(SQRT, "sqrt", "self", "", 1, "PF")                                                                               \
@@ -212,23 +220,141 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TANH, "tanh", "self", "", 1, "PF")                                                                               \
     X(ERF, "erf", "self", "", 1, "PF")                                                                                 \
     X(SIGMOID, "sigmoid", "self", "", 1, "PF")                                                                         \
-    X(RELU, "relu", "self", "", 1, "P")                                                                                \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "P")                                                        \
-    X(SILU, "silu", "self", "", 1, "P")                                                                                \
-    X(WHERE, "where", "condition self other", "", 1, "P")                                                              \
-    X(CAST, "cast", "self", "dtype:dtype", 1, "P")                                                                     \
-    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "P") /* ind_pointwise: a loop function of the user */             \
+    X(RELU, "relu", "self", "", 1, "Pn")                                                                               \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf")                                                       \
+    X(SILU, "silu", "self", "", 1, "Pf")                                                                               \
+    X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
+    X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
+    X(SIN, "sin", "self", "", 1, "PF")                                                                                 \
+    X(COS, "cos", "self", "", 1, "PF")                                                                                 \
+    X(TAN, "tan", "self", "", 1, "PF")                                                                                 \
+    X(ASIN, "asin", "self", "", 1, "PF")                                                                               \
+    X(ACOS, "acos", "self", "", 1, "PF")                                                                               \
+    X(ATAN, "atan", "self", "", 1, "PF")                                                                               \
+    X(SINH, "sinh", "self", "", 1, "PF")                                                                               \
+    X(COSH, "cosh", "self", "", 1, "PF")                                                                               \
+    X(ASINH, "asinh", "self", "", 1, "PF")                                                                             \
+    X(ACOSH, "acosh", "self", "", 1, "PF")                                                                             \
+    X(ATANH, "atanh", "self", "", 1, "PF")                                                                             \
+    X(EXP2, "exp2", "self", "", 1, "PF")                                                                               \
+    X(EXPM1, "expm1", "self", "", 1, "PF")                                                                             \
+    X(LOG2, "log2", "self", "", 1, "PF")                                                                               \
+    X(LOG10, "log10", "self", "", 1, "PF")                                                                             \
+    X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
+    X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
+    X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
+    X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
+    X(CEIL, "ceil", "self", "", 1, "Pn")                                                                               \
+    X(TRUNC, "trunc", "self", "", 1, "Pn")                                                                             \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn")                                                               \
+    X(ABS, "abs", "self", "", 1, "Pn")                                                                                 \
+    X(SIGN, "sign", "self", "", 1, "P")                                                                                \
+    X(SQUARE, "square", "self", "", 1, "P")                                                                            \
+    X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
+    X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
+    X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
+    X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB")                                                                 \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB")                                                           \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB")                                                             \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB")                                                           \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi")                                                                 \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi")                                                           \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi")                                                             \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi")                                                           \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin")                                            \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin")                                          \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn")                                                         \
+    X(FMOD, "fmod", "self other", "", 1, "Pn")                                                                         \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn")                                                               \
+    X(ATAN2, "atan2", "self other", "", 1, "PF")                                                                       \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf")                                                                       \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF")                                                                 \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
+    X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "Pn")                                                                   \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT")                                                      \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P")                     \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn")                                        \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn")                                     \
+    X(RELU6, "relu6", "self", "", 1, "Pn")                                                                             \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf")                                                                 \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf")                                                                     \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf")                                          \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf")                                  \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf")                                                                  \
+    X(SELU, "selu", "self", "", 1, "Pf")                                                                               \
+    X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
+    X(MISH, "mish", "self", "", 1, "Pf")                                                                               \
+    X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
+    X(FILL, "fill", "self value", "", 1, "PT")                                                                         \
+    X(COPY, "copy", "self src", "", 1, "PT")                                                                           \
+    X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
+    X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
+    X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
+    X(ZEROS_LIKE, "zeros_like", "self", "dtype:dtype=none", 1, "U")                                                    \
+    X(ONES_LIKE, "ones_like", "self", "dtype:dtype=none", 1, "U")                                                      \
+    X(EMPTY_LIKE, "empty_like", "self", "dtype:dtype=none", 1, "U")                                                    \
+    X(NEW_FULL, "new_full", "self", "size:sizes fill_value:scalar dtype:dtype=none", 1, "U")                           \
+    X(NEW_ZEROS, "new_zeros", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
+    X(NEW_ONES, "new_ones", "self", "size:sizes dtype:dtype=none", 1, "U")                                             \
+    X(NEW_EMPTY, "new_empty", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
+    X(ZEROS, "zeros", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                       \
+    X(ONES, "ones", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                         \
+    X(EMPTY, "empty", "", "size:sizes dtype:dtype=f32", 1, "SU") /* 0 where PyTorch leaves memory as it is */          \
+    X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
+    X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
+    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
     X(AMIN, "amin", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
     X(ARGMAX, "argmax", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
     X(ANY, "any", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
-    X(MAX, "max", "self", "dim:int keepdim:bool=false", 2, "R")                                                        \
+    X(MAX, "max", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(ARGMIN, "argmin", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
+    X(MIN, "min", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(AMINMAX, "aminmax", "self", "dim:int=none keepdim:bool=false", 2, "R")                                           \
+    X(ALL, "all", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
+    X(PROD, "prod", "self", "dim:int=none keepdim:bool=false dtype:dtype=none", 1, "R")                                \
+    X(COUNT_NONZERO, "count_nonzero", "self", "dim:ints=none", 1, "R")                                                 \
+    X(VAR, "var", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(STD, "std", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(VAR_MEAN, "var_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(STD_MEAN, "std_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(LOGSUMEXP, "logsumexp", "self", "dim:ints keepdim:bool=false", 1, "R")                                           \
+    X(LINALG_VECTOR_NORM, "linalg_vector_norm", "self",                                                                \
+      "ord:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                        \
+    X(NORM, "norm", "self", "p:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                    \
+    X(CDIST, "cdist", "x1 x2", "p:float=2 compute_mode:int=none", 1, "R")                                              \
+    X(CDIST_FORWARD, "_cdist_forward", "x1 x2", "p:float compute_mode:int=none", 1, "R")                               \
+    X(PDIST_FORWARD, "_pdist_forward", "self", "p:float=2", 1, "R")                                                    \
+    X(SOFTMAX_HALF, "_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                                    \
+    X(LOG_SOFTMAX_HALF, "_log_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                            \
     X(SOFTMAX, "softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                                  \
     X(LOG_SOFTMAX, "log_softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                          \
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
     X(RMS_NORM, "rms_norm", "input weight?", "normalized_shape:sizes eps:float=none", 1, "C")                          \
+    X(NATIVE_LAYER_NORM, "native_layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float", 3, "C")       \
+    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "C")                       \
+    X(NATIVE_GROUP_NORM, "native_group_norm", "input weight? bias?", "N:size C:size HxW:size group:int eps:float", 3,  \
+      "C")                                                                                                             \
+    X(BATCH_NORM, "batch_norm", "input weight? bias? running_mean? running_var?",                                      \
+      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "C")                                                \
+    X(NATIVE_BATCH_NORM_LEGIT, "_native_batch_norm_legit", "input weight? bias? running_mean? running_var?",           \
+      "training:bool momentum:float eps:float", 3, "C")                                                                \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
+      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+    X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
+      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -237,7 +363,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SQUEEZE, "squeeze", "self", "dim:ints=none", 1, "V")                                                             \
     X(SLICE, "slice", "self", "dim:int=0 start:size=none end:size=none step:size=1", 1, "V")                           \
     X(SELECT, "select", "self", "dim:int index:size", 1, "V")                                                          \
-    X(CAT, "cat", "tensors*", "dim:int=0", 1, "P")                                                                     \
+    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
     X(RESHAPE, "reshape", "self", "shape:sizes", 1, "V")                                                               \
     X(VIEW_AS, "view_as", "self other", "", 1, "V")                                                                    \
     X(FLATTEN, "flatten", "self", "start_dim:int=0 end_dim:int=-1", 1, "V")                                            \
@@ -318,9 +444,21 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
     X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
       "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
-    X(EMBEDDING, "embedding", "weight indices", "", 1, "G")                                                            \
-    X(GATHER, "gather", "self index", "dim:int", 1, "G")                                                               \
-    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "G")                                                   \
+    X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
+    X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
+    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
+    X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
+    X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
+    X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
+    X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
+      "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
+    X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -352,11 +490,34 @@ IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, in
 IND_API ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype);
 IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype);
 
+/* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
+   op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
+   Ops with the same seed and stream give the same numbers; give each op a stream, each run a seed.
+     rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
+                2^-53 for f64
+     randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
+                2^-24; with f64 u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be known
+     bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
+     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
+                               ind_dtype dtype, int stream);
+IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* train false: x and a mask of ones. mask may be NULL. */
+IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
+                                      ind_tensor *mask);
+
 /* torch.<name>; broadcasting and type promotion as PyTorch does them. */
 IND_API ind_tensor ind_add(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_sub(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_div(ind_tensor a, ind_tensor b); /* true division: integers give f32 */
+/* The quotient rounded toward zero or down, in the type that a and b promote to (torch.div's rounding_mode). On
+   integers x / 0 is 0, and the remainder of it x: PyTorch raises on the CPU and leaves it undefined on a GPU. */
+typedef enum ind_rounding { IND_ROUND_NONE, IND_ROUND_TRUNC, IND_ROUND_FLOOR } ind_rounding;
+IND_API ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode);
 IND_API ind_tensor ind_pow(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_maximum(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_minimum(ind_tensor a, ind_tensor b);
@@ -382,6 +543,109 @@ IND_API ind_tensor ind_silu(ind_tensor a);
 IND_API ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_cast(ind_tensor a, ind_dtype dtype);
 
+/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
+   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+IND_API ind_tensor ind_abs(ind_tensor a);
+IND_API ind_tensor ind_acos(ind_tensor a);
+IND_API ind_tensor ind_acosh(ind_tensor a);
+IND_API ind_tensor ind_asin(ind_tensor a);
+IND_API ind_tensor ind_asinh(ind_tensor a);
+IND_API ind_tensor ind_atan(ind_tensor a);
+IND_API ind_tensor ind_atanh(ind_tensor a);
+IND_API ind_tensor ind_ceil(ind_tensor a);
+IND_API ind_tensor ind_cos(ind_tensor a);
+IND_API ind_tensor ind_cosh(ind_tensor a);
+IND_API ind_tensor ind_erfc(ind_tensor a);
+IND_API ind_tensor ind_exp2(ind_tensor a);
+IND_API ind_tensor ind_expm1(ind_tensor a);
+IND_API ind_tensor ind_floor(ind_tensor a);
+IND_API ind_tensor ind_lgamma(ind_tensor a);
+IND_API ind_tensor ind_log10(ind_tensor a);
+IND_API ind_tensor ind_log1p(ind_tensor a);
+IND_API ind_tensor ind_log2(ind_tensor a);
+IND_API ind_tensor ind_sin(ind_tensor a);
+IND_API ind_tensor ind_sinh(ind_tensor a);
+IND_API ind_tensor ind_tan(ind_tensor a);
+IND_API ind_tensor ind_trunc(ind_tensor a);
+IND_API ind_tensor ind_isnan(ind_tensor a);
+IND_API ind_tensor ind_isinf(ind_tensor a);
+IND_API ind_tensor ind_isfinite(ind_tensor a);
+IND_API ind_tensor ind_logical_not(ind_tensor a);
+IND_API ind_tensor ind_bitwise_not(ind_tensor a);
+IND_API ind_tensor ind_round(ind_tensor a, int decimals); /* half to even; decimals may be negative */
+IND_API ind_tensor ind_sign(ind_tensor a);                /* -1, 0 or 1; 0 for NaN */
+IND_API ind_tensor ind_signbit(ind_tensor a);             /* true for -0 too */
+IND_API ind_tensor ind_square(ind_tensor a);
+IND_API ind_tensor ind_sinc(ind_tensor a);              /* sin(pi x) / (pi x) */
+IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamped to [eps, 1 - eps]; eps < 0: not */
+/* A number in the place of NaN, of infinity and of -infinity; NULL: the largest and the smallest finite number. */
+IND_API ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf);
+
+/* torch.<name>, of two tensors or numbers (ind_scalar). */
+IND_API ind_tensor ind_logical_and(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_logical_or(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_logical_xor(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_atan2(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_copysign(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* by b < 0 or the width and more: 0 .. */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. and -1 for negative a to the right */
+IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_div_mode with IND_ROUND_FLOOR */
+IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
+IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
+IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
+IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
+IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
+
+/* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
+IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
+IND_API ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight);
+IND_API ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b * c */
+IND_API ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b / c */
+IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value);    /* value: number or 0-d */
+
+/* torch.nn.functional.<name>. hardtanh, relu6 and threshold take integers too. */
+IND_API ind_tensor ind_threshold(ind_tensor a, double threshold, double value); /* value where a <= threshold */
+IND_API ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val);
+IND_API ind_tensor ind_relu6(ind_tensor a);
+IND_API ind_tensor ind_hardsigmoid(ind_tensor a);
+IND_API ind_tensor ind_hardswish(ind_tensor a);
+IND_API ind_tensor ind_leaky_relu(ind_tensor a, double negative_slope);
+/* scale * (a > 0 ? a : alpha * expm1(input_scale * a)) */
+IND_API ind_tensor ind_elu(ind_tensor a, double alpha, double scale, double input_scale);
+IND_API ind_tensor ind_celu(ind_tensor a, double alpha); /* alpha: not 0 */
+IND_API ind_tensor ind_selu(ind_tensor a);
+IND_API ind_tensor ind_softplus(ind_tensor a, double beta, double threshold);
+IND_API ind_tensor ind_mish(ind_tensor a);
+IND_API ind_tensor ind_log_sigmoid(ind_tensor a);
+
+/* Copies. alias and clone are a itself to a graph whose tensors never change; copy is b, expanded to the shape of a and
+   in its type; fill is a number or 0-d tensor likewise. */
+IND_API ind_tensor ind_clone(ind_tensor a);
+IND_API ind_tensor ind_alias(ind_tensor a);
+IND_API ind_tensor ind_copy(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_fill(ind_tensor a, ind_tensor b);
+
+/* Sources; dtype NONE is f32, or the type of a. What PyTorch calls empty is 0 here. */
+IND_API ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+/* stride is checked for its length only: nobody can see it. */
+IND_API ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
+                                     ind_dtype dtype);
+IND_API ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype); /* 0-d */
+IND_API ind_tensor ind_full_like(ind_tensor a, double value, ind_dtype dtype);
+IND_API ind_tensor ind_zeros_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_ones_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_empty_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_new_full(ind_tensor a, const ind_expr *size, int rank, double value, ind_dtype dtype);
+IND_API ind_tensor ind_new_zeros(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_new_ones(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+
 /* dims: num_dims dimensions, negative ones from the end; num_dims 0: all. dtype NONE: PyTorch's default. */
 IND_API ind_tensor ind_sum(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_mean(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
@@ -390,13 +654,56 @@ IND_API ind_tensor ind_amin(ind_tensor x, const int *dims, int num_dims, bool ke
 IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool keepdim);
 #define IND_ALL_DIMS INT32_MIN
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
-IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices); /* values; indices may be NULL */
+IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
+/* Values; *indices (may be NULL) are those of the first extreme. IND_ALL_DIMS: of all elements, without indices. */
+IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max); /* the least; max may be NULL */
+IND_API ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+IND_API ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype);
+IND_API ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims);
+/* Sum of squared deviations over max(n - correction, 0); correction 1: unbiased. *mean may be NULL. */
+IND_API ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                          ind_dtype dtype);
+IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
+/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+IND_API ind_tensor ind_pdist(ind_tensor x, double p);
 IND_API ind_tensor ind_softmax(ind_tensor x, int dim);
 IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 /* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
+/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
+/* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
+IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
+   are not updated. */
+IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                  ind_tensor running_var, double eps);
+/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
+ */
+IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                               ind_tensor running_mean, ind_tensor running_var, double eps,
+                                               ind_tensor *mean, ind_tensor *rstd);
+/* As ind_batch_norm, but every channel of every sample by itself. */
+IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                     ind_tensor running_var, double eps);
 
 /* Views: cost nothing. One size of ind_view may be -1 (given as ind_int(ctx, -1)). */
 IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
@@ -458,6 +765,32 @@ IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
+
+/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
+   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
+   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
+/* Values, and in *indices (may be NULL) where they were along dim, i64. Always stable; NaN is larger than every number.
+ */
+IND_API ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices);
+IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
+/* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
+   known to be at most the size of dim; it may be symbolic. Not for bool. */
+IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+/* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
+   has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
+   are checked at run time. Types must be the same. */
+IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
+                                    ind_tensor sorter);
+/* searchsorted with one-dimensional boundaries. */
+IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right);
+/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
@@ -741,7 +1074,8 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
 ind_facts *ind__graph_enter(const ind_graph *g);
 /* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
-/* Type that tensors and numbers promote to (torch.result_type); IND_DTYPE_NONE for n == 0. */
+/* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
+ */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
@@ -829,7 +1163,7 @@ static ind__attr_kind ind__attr_kind_named(const char *name, size_t length) {
     return (ind__attr_kind)k;
 }
 
-/* The table's whole numbers; they are small. */
+/* An integer among the table's defaults; they are small. */
 static int64_t ind__digits(const char *s, size_t n) {
     int64_t v = 0;
     bool negative = n > 0 && s[0] == '-';
@@ -897,7 +1231,7 @@ typedef struct ind__infer {
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
     ind__type *result;    /* few, or allocated */
-    uint32_t num_results;
+    uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[4];
     ind_status status;
     char error[800];
@@ -1029,6 +1363,7 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
     ind_dtype type[3] = {IND_DTYPE_NONE, IND_DTYPE_NONE, IND_DTYPE_NONE};
     for (uint32_t i = 0; i < n; i++) {
         const ind__tensor_info *t = &g->tensor[tensors[i]];
+        if (tensors[i] == 0) continue;
         ind_dtype *r = &type[t->weak ? 2 : t->rank == 0 ? 1 : 0];
         *r = *r == IND_DTYPE_NONE ? t->dtype : ind_dtype_promote(*r, t->dtype);
     }
@@ -1174,9 +1509,35 @@ static ind_status ind__rule_scalar(ind__infer *in) {
     return IND_OK;
 }
 
+/* The attribute of kind dtype, where it is given (or has a default in the table). */
+static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
+    for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
+        if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
+    }
+    return otherwise;
+}
+
+/* full and its kin, new_full and its kin: the size is the first attribute, the dtype the last. */
 static ind_status ind__rule_full(ind__infer *in) {
-    if (ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
-    ind__set_result(in, 0, (ind_dtype)in->attr[2].i, in->attr[0].list, in->attr[0].count);
+    const ind__attr *size = &in->attr[0];
+    if (ind__need_sizes(in, size->list, size->count)) return in->status;
+    if (in->op == IND_OP_EMPTY_STRIDED && in->attr[1].count != size->count) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree", size->count,
+                           in->attr[1].count);
+    }
+    ind_dtype own = ind__has_operand(in, 0) ? ind__operand(in, 0)->dtype : IND_F32;
+    ind__set_result(in, 0, ind__given_dtype(in, own), size->list, size->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_full_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, ind__given_dtype(in, x->dtype), x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_scalar_tensor(ind__infer *in) {
+    ind__set_result(in, 0, ind__given_dtype(in, IND_F32), NULL, 0);
     return IND_OK;
 }
 
@@ -1192,6 +1553,46 @@ static ind_status ind__rule_arange(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- random numbers */
+
+static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *seed = ind__operand(in, k);
+    if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__say_name(in, k),
+                       ind__say_type(in, k));
+}
+
+static ind_status ind__rule_rand(ind__infer *in) {
+    ind_dtype dtype = (ind_dtype)in->attr[1].i;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
+    if (!ind_dtype_is_float(dtype))
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be a floating-point type, not %s", ind_dtype_name(dtype));
+    ind__set_result(in, 0, dtype, in->attr[0].list, in->attr[0].count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_randint(ind__infer *in) {
+    ind_expr low = in->attr[0].e, high = in->attr[1].e;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
+    if (!ind_known_lt(low, high))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
+                           ind__say_size(in, low), ind__say_size(in, high));
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
+    return IND_OK;
+}
+
+/* bernoulli, native_dropout: the type and size of operand 0. */
+static ind_status ind__rule_random_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (in->op != IND_OP_NATIVE_DROPOUT) return IND_OK;
+    if (!(in->attr[0].f >= 0 && in->attr[0].f <= 1))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
+    ind__set_result(in, 1, IND_BOOL, x->size, x->rank);
+    return IND_OK;
+}
+
 /* ---- pointwise */
 
 static bool ind__is_fraction(const ind__attr *a) {
@@ -1203,8 +1604,8 @@ static ind_status ind__check_alpha(ind__infer *in, ind_dtype result) {
         return ind__reject(in, IND_TYPE_MISMATCH, "bool minus bool has no meaning; use ne, or cast to an integer type");
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(result)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "alpha must be an integer where the result is %s",
-                       ind_dtype_name(result));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+                       in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(result));
 }
 
 static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
@@ -1218,25 +1619,75 @@ static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
 
 static ind_status ind__check_gelu(ind__infer *in) {
     const char *form = in->attr[0].s;
-    if (!form || (strcmp(form, "none") && strcmp(form, "tanh"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
-                           form ? form : "");
+    if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+                       form ? form : "");
+}
+
+static bool ind__is_rounded_div(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_FLOOR_DIVIDE || (op == IND_OP_DIV && attr[0].kind != IND__ATTR_NONE);
+}
+
+static ind_status ind__check_div(ind__infer *in, ind_dtype result) {
+    const char *mode = in->attr[0].s;
+    if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
+    if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
+                           mode ? mode : "");
     }
-    return ind__need_float(in, 0);
+    if (result != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+}
+
+static ind_status ind__check_round(ind__infer *in, ind_dtype result) {
+    if (in->attr[0].i == 0 || ind_dtype_is_float(result)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_clamp(ind__infer *in) {
+    if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+}
+
+static ind_status ind__check_celu(ind__infer *in) {
+    if (in->attr[0].f != 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+}
+
+static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype result) {
+    const ind__attr *low = &in->attr[0], *high = &in->attr[1];
+    if (result != IND_U8 || ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
+        return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+}
+
+/* What the op table's flags allow the operands to promote to. */
+static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
+    if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
+    if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    }
+    if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
+    uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__say_name(in, k),
+                       ind__say_type(in, k));
 }
 
 /* What single pointwise ops ask beyond broadcasting and promotion. */
 static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
+    if (ind__check_promoted(in, result)) return in->status;
     switch (in->op) {
     case IND_OP_ADD:
-    case IND_OP_SUB: return ind__check_alpha(in, result);
+    case IND_OP_SUB:
+    case IND_OP_ADDCMUL: return ind__check_alpha(in, result);
     case IND_OP_POW: return ind__check_pow(in, result);
     case IND_OP_GELU: return ind__check_gelu(in);
-    case IND_OP_SILU: return ind__need_float(in, 0);
-    case IND_OP_NEG:
-    case IND_OP_RELU:
-        if (result != IND_BOOL) return IND_OK;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    case IND_OP_DIV: return ind__check_div(in, result);
+    case IND_OP_ROUND: return ind__check_round(in, result);
+    case IND_OP_CLAMP: return ind__check_clamp(in);
+    case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
         return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
@@ -1248,15 +1699,53 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
 static ind_status ind__rule_pointwise(ind__infer *in) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {
-        if (ind__broadcast(in, &s, k, 0)) return in->status;
+        if (ind__has_operand(in, k) && ind__broadcast(in, &s, k, 0)) return in->status;
     }
     uint32_t first = in->op == IND_OP_WHERE;
     ind_dtype dtype = ind__result_type(in->g, in->operand + first, in->num_operands - first);
+    if (in->op == IND_OP_SQUARE && dtype == IND_BOOL) dtype = IND_I64; /* pow(self, 2), and 2 is a number */
     if (ind__check_pointwise(in, dtype)) return in->status;
-    if (ind__op_has(in->op, 'F') && !ind_dtype_is_float(dtype)) dtype = IND_F32;
+    bool as_float = ind__op_has(in->op, 'F') && !ind__is_rounded_div(in->op, in->attr);
+    if (as_float && !ind_dtype_is_float(dtype)) dtype = IND_F32;
     if (ind__op_has(in->op, 'B')) dtype = IND_BOOL;
     if (in->op == IND_OP_CAST) dtype = (ind_dtype)in->attr[0].i;
     ind__set_result(in, 0, dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
+static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
+    if (v->rank != 0) return ind__need_rank(in, k, 0);
+    if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
+                       ind__say_name(in, 0), ind__say_type(in, 0), ind_dtype_name(v->dtype));
+}
+
+static ind_status ind__rule_masked_fill(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* fill and copy: a value or src that expands to self's shape, converted to its type. */
+static ind_status ind__rule_fill(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__shape s = {0};
+    if (in->op == IND_OP_FILL && ind__operand(in, 1)->rank != 0) return ind__need_rank(in, 1, 0);
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    if (!expands) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1313,27 +1802,163 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
 static ind_status ind__rule_extremum(ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     uint32_t mask;
+    bool logic = ind__op_has(in->op, 'B');
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
-    if (in->op != IND_OP_ANY && ind__need_elements(in, mask)) return in->status;
-    if (in->op == IND_OP_ANY && dtype != IND_U8) dtype = IND_BOOL; /* torch.any keeps uint8 */
+    if (!logic && ind__need_elements(in, mask)) return in->status;
+    if (logic && in->attr[0].kind != IND__ATTR_NONE && in->attr[0].count == 0) mask = 0; /* torch.any(x, []) */
+    if (logic && dtype != IND_U8) dtype = IND_BOOL; /* torch.any and torch.all keep uint8 */
     ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+/* The dimension that an attribute names as a mask; all of them where it is left out. */
+static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
+    int rank = ind__operand(in, 0)->rank, dim;
+    *mask = (1u << rank) - 1;
+    if (a->kind == IND__ATTR_NONE) return IND_OK;
+    if (ind__dim(in, 0, a->i, rank, &dim)) return in->status;
+    *mask = 1u << dim;
     return IND_OK;
 }
 
 static ind_status ind__rule_argmax(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    uint32_t mask = (1u << x->rank) - 1;
-    int dim;
-    if (in->attr[0].kind != IND__ATTR_NONE) {
-        if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-        mask = 1u << dim;
-    }
-    if (in->op == IND_OP_ARGMAX && x->dtype == IND_BOOL) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    if (x->dtype == IND_BOOL) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
-    ind__reduced(in, mask, in->attr[1].i != 0, in->op == IND_OP_MAX ? x->dtype : IND_I64, 0);
-    if (in->op == IND_OP_MAX) ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 1);
+    ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
+    return IND_OK;
+}
+
+/* Without dim there are no indices. */
+static ind_status ind__rule_max(ind__infer *in) {
+    bool all = in->attr[0].kind == IND__ATTR_NONE, keepdim = in->attr[1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    ind__reduced(in, mask, keepdim, ind__operand(in, 0)->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_aminmax(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[1].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_prod(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    ind_dtype dtype = in->attr[2].kind != IND__ATTR_NONE ? (ind_dtype)in->attr[2].i
+                      : ind_dtype_is_float(from)         ? from
+                                                         : IND_I64;
+    ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_count_nonzero(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, false, IND_I64, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_var(ind__infer *in) {
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[0], &mask)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && in->attr[3].kind != IND__ATTR_NONE) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
+    }
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[2].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_logsumexp(ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, ind_dtype_is_float(dtype) ? dtype : IND_F32, 0);
+    return IND_OK;
+}
+
+/* The order of a norm, be it written as an integer or not. */
+static double ind__norm_order(const ind__attr *a) {
+    return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
+}
+
+static ind_status ind__rule_vector_norm(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype, dtype = (ind_dtype)in->attr[3].i;
+    double order = ind__norm_order(&in->attr[0]);
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[1], &mask)) return in->status;
+    if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
+    if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
+    if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[2].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__check_distance(ind__infer *in, double p) {
+    if (p >= 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
+}
+
+/* [.., P, M] and [.., R, M] give [.., P, R]. */
+static ind_status ind__rule_cdist(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, 1);
+    ind__agreement columns = {0, a->rank - 1, " columns", 1, b->rank - 1, "has", ""};
+    ind__shape s = {0};
+    if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (ind__operand(in, k)->rank >= 2) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, k),
+                           ind__say_type(in, k));
+    }
+    if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
+                           (long long)in->attr[1].i);
+    }
+    if (ind__broadcast(in, &s, 0, 2) || ind__broadcast(in, &s, 1, 2)) return in->status;
+    if (s.rank + 3 > IND_MAX_RANK) return ind__too_many_dims(in, s.rank + 3);
+    s.size[s.rank++] = a->size[a->rank - 2];
+    s.size[s.rank++] = b->size[b->rank - 2];
+    ind__set_result(in, 0, a->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* Every pair of rows once: N * (N - 1) / 2. */
+static ind_status ind__rule_pdist(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    ind_expr n = x->size[0], one = ind_int(in->c, 1);
+    ind_expr pairs = ind_expr_floordiv(ind_expr_mul(n, ind_expr_sub(n, one)), ind_int(in->c, 2));
+    ind__set_result(in, 0, x->dtype, &pairs, 1);
+    return IND_OK;
+}
+
+/* _softmax and _log_softmax of Core ATen. */
+static ind_status ind__rule_softmax_half(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool half = x->dtype == IND_F16 || x->dtype == IND_BF16, widens = in->attr[1].i != 0;
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
+    if (widens && !half) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1384,6 +2009,110 @@ static ind_status ind__rule_norm(ind__infer *in) {
         if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+static ind_status ind__rule_native_layer_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    if (ind__rule_norm(in)) return in->status;
+    int kept = x->rank - in->attr[0].count;
+    for (int d = 0; d < x->rank; d++) size[d] = d < kept ? x->size[d] : ind_int(in->c, 1);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind_dtype_compute(x->dtype), size, x->rank);
+    return IND_OK;
+}
+
+/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
+    if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
+                           ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_channel_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0)) return in->status;
+    if (x->rank < 2) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+static ind_dtype ind__mixed_type(const ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k)) dtype = ind_dtype_promote(dtype, ind__operand(in, k)->dtype);
+    }
+    return dtype;
+}
+
+/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+static ind_status ind__check_group_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
+    for (int k = 0; k < 3; k++) {
+        if (ind_known_eq(have[k], in->attr[k].e)) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
+                           k == 0   ? "N"
+                           : k == 1 ? "C"
+                                    : "HxW",
+                           ind__say_size(in, in->attr[k].e), ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, have[k]), ind__say_differ(in, in->attr[k].e, have[k]));
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1); /* with the channels split into groups */
+    int64_t groups = in->attr[native ? 3 : 0].i;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
+    if (groups <= 0 || !ind_known_eq(ind_expr_mod(x->size[1], size[1]), ind_int(in->c, 0))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                           ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0),
+                           (long long)groups);
+    }
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
+    return IND_OK;
+}
+
+/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
+}
+
+static ind_status ind__rule_batch_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr empty = ind_int(in->c, 0);
+    if (ind__check_channel_norm(in)) return in->status;
+    bool mean = ind__has_operand(in, 3), variance = ind__has_operand(in, 4),
+         running = ind__uses_running(in->op, in->attr);
+    if (mean != variance || (running && !mean)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
+                           running ? "be given where the batch's statistics are not used" : "come together");
+    }
+    if (mean && !running) {
+        return ind__reject(
+            in, IND_NOT_SUPPORTED,
+            "running_mean and running_var are not updated; leave them out to use the batch's statistics");
+    }
+    for (int r = 1; r < 3; r++) {
+        ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
+    }
     return IND_OK;
 }
 
@@ -2482,6 +3211,93 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- scans, sorts, searches */
+
+static ind_status ind__rule_cumsum(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    bool given = in->attr[1].kind != IND__ATTR_NONE;
+    ind_dtype dtype = given ? (ind_dtype)in->attr[1].i : ind_dtype_is_float(x->dtype) ? x->dtype : IND_I64;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_cummax(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (in->op == IND_OP_LOGCUMSUMEXP && ind__need_float(in, 0)) return in->status;
+    ind__set_result(in, 0, in->op == IND_OP_ARGSORT ? IND_I64 : x->dtype, x->size, x->rank);
+    if (ind__op_rows[in->op].results > 1) ind__set_result(in, 1, IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_topk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
+    int dim;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (x->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
+                           ind__say_size(in, k), ind__say_size(in, all), dim, ind__say_name(in, 0),
+                           ind__say_type(in, 0), ind__say_fact(in, ind_expr_le(k, all)));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
+    const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
+    bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
+    for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
+    if (!fits)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                           ind__say_type(in, s),
+                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
+    return ind__need_same_dtype(in, s, x);
+}
+
+static ind_status ind__check_sorter(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *sorter = ind__operand(in, 2);
+    bool fits = sorter->dtype == IND_I64 && sorter->rank == a->rank;
+    for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_searchsorted(ind__infer *in) {
+    bool named = in->op == IND_OP_SEARCHSORTED;
+    const ind__tensor_info *x = ind__operand(in, named ? 1 : 0);
+    const char *side = named && in->attr[2].kind != IND__ATTR_NONE ? in->attr[2].s : NULL;
+    if (ind__check_sequence(in, named ? 0 : 1, named ? 1 : 0)) return in->status;
+    if (named && ind__has_operand(in, 2) && ind__check_sorter(in)) return in->status;
+    if (side && strcmp(side, "right") != 0 && (strcmp(side, "left") != 0 || in->attr[1].i))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
+                           in->attr[1].i ? ", and with right=true the latter" : "");
+    ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_scatter(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
+        return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
 /* ---- matrix products */
 
 /* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
@@ -2561,7 +3377,29 @@ static ind_status ind__rule_linear(ind__infer *in) {
 static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALAR] = ind__rule_scalar,
     [IND_OP_FULL] = ind__rule_full,
+    [IND_OP_ZEROS] = ind__rule_full,
+    [IND_OP_ONES] = ind__rule_full,
+    [IND_OP_EMPTY] = ind__rule_full,
+    [IND_OP_EMPTY_STRIDED] = ind__rule_full,
+    [IND_OP_NEW_FULL] = ind__rule_full,
+    [IND_OP_NEW_ZEROS] = ind__rule_full,
+    [IND_OP_NEW_ONES] = ind__rule_full,
+    [IND_OP_NEW_EMPTY] = ind__rule_full,
+    [IND_OP_FULL_LIKE] = ind__rule_full_like,
+    [IND_OP_ZEROS_LIKE] = ind__rule_full_like,
+    [IND_OP_ONES_LIKE] = ind__rule_full_like,
+    [IND_OP_EMPTY_LIKE] = ind__rule_full_like,
+    [IND_OP_SCALAR_TENSOR] = ind__rule_scalar_tensor,
+    [IND_OP_ALIAS] = ind__rule_full_like,
+    [IND_OP_MASKED_FILL] = ind__rule_masked_fill,
+    [IND_OP_FILL] = ind__rule_fill,
+    [IND_OP_COPY] = ind__rule_fill,
     [IND_OP_ARANGE] = ind__rule_arange,
+    [IND_OP_RAND] = ind__rule_rand,
+    [IND_OP_RANDN] = ind__rule_rand,
+    [IND_OP_RANDINT] = ind__rule_randint,
+    [IND_OP_BERNOULLI] = ind__rule_random_like,
+    [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
     [IND_OP_EYE] = ind__rule_eye,
     [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
@@ -2571,11 +3409,36 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_AMIN] = ind__rule_extremum,
     [IND_OP_ANY] = ind__rule_extremum,
     [IND_OP_ARGMAX] = ind__rule_argmax,
-    [IND_OP_MAX] = ind__rule_argmax,
+    [IND_OP_MAX] = ind__rule_max,
+    [IND_OP_ARGMIN] = ind__rule_argmax,
+    [IND_OP_MIN] = ind__rule_max,
+    [IND_OP_AMINMAX] = ind__rule_aminmax,
+    [IND_OP_ALL] = ind__rule_extremum,
+    [IND_OP_PROD] = ind__rule_prod,
+    [IND_OP_COUNT_NONZERO] = ind__rule_count_nonzero,
+    [IND_OP_VAR] = ind__rule_var,
+    [IND_OP_STD] = ind__rule_var,
+    [IND_OP_VAR_MEAN] = ind__rule_var,
+    [IND_OP_STD_MEAN] = ind__rule_var,
+    [IND_OP_LOGSUMEXP] = ind__rule_logsumexp,
+    [IND_OP_LINALG_VECTOR_NORM] = ind__rule_vector_norm,
+    [IND_OP_NORM] = ind__rule_vector_norm,
+    [IND_OP_CDIST] = ind__rule_cdist,
+    [IND_OP_CDIST_FORWARD] = ind__rule_cdist,
+    [IND_OP_PDIST_FORWARD] = ind__rule_pdist,
+    [IND_OP_SOFTMAX_HALF] = ind__rule_softmax_half,
+    [IND_OP_LOG_SOFTMAX_HALF] = ind__rule_softmax_half,
     [IND_OP_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LOG_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LAYER_NORM] = ind__rule_norm,
     [IND_OP_RMS_NORM] = ind__rule_norm,
+    [IND_OP_NATIVE_LAYER_NORM] = ind__rule_native_layer_norm,
+    [IND_OP_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_NATIVE_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_BATCH_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
+    [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -2648,6 +3511,17 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
+    [IND_OP_CUMSUM] = ind__rule_cumsum,
+    [IND_OP_CUMPROD] = ind__rule_cumsum,
+    [IND_OP_CUMMAX] = ind__rule_cummax,
+    [IND_OP_CUMMIN] = ind__rule_cummax,
+    [IND_OP_LOGCUMSUMEXP] = ind__rule_cummax,
+    [IND_OP_SORT] = ind__rule_cummax,
+    [IND_OP_ARGSORT] = ind__rule_cummax,
+    [IND_OP_TOPK] = ind__rule_topk,
+    [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
+    [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -2660,7 +3534,11 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
-    return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(op == IND_OP_WHERE && k == 0);
+    return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
+}
+
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
 }
 
 static ind_status ind__check_operands(ind__infer *in) {
@@ -2676,6 +3554,12 @@ static ind_status ind__check_operands(ind__infer *in) {
         if (id == 0 && o->optional) continue;
         if (id == 0 || id >= in->g->num_tensors) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
+        }
+        ind_dtype dtype = in->g->tensor[id].dtype;
+        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
+            !ind__op_has(in->op, 'Q')) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
+                               o->length, o->name, ind_dtype_name(dtype));
         }
         if (in->g->tensor[id].weak && !ind__number_allowed(in->op, k)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is a number; a tensor is needed (ind_full makes one)",
@@ -2725,6 +3609,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
 /* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
+    if (t->dtype == IND_DTYPE_NONE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "an 8-bit float and another type have no common type; cast one");
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
@@ -3397,6 +4283,64 @@ IND__DEFINE_UNARY(erf, ERF)
 IND__DEFINE_UNARY(sigmoid, SIGMOID)
 IND__DEFINE_UNARY(relu, RELU)
 IND__DEFINE_UNARY(silu, SILU)
+IND__DEFINE_UNARY(abs, ABS)
+IND__DEFINE_UNARY(acos, ACOS)
+IND__DEFINE_UNARY(acosh, ACOSH)
+IND__DEFINE_UNARY(asin, ASIN)
+IND__DEFINE_UNARY(asinh, ASINH)
+IND__DEFINE_UNARY(atan, ATAN)
+IND__DEFINE_UNARY(atanh, ATANH)
+IND__DEFINE_UNARY(ceil, CEIL)
+IND__DEFINE_UNARY(cos, COS)
+IND__DEFINE_UNARY(cosh, COSH)
+IND__DEFINE_UNARY(erfc, ERFC)
+IND__DEFINE_UNARY(exp2, EXP2)
+IND__DEFINE_UNARY(expm1, EXPM1)
+IND__DEFINE_UNARY(floor, FLOOR)
+IND__DEFINE_UNARY(lgamma, LGAMMA)
+IND__DEFINE_UNARY(log10, LOG10)
+IND__DEFINE_UNARY(log1p, LOG1P)
+IND__DEFINE_UNARY(log2, LOG2)
+IND__DEFINE_UNARY(sign, SIGN)
+IND__DEFINE_UNARY(sin, SIN)
+IND__DEFINE_UNARY(sinc, SINC)
+IND__DEFINE_UNARY(sinh, SINH)
+IND__DEFINE_UNARY(square, SQUARE)
+IND__DEFINE_UNARY(tan, TAN)
+IND__DEFINE_UNARY(trunc, TRUNC)
+IND__DEFINE_UNARY(signbit, SIGNBIT)
+IND__DEFINE_UNARY(isnan, ISNAN)
+IND__DEFINE_UNARY(isinf, ISINF)
+IND__DEFINE_UNARY(isfinite, ISFINITE)
+IND__DEFINE_UNARY(logical_not, LOGICAL_NOT)
+IND__DEFINE_UNARY(bitwise_not, BITWISE_NOT)
+IND__DEFINE_UNARY(relu6, RELU6)
+IND__DEFINE_UNARY(hardsigmoid, HARDSIGMOID)
+IND__DEFINE_UNARY(hardswish, HARDSWISH)
+IND__DEFINE_UNARY(selu, SELU)
+IND__DEFINE_UNARY(mish, MISH)
+IND__DEFINE_UNARY(log_sigmoid, LOG_SIGMOID)
+IND__DEFINE_UNARY(clone, CLONE)
+IND__DEFINE_UNARY(alias, ALIAS)
+IND__DEFINE_BINARY(logical_and, LOGICAL_AND)
+IND__DEFINE_BINARY(logical_or, LOGICAL_OR)
+IND__DEFINE_BINARY(logical_xor, LOGICAL_XOR)
+IND__DEFINE_BINARY(bitwise_and, BITWISE_AND)
+IND__DEFINE_BINARY(bitwise_or, BITWISE_OR)
+IND__DEFINE_BINARY(bitwise_xor, BITWISE_XOR)
+IND__DEFINE_BINARY(bitwise_left_shift, BITWISE_LEFT_SHIFT)
+IND__DEFINE_BINARY(bitwise_right_shift, BITWISE_RIGHT_SHIFT)
+IND__DEFINE_BINARY(floor_divide, FLOOR_DIVIDE)
+IND__DEFINE_BINARY(fmod, FMOD)
+IND__DEFINE_BINARY(remainder, REMAINDER)
+IND__DEFINE_BINARY(atan2, ATAN2)
+IND__DEFINE_BINARY(hypot, HYPOT)
+IND__DEFINE_BINARY(copysign, COPYSIGN)
+IND__DEFINE_BINARY(nextafter, NEXTAFTER)
+IND__DEFINE_BINARY(xlogy, XLOGY)
+IND__DEFINE_BINARY(logaddexp, LOGADDEXP)
+IND__DEFINE_BINARY(fill, FILL)
+IND__DEFINE_BINARY(copy, COPY)
 
 static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     if (!g || g->status) return ind__graph_tensor(g, 0);
@@ -3425,14 +4369,197 @@ ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr s
     return ind__graph_add(graph, IND_OP_ARANGE, NULL, 0, a, 4, NULL, NULL);
 }
 
+ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RAND, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDN, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank, ind_dtype dtype,
+                       int stream) {
+    ind__attr a[5] = {ind__attr_size(low), ind__attr_size(high), ind__attr_sizes(size, rank), ind__attr_dtype(dtype),
+                      ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDINT, &seed, 1, a, 5);
+}
+
+ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a = ind__attr_int(stream);
+    return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
+    ind_tensor operand[2] = {x, seed};
+    ind__attr a[3] = {ind__attr_float(p), ind__attr_bool(train), ind__attr_int(stream)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_DROPOUT, operand, 2, a, 3);
+    if (mask) *mask = ind__graph_tensor(y.graph, y.id ? y.id + 1 : 0);
+    return y;
+}
+
 ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form) {
     ind__attr approximate = {.kind = IND__ATTR_STR, .s = form == IND_GELU_TANH ? "tanh" : "none"};
     return ind__call(IND_OP_GELU, &a, 1, &approximate, 1);
 }
 
+static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b, ind_tensor c, const ind__attr *attrs,
+                                    uint32_t num_attrs) {
+    ind_tensor x[3] = {a, b, c};
+    return ind__call(op, x, 3, attrs, num_attrs);
+}
+
 ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b) {
-    ind_tensor x[3] = {condition, a, b};
-    return ind__call(IND_OP_WHERE, x, 3, NULL, 0);
+    return ind__call_ternary(IND_OP_WHERE, condition, a, b, NULL, 0);
+}
+
+ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
+    static const char *const names[] = {"", "trunc", "floor"};
+    ind_tensor x[2] = {a, b};
+    ind__attr rounding = {.kind = mode == IND_ROUND_NONE ? IND__ATTR_NONE : IND__ATTR_STR};
+    rounding.s = (unsigned)mode <= IND_ROUND_FLOOR ? names[mode] : "?";
+    return ind__call(IND_OP_DIV, x, 2, &rounding, 1);
+}
+
+ind_tensor ind_round(ind_tensor a, int decimals) {
+    ind__attr d = ind__attr_int(decimals);
+    return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_logit(ind_tensor a, double eps) {
+    ind__attr e = eps < 0 ? (ind__attr){.kind = IND__ATTR_NONE} : ind__attr_float(eps);
+    return ind__call(IND_OP_LOGIT, &a, 1, &e, 1);
+}
+
+ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf) {
+    ind__attr v[3] = {ind__attr_float(nan)};
+    if (posinf) v[1] = ind__attr_float(*posinf);
+    if (neginf) v[2] = ind__attr_float(*neginf);
+    return ind__call(IND_OP_NAN_TO_NUM, &a, 1, v, 3);
+}
+
+ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max) {
+    return ind__call_ternary(IND_OP_CLAMP, a, min, max, NULL, 0);
+}
+
+ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight) {
+    return ind__call_ternary(IND_OP_LERP, a, end, weight, NULL, 0);
+}
+
+ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
+    ind__attr v = ind__attr_scalar(value);
+    return ind__call_ternary(IND_OP_ADDCMUL, a, b, c, &v, 1);
+}
+
+ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
+    ind__attr v = ind__attr_scalar(value);
+    return ind__call_ternary(IND_OP_ADDCDIV, a, b, c, &v, 1);
+}
+
+ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value) {
+    return ind__call_ternary(IND_OP_MASKED_FILL, a, mask, value, NULL, 0);
+}
+
+ind_tensor ind_threshold(ind_tensor a, double threshold, double value) {
+    ind__attr v[2] = {ind__attr_scalar(threshold), ind__attr_scalar(value)};
+    return ind__call(IND_OP_THRESHOLD, &a, 1, v, 2);
+}
+
+ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val) {
+    ind__attr v[2] = {ind__attr_scalar(min_val), ind__attr_scalar(max_val)};
+    return ind__call(IND_OP_HARDTANH, &a, 1, v, 2);
+}
+
+ind_tensor ind_leaky_relu(ind_tensor a, double negative_slope) {
+    ind__attr v = ind__attr_float(negative_slope);
+    return ind__call(IND_OP_LEAKY_RELU, &a, 1, &v, 1);
+}
+
+ind_tensor ind_elu(ind_tensor a, double alpha, double scale, double input_scale) {
+    ind__attr v[3] = {ind__attr_float(alpha), ind__attr_float(scale), ind__attr_float(input_scale)};
+    return ind__call(IND_OP_ELU, &a, 1, v, 3);
+}
+
+ind_tensor ind_celu(ind_tensor a, double alpha) {
+    ind__attr v = ind__attr_float(alpha);
+    return ind__call(IND_OP_CELU, &a, 1, &v, 1);
+}
+
+ind_tensor ind_softplus(ind_tensor a, double beta, double threshold) {
+    ind__attr v[2] = {ind__attr_float(beta), ind__attr_float(threshold)};
+    return ind__call(IND_OP_SOFTPLUS, &a, 1, v, 2);
+}
+
+static ind_tensor ind__call_source(ind_graph *graph, ind_graph_op op, const ind_expr *size, int rank, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, op, NULL, 0, a, 2, NULL, NULL);
+}
+
+ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_ZEROS, size, rank, dtype);
+}
+
+ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_ONES, size, rank, dtype);
+}
+
+ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_EMPTY, size, rank, dtype);
+}
+
+ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
+                             ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_sizes(stride, rank), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_EMPTY_STRIDED, NULL, 0, a, 3, NULL, NULL);
+}
+
+ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_SCALAR_TENSOR, NULL, 0, a, 2, NULL, NULL);
+}
+
+ind_tensor ind_full_like(ind_tensor a, double value, ind_dtype dtype) {
+    ind__attr v[2] = {ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_FULL_LIKE, &a, 1, v, 2);
+}
+
+ind_tensor ind_zeros_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_ZEROS_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_ones_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_ONES_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_empty_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_EMPTY_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_new_full(ind_tensor a, const ind_expr *size, int rank, double value, ind_dtype dtype) {
+    ind__attr v[3] = {ind__attr_sizes(size, rank), ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_NEW_FULL, &a, 1, v, 3);
+}
+
+static ind_tensor ind__call_new(ind_graph_op op, ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    ind__attr v[2] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype)};
+    return ind__call(op, &a, 1, v, 2);
+}
+
+ind_tensor ind_new_zeros(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_ZEROS, a, size, rank, dtype);
+}
+
+ind_tensor ind_new_ones(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_ONES, a, size, rank, dtype);
+}
+
+ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_EMPTY, a, size, rank, dtype);
 }
 
 ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
@@ -3440,19 +4567,26 @@ ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
     return ind__call(IND_OP_CAST, &a, 1, &d, 1);
 }
 
+/* A list of dimensions as an attribute; none given is left out where the op allows that. A list that cannot be is the
+   graph's error. */
+static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
+                                ind_expr list[IND_MAX_RANK]) {
+    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
+                        ind__op_name(op), num_dims, IND_MAX_RANK);
+        return (ind__attr){.kind = IND__ATTR_NONE};
+    }
+    for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
+    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP || op == IND_OP_FLIP;
+    return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+}
+
 /* An op with a list of dimensions, which becomes its first attribute. */
 static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, ind__attr *attrs,
                                  uint32_t num_attrs) {
     ind_expr list[IND_MAX_RANK];
     if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
-    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
-                        ind__op_name(op), num_dims, IND_MAX_RANK);
-        return ind__graph_tensor(x.graph, 0);
-    }
-    for (int i = 0; i < num_dims; i++) list[i] = ind_int(x.graph->context, dims[i]);
-    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_FLIP;
-    attrs[0] = (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+    attrs[0] = ind__dims_attr(x.graph, op, dims, num_dims, list);
     return ind__call(op, &x, 1, attrs, num_attrs);
 }
 
@@ -3497,11 +4631,117 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
-    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
-    ind_tensor values = ind__call(IND_OP_MAX, &x, 1, a, 2);
-    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+/* Result k of the op that made its first one, x. */
+static void ind__give_result(ind_tensor x, uint32_t k, ind_tensor *out) {
+    if (out) *out = ind__graph_tensor(x.graph, x.id ? x.id + k : 0);
+}
+
+/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
+    return ind__call(op, &x, 1, a, 3);
+}
+
+static ind_tensor ind__call_extreme(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind_tensor values = ind__call_dim(op, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(values, 1, indices);
+    if (indices && dim == IND_ALL_DIMS) indices->id = 0;
     return values;
+}
+
+ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim) {
+    return ind__call_dim(IND_OP_ARGMIN, x, dim, keepdim, IND_DTYPE_NONE);
+}
+
+ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MAX, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MIN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max) {
+    ind_tensor min = ind__call_dim(IND_OP_AMINMAX, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(min, 1, max);
+    return min;
+}
+
+ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_ALL, x, dims, num_dims, a, 2);
+}
+
+ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    return ind__call_dim(IND_OP_PROD, x, dim, keepdim, dtype);
+}
+
+ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_COUNT_NONZERO, x, dims, num_dims, a, 1);
+}
+
+static ind_tensor ind__call_var(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, double correction,
+                                bool keepdim) {
+    ind__attr a[4] = {{0}, {0}, ind__attr_bool(keepdim), ind__attr_scalar(correction)};
+    return ind__call_dims(op, x, dims, num_dims, a, 4);
+}
+
+ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_VAR, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_STD, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_VAR_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_STD_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_LOGSUMEXP, x, dims, num_dims, a, 2);
+}
+
+static ind_tensor ind__call_norm(ind_graph_op op, ind_tensor x, double order, const int *dims, int num_dims,
+                                 bool keepdim, ind_dtype dtype) {
+    ind_expr list[IND_MAX_RANK];
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {ind__attr_scalar(order), ind__dims_attr(x.graph, op, dims, num_dims, list),
+                      ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    return ind__call(op, &x, 1, a, 4);
+}
+
+ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                  ind_dtype dtype) {
+    return ind__call_norm(IND_OP_LINALG_VECTOR_NORM, x, ord, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype) {
+    return ind__call_norm(IND_OP_NORM, x, p, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p) {
+    ind_tensor x[2] = {x1, x2};
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_CDIST, x, 2, &a, 1);
+}
+
+ind_tensor ind_pdist(ind_tensor x, double p) {
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_PDIST_FORWARD, &x, 1, &a, 1);
 }
 
 ind_tensor ind_softmax(ind_tensor x, int dim) {
@@ -3536,6 +4776,67 @@ ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double ep
     ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
     if (eps < 0) a[1].kind = IND__ATTR_NONE;
     return ind__call(IND_OP_RMS_NORM, operands, 2, a, 2);
+}
+
+ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    ind_expr size[IND_MAX_RANK];
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM, operands, 3, a, 2);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps) {
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__attr_int(num_groups), ind__attr_float(eps)};
+    return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
+}
+
+/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    bool fits = t && t->rank >= 2;
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    ind_expr rest = fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one;
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[5] = {ind__attr_size(fits ? t->size[0] : one), ind__attr_size(fits ? t->size[1] : one),
+                      ind__attr_size(rest), ind__attr_int(num_groups), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* flag: training, or use_input_stats. */
+static ind_tensor ind__call_batch_norm(ind_graph_op op, const ind_tensor operands[5], bool flag, double eps) {
+    ind__attr a[3] = {ind__attr_bool(flag), ind__attr_float(0.1), ind__attr_float(eps)};
+    return ind__call(op, operands, 5, a, 3);
+}
+
+ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                          ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_BATCH_NORM, operands, !running_mean.id && !running_var.id, eps);
+}
+
+ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                       ind_tensor running_var, double eps, ind_tensor *mean, ind_tensor *rstd) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    bool training = !running_mean.id && !running_var.id;
+    ind_tensor y = ind__call_batch_norm(IND_OP_NATIVE_BATCH_NORM_LEGIT, operands, training, eps);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                             ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_INSTANCE_NORM, operands, !running_mean.id && !running_var.id, eps);
 }
 
 ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank) {
@@ -3773,6 +5074,70 @@ ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index) {
     ind_tensor operands[2] = {x, index};
     ind__attr a = ind__attr_int(dim);
     return ind__call(IND_OP_INDEX_SELECT, operands, 2, &a, 1);
+}
+
+ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMSUM, &x, 1, a, 2);
+}
+
+ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMPROD, &x, 1, a, 2);
+}
+
+/* An op with two results; the second goes to *indices unless that is NULL. */
+static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr *a, uint32_t n, ind_tensor *indices) {
+    ind_tensor values = ind__call(op, &x, 1, a, n);
+    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+    return values;
+}
+
+ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMAX, x, &a, 1, indices);
+}
+
+ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMIN, x, &a, 1, indices);
+}
+
+ind_tensor ind_logcumsumexp(ind_tensor x, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call(IND_OP_LOGCUMSUMEXP, &x, 1, &a, 1);
+}
+
+ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_SORT, x, a, 3, indices);
+}
+
+ind_tensor ind_argsort(ind_tensor x, int dim, bool descending) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call(IND_OP_ARGSORT, &x, 1, a, 3);
+}
+
+ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices) {
+    ind__attr a[4] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(largest), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
+}
+
+ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
+    ind_tensor operands[3] = {sorted_sequence, x, sorter};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_SEARCHSORTED, operands, 3, a, 2);
+}
+
+ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right) {
+    ind_tensor operands[2] = {x, boundaries};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
+}
+
+ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
+    ind_tensor operands[3] = {x, mask, source};
+    return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
 }
 
 ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha) {
@@ -4976,7 +6341,7 @@ static void ind__parse_assign(ind__parser *p) {
     memset(&call, 0, sizeof call);
     bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
-    if (ok && want) ok = ind__check_num_results(p, &call, result, n, want);
+    if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
     ind__free(p->g->context, result);
@@ -5249,6 +6614,8 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     switch (dtype) {
     case IND_F16: return (double)ind__f16_to_f32(ind__f32_to_f16((float)v));
     case IND_BF16: return (double)ind__bf16_to_f32(ind__f32_to_bf16((float)v));
+    case IND_F8E4M3FN: return (double)ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)v));
+    case IND_F8E5M2: return (double)ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)v));
     case IND_F32: return (double)(float)v;
     default: return v;
     }
@@ -5275,14 +6642,27 @@ static graph__typed_number graph__typed_number_of(const ind__attr *a) {
     return x;
 }
 
+/* What an op of class U fills its result with, before it is converted to the result's type. */
+static graph__typed_number graph__filled_with(const ind__node *n) {
+    switch (n->op) {
+    case IND_OP_SCALAR:
+    case IND_OP_SCALAR_TENSOR:
+    case IND_OP_FULL_LIKE: return graph__typed_number_of(&n->attr[0]);
+    case IND_OP_FULL:
+    case IND_OP_NEW_FULL: return graph__typed_number_of(&n->attr[1]);
+    case IND_OP_ONES:
+    case IND_OP_ONES_LIKE:
+    case IND_OP_NEW_ONES: return (graph__typed_number){IND_I64, 1, 0};
+    default: return (graph__typed_number){IND_I64, 0, 0};
+    }
+}
+
 /* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
 static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
     const ind__node *n = graph__producer_of(g, tensor);
-    if (n->op != IND_OP_SCALAR && n->op != IND_OP_FULL) return false;
-    if (n->op == IND_OP_FULL)
-        return graph__typed_number_cast(graph__typed_number_of(&n->attr[1]), g->tensor[tensor].dtype, out);
-    *out = graph__typed_number_of(&n->attr[0]);
-    return true;
+    if (!ind__op_has(n->op, 'U')) return false;
+    *out = graph__filled_with(n);
+    return n->op == IND_OP_SCALAR || graph__typed_number_cast(*out, g->tensor[tensor].dtype, out);
 }
 
 static bool graph__uniform_is(const ind_graph *g, uint32_t tensor, int64_t value) {
@@ -5361,6 +6741,13 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
         out->f = a.f < 0 ? 0 : a.f;
         out->i = a.i < 0 ? 0 : a.i;
         return true;
+    case IND_OP_ABS:
+        out->f = fabs(a.f);
+        out->i = ind__wrap_int(t, a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i);
+        return true;
+    case IND_OP_FLOOR: out->f = floor(a.f); return true;
+    case IND_OP_CEIL: out->f = ceil(a.f); return true;
+    case IND_OP_TRUNC: out->f = trunc(a.f); return true;
     case IND_OP_SQRT: out->f = graph__round_to_dtype(t, sqrt(a.f)); return true;
     case IND_OP_RECIPROCAL: out->f = graph__round_to_dtype(t, 1 / a.f); return true;
     default: return false;
@@ -5370,6 +6757,13 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
 /* Only ops whose result every device rounds alike: exp and its kin are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
+    if (ind__op_has(n->op, 'U')) {
+        return n->op != IND_OP_SCALAR && n->op != IND_OP_FULL &&
+               graph__typed_number_cast(graph__filled_with(n), result, out);
+    }
+    if (n->op == IND_OP_FILL)
+        return graph__uniform_of(g, n->operand[1], &x[0]) && graph__typed_number_cast(x[0], result, out);
+    if (ind__is_rounded_div(n->op, n->attr)) return false;
     if (n->num_operands == 0 || n->num_operands > 3) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (n->operand[k] == 0 || !graph__uniform_of(g, n->operand[k], &x[k])) return false;
@@ -5484,8 +6878,11 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
                                                                                       : 0;
     case IND_OP_SUB: return graph__uniform_is(g, b, 0) ? a : 0;
     case IND_OP_MUL: return graph__uniform_is(g, b, 1) ? a : graph__uniform_is(g, a, 1) ? b : 0;
-    case IND_OP_DIV:
+    case IND_OP_DIV: return graph__uniform_is(g, b, 1) && !ind__is_rounded_div(n->op, n->attr) ? a : 0;
     case IND_OP_POW: return graph__uniform_is(g, b, 1) ? a : 0;
+    case IND_OP_CLONE:
+    case IND_OP_ALIAS: return a;
+    case IND_OP_COPY: return b;
     case IND_OP_MAXIMUM:
     case IND_OP_MINIMUM: return a == b ? a : 0;
     case IND_OP_WHERE:
@@ -5507,8 +6904,8 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     }
 }
 
-/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, casts and
-   views that change nothing. A Python number never stands for a tensor: it would promote differently. */
+/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
+   and casts and views that change nothing. A Python number never stands for a tensor: it would promote differently. */
 static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;
@@ -5763,11 +7160,11 @@ struct graph__lower_ctx {
     ind_context *context;
     const ind__node *node;
     const graph__lowering_row *row;
-    const ind__tensor_info *result;  /* of the first result */
+    const ind__tensor_info *result;  /* of the first result; the others follow */
     ind_dtype compute;               /* type the operands are cast to */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
-    struct {                         /* dimensions of operand 0 of a reduction */
+    struct {                         /* dimensions of what a reduction reads, mostly operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
@@ -5777,7 +7174,11 @@ struct graph__lower_ctx {
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
     bool adaptive[3];                     /* the window's size and place depend on its number */
-    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    struct { /* norm over channels: its input with the channel dimension split into groups, if it has groups */
+        ind__box *x;
+        bool grouped;
+    } norm;
+    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
@@ -5954,14 +7355,337 @@ static ind_value graph__lower_cast_op(ind_ops *o, const ind_expr *index, int ran
 
 static ind_value graph__lower_full(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index, (void)rank;
-    const ind__attr *value = &l->node->attr[l->node->op == IND_OP_FULL ? 1 : 0];
-    return graph__lower_number(o, graph__typed_number_of(value), l->result->dtype);
+    return graph__lower_number(o, graph__filled_with(l->node), l->result->dtype);
 }
 
 static ind_value graph__lower_arange(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
     ind_expr at = ind_expr_add(l->node->attr[0].e, ind_expr_mul(index[0], l->node->attr[2].e));
     return graph__lower_cast(o, ind_op_index(o, at, IND_I64), l->compute);
+}
+
+/* ---- random numbers ---- */
+
+/* Bits [first, first + width) for the element at `index` of the result; operand k is the seed, the last attribute the
+   stream. */
+static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
+                                    int first, int width) {
+    ind_value seed = ind__box_load(o, graph__lower_operand_box(l, k), index, 0);
+    ind_value stream = ind_op_constant_int(o, l->node->attr[l->node->num_attrs - 1].i, IND_I64);
+    ind_expr at = ind__linearise(l->context, index, l->result->size, rank);
+    return ind_op_philox(o, seed, stream, ind_op_index(o, at, IND_I64), first, width);
+}
+
+/* The topmost `width` bits of a half, plus `add`, times 2^-width. */
+static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                        int rank, int half, int width, int add) {
+    ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
+    if (add) bits = ind_op_add(o, bits, ind_op_constant_int(o, add, IND_I64));
+    return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
+}
+
+static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_dtype d = l->result->dtype;
+    int width = d == IND_F64 ? 53 : d == IND_F16 ? 11 : d == IND_BF16 ? 8 : 24;
+    return graph__random_fraction(o, l, 0, index, rank, 0, width, 0);
+}
+
+static ind_value graph__lower_randn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int width = l->compute == IND_F64 ? 53 : 24;
+    ind_value u = graph__random_fraction(o, l, 0, index, rank, 0, width, 1);
+    ind_value v = graph__random_fraction(o, l, 0, index, rank, 1, width, 0);
+    ind_value radius = ind_op_sqrt(o, ind_op_mul(o, graph__lower_float(o, l, -2), ind_op_log(o, u)));
+    return ind_op_mul(o, radius, ind_op_cos(o, ind_op_mul(o, graph__lower_float(o, l, 6.28318530717958647693), v)));
+}
+
+static ind_value graph__lower_randint(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr low = l->node->attr[0].e, high = l->node->attr[1].e;
+    ind_value bits = graph__random_bits(o, l, 0, index, rank, 0, 63);
+    ind_value n = ind_op_index(o, ind_expr_sub(high, low), IND_I64);
+    ind_value rest = ind_op_sub(o, bits, ind_op_mul(o, ind_op_div(o, bits, n), n));
+    return graph__lower_cast(o, ind_op_add(o, rest, ind_op_index(o, low, IND_I64)), l->compute);
+}
+
+static ind_value graph__lower_bernoulli(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, l->compute == IND_F64 ? 53 : 24, 0);
+    return ind_op_cast(o, ind_op_lt(o, u, graph__lower_operand(o, l, 0, index, rank)), l->compute);
+}
+
+static ind_value graph__dropout_kept(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    if (!l->node->attr[1].i) return ind_op_constant_int(o, 1, IND_BOOL);
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 24, 0);
+    return ind_op_ge(o, u, graph__lower_float(o, l, l->node->attr[0].f));
+}
+
+static ind_value graph__dropout_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double p = l->node->attr[0].f;
+    if (!l->node->attr[1].i) return x;
+    ind_value scaled = ind_op_mul(o, x, graph__lower_float(o, l, p < 1 ? 1 / (1 - p) : 0));
+    return ind_op_where(o, graph__dropout_kept(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
+}
+
+static ind_status graph__lower_native_dropout(graph__lower_ctx *l, ind__box **results) {
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__dropout_element, &results[0]);
+    if (status) return status;
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_kept, &results[1]);
+}
+
+/* ---- pointwise ops made of others */
+
+static ind_value graph__lower_int(ind_ops *o, const graph__lower_ctx *l, int64_t v) {
+    return graph__lower_number(o, (graph__typed_number){IND_I64, v, 0}, l->compute);
+}
+
+static ind_value graph__lower_attr(ind_ops *o, const graph__lower_ctx *l, uint32_t i) {
+    const ind__attr *a = &l->node->attr[i];
+    return a->kind == IND__ATTR_FLOAT ? graph__lower_float(o, l, a->f)
+                                      : graph__lower_number(o, graph__typed_number_of(a), l->compute);
+}
+
+/* floor, ceil, trunc and round leave integers as they are. */
+static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (!ind_dtype_is_float(l->compute)) return x;
+    int64_t decimals = l->node->op == IND_OP_ROUND ? l->node->attr[0].i : 0;
+    if (decimals == 0) return ind__emit1(o, l->row->op, x);
+    ind_value power = graph__lower_float(o, l, pow(10, fabs((double)decimals)));
+    if (decimals < 0) return ind_op_mul(o, ind_op_rint(o, ind_op_div(o, x, power)), power);
+    return ind_op_div(o, ind_op_rint(o, ind_op_mul(o, x, power)), power);
+}
+
+/* (x > 0) - (x < 0): 0 for NaN, as in PyTorch. */
+static ind_value graph__lower_sign(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (l->compute == IND_BOOL) return x;
+    ind_value zero = graph__lower_int(o, l, 0);
+    return ind_op_sub(o, ind_op_cast(o, ind_op_gt(o, x, zero), l->compute),
+                      ind_op_cast(o, ind_op_lt(o, x, zero), l->compute));
+}
+
+static ind_value graph__lower_square(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_mul(o, x, x);
+}
+
+/* signbit isnan isinf isfinite. */
+static ind_value graph__lower_predicate(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    bool of_float = ind_dtype_is_float(l->compute);
+    if (l->node->op == IND_OP_SIGNBIT) {
+        x = of_float ? ind_op_copysign(o, graph__lower_float(o, l, 1), x) : x;
+        return ind_op_lt(o, x, graph__lower_int(o, l, 0));
+    }
+    if (!of_float) return ind_op_constant_int(o, l->node->op == IND_OP_ISFINITE, IND_BOOL);
+    if (l->node->op == IND_OP_ISNAN) return ind_op_ne(o, x, x);
+    ind_value infinity = graph__lower_float(o, l, INFINITY);
+    ind_loop_op compare = l->node->op == IND_OP_ISINF ? IND_LOOP_EQ : IND_LOOP_LT;
+    return ind__emit2(o, compare, ind_op_abs(o, x), infinity);
+}
+
+static ind_value graph__lower_bitwise_not(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return l->compute == IND_BOOL ? ind_op_not(o, x) : ind_op_bit_xor(o, x, graph__lower_int(o, l, -1));
+}
+
+/* Is the remainder r of a division not 0, with another sign than the divisor? */
+static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
+    ind_value zero = graph__lower_int(o, l, 0);
+    ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
+    return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
+}
+
+/* a - b floor(a / b): the sign of the divisor. x % 0 is x on integers (PyTorch: an error or anything), NaN on
+ * floats.
+ */
+static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value r = ind_op_fmod(o, a, b);
+    return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
+}
+
+/* The largest whole number not above a / b, from the exact remainder (Python's float_floor_div). */
+static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_value a, ind_value b) {
+    ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
+    ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
+    ind_value q = ind_op_div(o, ind_op_sub(o, a, r), b);
+    q = ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_sub(o, q, one), q);
+    ind_value whole = ind_op_floor(o, q);
+    ind_value above = ind_op_gt(o, ind_op_sub(o, q, whole), graph__lower_float(o, l, 0.5));
+    whole = ind_op_where(o, above, ind_op_add(o, whole, one), whole);
+    whole = ind_op_where(o, ind_op_eq(o, q, zero), ind_op_copysign(o, zero, ratio), whole);
+    return ind_op_where(o, ind_op_eq(o, b, zero), ratio, whole);
+}
+
+/* x // 0 is 0 on integers, where PyTorch fails on the CPU and gives anything on a GPU. */
+static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    bool of_float = ind_dtype_is_float(l->compute);
+    if (!ind__is_rounded_div(l->node->op, l->node->attr)) return ind_op_div(o, a, b);
+    if (l->node->op == IND_OP_DIV && !strcmp(l->node->attr[0].s, "trunc")) {
+        ind_value q = ind_op_div(o, a, b);
+        return of_float ? ind_op_trunc(o, q) : q;
+    }
+    if (of_float) return graph__float_floor_div(o, l, a, b);
+    ind_value astray = graph__lower_astray(o, l, ind_op_fmod(o, a, b), b);
+    return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
+}
+
+/* sin(pi x) / (pi x), 1 at 0 */
+static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value angle = ind_op_mul(o, x, graph__lower_float(o, l, 3.14159265358979323846));
+    return ind_op_where(o, ind_op_eq(o, x, graph__lower_int(o, l, 0)), graph__lower_int(o, l, 1),
+                        ind_op_div(o, ind_op_sin(o, angle), angle));
+}
+
+/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] where eps is given */
+static ind_value graph__lower_logit(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), one = graph__lower_int(o, l, 1);
+    if (l->node->attr[0].kind != IND__ATTR_NONE) {
+        ind_value eps = graph__lower_attr(o, l, 0);
+        x = ind_op_minimum(o, ind_op_maximum(o, x, eps), ind_op_sub(o, one, eps));
+    }
+    return ind_op_log(o, ind_op_div(o, x, ind_op_sub(o, one, x)));
+}
+
+/* x log(y): 0 where x is 0, unless y is NaN */
+static ind_value graph__lower_xlogy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), y = graph__lower_operand(o, l, 1, index, rank);
+    ind_value zero = graph__lower_int(o, l, 0), product = ind_op_mul(o, x, ind_op_log(o, y));
+    ind_value v = ind_op_where(o, ind_op_eq(o, x, zero), zero, product);
+    return ind_op_where(o, ind_op_ne(o, y, y), y, v);
+}
+
+/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities are themselves */
+static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value gap = ind_op_neg(o, ind_op_abs(o, ind_op_sub(o, a, b)));
+    ind_value v = ind_op_add(o, ind_op_maximum(o, a, b), ind_op_log1p(o, ind_op_exp(o, gap)));
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, a), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, ind_op_and(o, infinite, ind_op_eq(o, a, b)), a, v);
+}
+
+/* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
+static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (graph__lower_has_operand(l, 1)) x = ind_op_maximum(o, x, graph__lower_operand(o, l, 1, index, rank));
+    if (graph__lower_has_operand(l, 2)) x = ind_op_minimum(o, x, graph__lower_operand(o, l, 2, index, rank));
+    return x;
+}
+
+static ind_value graph__lower_hardtanh(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool six = l->node->op == IND_OP_RELU6;
+    ind_value low = six ? graph__lower_int(o, l, 0) : graph__lower_attr(o, l, 0);
+    ind_value high = six ? graph__lower_int(o, l, 6) : graph__lower_attr(o, l, 1);
+    return ind_op_minimum(o, ind_op_maximum(o, graph__lower_operand(o, l, 0, index, rank), low), high);
+}
+
+/* relu6(x + 3) / 6; hardswish: x times that */
+static ind_value graph__lower_hardsigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), six = graph__lower_int(o, l, 6);
+    ind_value v = ind_op_maximum(o, ind_op_add(o, x, graph__lower_int(o, l, 3)), graph__lower_int(o, l, 0));
+    v = ind_op_minimum(o, v, six);
+    return ind_op_div(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, six);
+}
+
+/* From the end that is nearer, so that weights 0 and 1 give the ends. */
+static ind_value graph__lower_lerp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value w = graph__lower_operand(o, l, 2, index, rank), d = ind_op_sub(o, b, a);
+    ind_value low = ind_op_add(o, a, ind_op_mul(o, w, d));
+    ind_value high = ind_op_sub(o, b, ind_op_mul(o, d, ind_op_sub(o, graph__lower_int(o, l, 1), w)));
+    return ind_op_where(o, ind_op_lt(o, ind_op_abs(o, w), graph__lower_float(o, l, 0.5)), low, high);
+}
+
+/* self + value * tensor1 * tensor2, or / tensor2 */
+static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), a = graph__lower_operand(o, l, 1, index, rank);
+    ind_value b = graph__lower_operand(o, l, 2, index, rank);
+    graph__typed_number value = graph__typed_number_of(&l->node->attr[0]);
+    if (value.i != 1 && value.f != 1) a = ind_op_mul(o, graph__lower_number(o, value, l->compute), a);
+    return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
+}
+
+static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+    return ind_op_where(o, mask, graph__lower_operand(o, l, 2, index, rank),
+                        graph__lower_operand(o, l, 0, index, rank));
+}
+
+static double graph__largest(ind_dtype dtype) {
+    return dtype == IND_F16 ? 65504.0 : dtype == IND_BF16 ? 0x1.fep127 : dtype == IND_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
+static ind_value graph__lower_finite(ind_ops *o, const graph__lower_ctx *l, uint32_t i, double sign) {
+    const ind__attr *a = &l->node->attr[i];
+    double v = a->kind == IND__ATTR_NONE ? sign * graph__largest(l->result->dtype) : a->f;
+    return graph__lower_number(o, (graph__typed_number){IND_F64, 0, v}, l->result->dtype);
+}
+
+static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (!ind_dtype_is_float(l->compute)) return x;
+    ind_value high = graph__lower_finite(o, l, 1, 1), low = graph__lower_finite(o, l, 2, -1);
+    ind_value v = ind_op_where(o, ind_op_eq(o, x, graph__lower_float(o, l, -INFINITY)), low, x);
+    v = ind_op_where(o, ind_op_eq(o, x, graph__lower_float(o, l, INFINITY)), high, v);
+    return ind_op_where(o, ind_op_ne(o, x, x), graph__lower_attr(o, l, 0), v);
+}
+
+static ind_value graph__lower_threshold(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_where(o, ind_op_le(o, x, graph__lower_attr(o, l, 0)), graph__lower_attr(o, l, 1), x);
+}
+
+static ind_value graph__lower_leaky_relu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)), x, ind_op_mul(o, x, graph__lower_attr(o, l, 0)));
+}
+
+/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu has the constants of Klambauer et al. 2017. */
+static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double alpha = 1.6732632423543772848, scale = 1.0507009873554804934, input_scale = 1;
+    if (l->node->op != IND_OP_SELU) alpha = l->node->attr[0].f, scale = 1;
+    if (l->node->op == IND_OP_ELU) scale = l->node->attr[1].f, input_scale = l->node->attr[2].f;
+    if (l->node->op == IND_OP_CELU) input_scale = 1 / alpha;
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value below = ind_op_expm1(o, ind_op_mul(o, x, graph__lower_float(o, l, input_scale)));
+    return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)),
+                        ind_op_mul(o, x, graph__lower_float(o, l, scale)),
+                        ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
+}
+
+/* log(1 + exp(beta x)) / beta, x itself beyond the threshold; mish: x tanh(log(1 + exp(x))) */
+static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
+    ind_value beta = graph__lower_attr(o, l, 0), scaled = ind_op_mul(o, x, beta);
+    ind_value v = ind_op_div(o, ind_op_log1p(o, ind_op_exp(o, scaled)), beta);
+    return ind_op_where(o, ind_op_gt(o, scaled, graph__lower_attr(o, l, 1)), x, v);
+}
+
+/* log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|)) */
+static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value tail = ind_op_log1p(o, ind_op_exp(o, ind_op_neg(o, ind_op_abs(o, x))));
+    return ind_op_sub(o, ind_op_minimum(o, x, graph__lower_int(o, l, 0)), tail);
+}
+
+/* The last operand in the type of the result: clone, copy and fill. */
+static ind_value graph__lower_copy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    uint32_t k = l->node->num_operands - 1;
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
+    if (from->op == IND_OP_SCALAR)
+        return graph__lower_number(o, graph__typed_number_of(&from->attr[0]), l->result->dtype);
+    return ind_op_cast(o, graph__lower_load_broadcast(o, graph__lower_operand_box(l, k), index, rank),
+                       l->result->dtype);
+}
+
+static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
+    results[0] = graph__lower_operand_box(l, 0);
+    return IND_OK;
 }
 
 /* ---- cat ---- */
@@ -5975,8 +7699,8 @@ static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint3
     return graph__lower_operand(o, l, k, at, rank);
 }
 
-/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only where
-   it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
+/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only
+   where it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
 static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
@@ -6023,8 +7747,8 @@ static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int
     return ind__box_load(o, (const ind__box *)box, index, rank);
 }
 
-/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is: every
-   index is out of range then, and its check says so. */
+/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is:
+   every index is out of range then, and its check says so. */
 static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
     ind__box *box = graph__lower_operand_box(l, 0);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
@@ -6472,21 +8196,26 @@ static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
 
 /* ---- reductions ---- */
 
-/* Splits the dimensions of operand 0 into kept and reduced ones (bits of `mask`). */
-static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+/* Splits dimensions into kept and reduced ones (bits of `mask`). */
+static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int rank, uint32_t mask) {
     memset(&l->axes, 0, sizeof l->axes);
-    l->axes.rank = x->rank;
-    for (int d = 0; d < x->rank; d++) {
+    l->axes.rank = rank;
+    for (int d = 0; d < rank; d++) {
         if (mask >> d & 1) {
-            l->axes.range[l->axes.num_reduced] = x->size[d];
+            l->axes.range[l->axes.num_reduced] = size[d];
             l->axes.reduced[l->axes.num_reduced++] = d;
         } else {
-            l->axes.size[l->axes.num_kept] = x->size[d];
+            l->axes.size[l->axes.num_kept] = size[d];
             l->axes.kept[l->axes.num_kept++] = d;
         }
     }
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
+}
+
+/* The same of operand 0. */
+static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    graph__split_sizes(l, x->size, x->rank, mask);
 }
 
 /* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
@@ -6502,6 +8231,11 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
+/* Splits the dimensions of operand 0 as attribute k says. */
+static void graph__split_dims(graph__lower_ctx *l, int k) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
+}
+
 /* From indices of the kept, then of the reduced dimensions to one of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
@@ -6511,6 +8245,12 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
         at[l->axes.reduced[k]] = l->axes.num_kept + k < rank ? index[l->axes.num_kept + k] : ind_int(l->context, 0);
     }
     return l->element(o, at, l->axes.rank, l);
+}
+
+/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    ind_value x = graph__reduced_element(o, index, rank, user);
+    return ind_op_sub(o, x, x);
 }
 
 /* What a reduction gives over one element, apart from the element itself, or over none. */
@@ -6525,12 +8265,12 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
     for (int k = 0; k < ind__reduction_results(type); k++) {
-        bool element = k == 0 && !empty && type != IND_REDUCE_ARGMAX;
+        bool element = !empty && (k == 0 ? type != IND_REDUCE_ARGMAX : type == IND_REDUCE_WELFORD);
         bool one = !empty ? k == 1 && type == IND_REDUCE_ONLINE_SOFTMAX : type == IND_REDUCE_PROD;
         graph__typed_number v = {dtype, one, one};
+        ind_loop_fn fn = !element ? graph__neutral_element : k ? graph__deviation_element : graph__reduced_element;
         results[k] =
-            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept,
-                               element ? graph__reduced_element : graph__neutral_element, element ? (void *)l : &v);
+            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept, fn, element ? (void *)l : &v);
         if (!results[k]) return ind__failed(l->context);
     }
     return IND_OK;
@@ -6553,13 +8293,19 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: the reduced dimensions come back with size 1. */
-static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
-    if (l->result->rank == l->axes.num_kept) return IND_OK;
-    for (int k = 0; k < l->axes.num_kept; k++) map[k] = graph__lower_view_index(l, l->axes.kept[k]);
-    *x = ind__box_view(l->w->program, *x, l->result->size, l->result->rank, map);
+    if (to->rank == l->axes.num_kept) return IND_OK;
+    for (int k = 0; k < l->axes.num_kept; k++) {
+        map[k] = ind__index_symbol(l->context, 'i', l->axes.kept[k], to->size[l->axes.kept[k]]);
+    }
+    *x = ind__box_view(l->w->program, *x, to->size, to->rank, map);
     return *x ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+    return graph__lower_keep_dims_of(l, l->result, x);
 }
 
 static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -6571,9 +8317,9 @@ static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8 and
-   turned back. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
+    if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
     if (as_u8) l->compute = IND_U8;
     ind_status status = graph__lower_reduce(l, type, as_u8 ? IND_U8 : l->result->dtype, graph__lower_self, results);
@@ -6590,32 +8336,79 @@ static ind_status graph__lower_sum(graph__lower_ctx *l, ind__box **results) {
 
 static ind_status graph__lower_amax(graph__lower_ctx *l, ind__box **results) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
-    return graph__lower_reduction(l, l->node->op == IND_OP_AMIN ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
+    bool least = l->node->op == IND_OP_AMIN || l->node->op == IND_OP_MIN;
+    return graph__lower_reduction(l, least ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
 }
 
-/* torch.any gives u8 for u8 and bool for all others. */
+static ind_value graph__lower_is_zero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_not(o, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind_op_not(o, ind__box_load(o, l->part[0], index, rank)),
+                             ind_dtype_compute(l->result->dtype));
+}
+
+/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
+   is one, unlike in the other reductions. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    const ind__attr *dims = &l->node->attr[0];
+    bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
+    graph__split_axes(l, none ? 0 : graph__dim_mask(dims, graph__lower_operand_info(l, 0)->rank));
     l->compute = IND_BOOL;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, all ? graph__lower_is_zero : graph__lower_self, results);
     if (status == IND_OK) status = graph__lower_keep_dims(l, results);
-    if (status || l->result->dtype == IND_BOOL) return status;
+    if (status || (l->result->dtype == IND_BOOL && !all)) return status;
     l->part[0] = results[0];
-    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_part, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             all ? graph__lower_not_part : graph__lower_part, results);
+}
+
+/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
+    return ind_op_sub(o, graph__lower_number(o, (graph__typed_number){IND_I64, -1, 0}, l->compute), x);
 }
 
 static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    bool least = l->node->op == IND_OP_ARGMIN || l->node->op == IND_OP_MIN;
+    graph__split_dims(l, 0);
     l->compute = ind_dtype_compute(graph__lower_operand_info(l, 0)->dtype);
     if (l->compute == IND_BOOL) l->compute = IND_U8;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, least ? graph__lower_reversed : graph__lower_self, results);
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
 /* Values and indices: two reductions over the same rows, which share a kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
-    return status ? status : graph__lower_argmax(l, &results[1]);
+    return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
+}
+
+/* Smallest and largest likewise. */
+static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
+    ind_dtype compute = l->compute;
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduction(l, IND_REDUCE_MIN, &results[0]);
+    l->compute = compute;
+    return status ? status : graph__lower_reduction(l, IND_REDUCE_MAX, &results[1]);
+}
+
+static ind_status graph__lower_prod(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduction(l, IND_REDUCE_PROD, results);
+}
+
+static ind_value graph__lower_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, graph__lower_operand_as(o, l, 0, index, rank, IND_BOOL), l->compute);
+}
+
+static ind_status graph__lower_count_nonzero(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, l->result->dtype, graph__lower_nonzero, results);
 }
 
 /* Number of elements reduced, as a value. */
@@ -6637,6 +8430,169 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
+/* Is it proven that every row has an element? */
+static bool graph__has_elements(const graph__lower_ctx *l) {
+    return ind_known_le(ind_int(l->context, 1), l->axes.count);
+}
+
+/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
+    const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
+    double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
+               : unbiased->kind != IND__ATTR_NONE ? (double)unbiased->i
+                                                  : 1;
+    int64_t n;
+    if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, fmax((double)n - c, 0));
+    ind_value freedom = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, c));
+    return ind_op_maximum(o, freedom, graph__lower_float(o, l, 0));
+}
+
+static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), graph__degrees_of_freedom(o, l));
+    bool root = l->node->op == IND_OP_STD || l->node->op == IND_OP_STD_MEAN;
+    return root ? ind_op_sqrt(o, v) : v;
+}
+
+/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+    if (graph__has_elements(l)) return mean;
+    return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    for (uint32_t k = 0; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                                   k ? graph__row_mean_element : graph__variance_element, &results[k]);
+    }
+    return status;
+}
+
+/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, m, ind_op_add(o, m, ind_op_log(o, sum)));
+}
+
+static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__logsumexp_element, results);
+}
+
+/* ---- p-norms and distances ---- */
+
+/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+static double graph__order(const graph__lower_ctx *l) {
+    return ind__norm_order(&l->node->attr[0]);
+}
+
+/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
+    double p = graph__order(l);
+    if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
+    if (p == 2) return ind_op_mul(o, x, x);
+    x = ind_op_abs(o, x);
+    return p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, p));
+}
+
+static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
+    double p = graph__order(l);
+    return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
+}
+
+/* The root of the sum; the largest |x| of nothing is 0. */
+static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    double p = graph__order(l);
+    if (p == 2) return ind_op_sqrt(o, x);
+    if (isinf(p) && p > 0 && !graph__has_elements(l)) return ind_op_maximum(o, x, graph__lower_float(o, l, 0));
+    return p == 0 || p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, 1 / p));
+}
+
+static ind_status graph__lower_norm_of(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    ind_status status = graph__lower_reduce(l, graph__norm_reduction(l), l->compute, element, l->part);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, l->part);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__norm_root, results);
+}
+
+static ind_value graph__vector_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_term(o, l, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_status graph__lower_vector_norm(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 1);
+    return graph__lower_norm_of(l, graph__vector_norm_element, results);
+}
+
+/* index: batch.., i, j, m: the difference of x1[.., i, m] and x2[.., j, m]. */
+static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    ind_value row[2];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    at[rank - 2] = index[rank - 1];
+    for (int k = 0; k < 2; k++) {
+        at[rank - 3] = index[rank - 3 + k];
+        row[k] = graph__lower_operand(o, l, (uint32_t)k, at, rank - 1);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr size[IND_MAX_RANK];
+    int rank = l->result->rank;
+    for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
+    size[rank] = x->size[x->rank - 1];
+    graph__split_sizes(l, size, rank + 1, 1u << rank);
+    return graph__lower_norm_of(l, element, results);
+}
+
+static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__cdist_element, results);
+}
+
+/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
+   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+   (ATen/native/cpu/DistanceOpsKernel.cpp). */
+static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
+    ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
+    ind_value square = ind_op_sub(o, ind_op_mul(o, b, b), ind_op_constant(o, 1, IND_F64));
+    ind_value twice = ind_op_mul(o, ind_op_constant(o, 2, IND_F64), ind_op_cast(o, k, IND_F64));
+    return ind_op_cast(o, ind_op_sub(o, b, ind_op_sqrt(o, ind_op_sub(o, square, twice))), IND_I64);
+}
+
+/* index: pair k, column. j = k - i(2n - i - 1)/2 + i + 1. */
+static ind_value graph__pdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr n = graph__lower_operand_info(l, 0)->size[0], at[2] = {{0}, index[rank - 1]};
+    ind_value k = ind_op_index(o, index[0], IND_I64), i = graph__pair_row(o, k, n), row[2];
+    ind_value before = ind_op_mul(
+        o, i,
+        ind_op_sub(
+            o, ind_op_index(o, ind_expr_sub(ind_expr_mul(n, ind_int(l->context, 2)), ind_int(l->context, 1)), IND_I64),
+            i));
+    before = ind_op_div(o, before, ind_op_constant_int(o, 2, IND_I64));
+    ind_value j = ind_op_add(o, ind_op_sub(o, k, before), ind_op_add(o, i, ind_op_constant_int(o, 1, IND_I64)));
+    for (int r = 0; r < 2; r++) {
+        at[0] = ind_op_indirect(o, r ? j : i, n, false);
+        row[r] = graph__lower_operand(o, l, 0, at, 2);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__pdist_element, results);
+}
+
 /* ---- composites: a reduction and a pointwise loop over the same rows ---- */
 
 /* Result k of the row that `index` (of the full shape) lies in. */
@@ -6646,13 +8602,14 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
     return ind__box_load(o, l->part[k], at, l->axes.num_kept);
 }
 
-/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m - m
- * does. */
+/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
+ * m does. */
 static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
     ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
-    return l->node->op == IND_OP_SOFTMAX ? ind_op_div(o, ind_op_exp(o, x), sum) : ind_op_sub(o, x, ind_op_log(o, sum));
+    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
+    return logs ? ind_op_sub(o, x, ind_op_log(o, sum)) : ind_op_div(o, ind_op_exp(o, x), sum);
 }
 
 static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
@@ -6889,9 +8846,130 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
+/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
+static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
+    return ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, eps)));
+}
+
+static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
+}
+
+/* Results 1 and 2, where the op has them. */
+static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
+                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+        if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
+    }
+    return status;
+}
+
+static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_layer_norm(l, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+/* ---- norms over channels: group, instance and batch norm */
+
+/* [N, C, ..] seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_expr *size) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    size[0] = x->size[0];
+    size[1] = ind_int(l->context, groups);
+    size[2] = ind_expr_floordiv(x->size[1], size[1]);
+    for (int d = 2; d < x->rank; d++) size[d + 1] = x->size[d];
+    for (int d = 0; d < x->rank; d++) {
+        map[d] = ind__index_symbol(l->context, 'i', d ? d + 1 : 0, size[d ? d + 1 : 0]);
+    }
+    ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
+    map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, 0), size, x->rank + 1, map);
+}
+
+static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
+}
+
+/* Operand k, which has one element per channel. */
+static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    ind_expr channel = index[1];
+    if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), &channel, 1), l->compute);
+}
+
+static ind_value graph__norm_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind_expr *index) {
+    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__norm_parameter(o, l, 1, index));
+    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__norm_parameter(o, l, 2, index)) : x;
+}
+
+static ind_value graph__channel_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__lower_row_part(o, l, 0, index));
+    x = ind_op_mul(o, x, graph__norm_rstd(o, l, graph__lower_row_part(o, l, 1, index)));
+    return graph__norm_scaled(o, l, x, index);
+}
+
+/* With given statistics: (x - mean) / sqrt(variance + eps). */
+static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_parameter(o, l, 3, index));
+    ind_value variance = ind_op_add(o, graph__norm_parameter(o, l, 4, index), graph__lower_float(o, l, eps));
+    return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
+}
+
+/* Statistics over the dimensions of `mask` of l->norm.x. */
+static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, mask);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
+    if (status == IND_OK && x->rank != l->result->rank) {
+        results[0] = ind__box_reshape(l->w->program, results[0], l->result->size, l->result->rank);
+        status = results[0] ? IND_OK : ind__failed(l->context);
+    }
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_expr size[IND_MAX_RANK];
+    int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
+    l->norm.x = graph__split_channels(l, groups, size);
+    l->norm.grouped = true;
+    if (!l->norm.x) return ind__failed(l->context);
+    return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
+}
+
+/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
+   the batch are empty, as PyTorch's are. */
+static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
+    uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
+    l->norm.x = graph__lower_operand_box(l, 0);
+    if (!ind__uses_running(l->node->op, l->node->attr)) {
+        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+    }
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        graph__typed_number zero = {l->result[k].dtype, 0, 0};
+        results[k] = ind__box_pointwise(l->w->program, zero.dtype, l->result[k].size, 1, graph__neutral_element, &zero);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
 /* ---- matrix products ---- */
 
-/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
+/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
+ */
 static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
                                ind_expr *at) {
     int own = x->rank - inner;
@@ -7005,7 +9083,8 @@ static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
-/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory. */
+/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory.
+ */
 static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 0, 1, true, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
@@ -7179,6 +9258,164 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     return status ? status : graph__lower_unflatten(l, results);
 }
 
+/* ---- scans, sorts, searches ---- */
+
+/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
+   positions. Over one element or none it is the element itself, at 0. */
+static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
+                                       int rank, int dim, graph__lower_element_fn element, ind__box **results) {
+    bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!one) {
+        l->element = element;
+        ind__scan_desc d = {kind, dtype, size, rank, dim, graph__lower_run_element, l};
+        return ind__box_scan(l->w->program, &d, results);
+    }
+    ind_status status = graph__lower_loop(l, dtype, size, rank, element, results);
+    if (status || ind__scan_results(kind) < 2) return status;
+    results[1] = ind__box_pointwise(l->w->program, IND_I64, size, rank, graph__neutral_element, &zero);
+    return results[1] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const ind__attr *along, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = (int)(along->i < 0 ? along->i + x->rank : along->i);
+    ind_dtype dtype = l->node->op == IND_OP_ARGSORT ? x->dtype : l->result->dtype;
+    l->compute = ind_dtype_compute(dtype);
+    return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
+}
+
+static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results) {
+    ind_graph_op op = l->node->op;
+    ind_scan kind = op == IND_OP_CUMSUM    ? IND_SCAN_SUM
+                    : op == IND_OP_CUMPROD ? IND_SCAN_PROD
+                    : op == IND_OP_CUMMAX  ? IND_SCAN_MAX
+                    : op == IND_OP_CUMMIN  ? IND_SCAN_MIN
+                                           : IND_SCAN_LOGADDEXP;
+    return graph__lower_scan(l, kind, &l->node->attr[0], results);
+}
+
+static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
+    ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
+    bool positions = l->node->op == IND_OP_ARGSORT;
+    results[0] = l->part[positions];
+    if (!positions) results[1] = l->part[1];
+    return status;
+}
+
+/* The first k of the sorted row. */
+static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK];
+    ind_scan kind = l->node->attr[2].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[1], l->part);
+    for (int d = 0; d < l->result->rank; d++) map[d] = graph__lower_view_index(l, d);
+    for (int k = 0; k < 2 && !status; k++) {
+        results[k] = ind__box_view(l->w->program, l->part[k], l->result->size, l->result->rank, map);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+typedef struct graph__search {
+    const ind__box *sequence, *sorter;
+    ind_expr at[IND_MAX_RANK], size;
+    bool right;
+} graph__search;
+
+/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
+    ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
+    int last = s->sequence->rank - 1;
+    s->at[last] = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(s->at[last])) return (ind_value){0};
+    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
+    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+}
+
+/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
+   NaN comes last as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+    ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
+    ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
+    for (; most > 0; most /= 2) {
+        ind_value open = ind_op_lt(o, low, high);
+        ind_value middle = ind_op_add(o, low, ind_op_div(o, ind_op_sub(o, high, low), two));
+        o->mask = outer.id ? ind_op_and(o, outer, open) : open;
+        ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
+        o->mask = outer;
+        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
+        high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
+    }
+    return low;
+}
+
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool named = l->node->op == IND_OP_SEARCHSORTED;
+    uint32_t sequence = named ? 0 : 1, x = named ? 1 : 0;
+    const ind__attr *side = named && l->node->attr[2].kind != IND__ATTR_NONE ? &l->node->attr[2] : NULL;
+    graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
+                       .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
+    if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
+    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.sequence->rank - 1];
+    int64_t lo, hi;
+    ind_expr_bounds(s.size, &lo, &hi);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
+    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+}
+
+/* The sequence is read many times at places that data decide: it must be in memory. */
+static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
+    uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
+    ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* The mask as 0 or 1 at a position of the result. */
+static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->result->size, l->result->rank, at);
+    return ind_op_cast(o, graph__lower_operand_as(o, l, 1, at, l->result->rank, IND_BOOL), IND_I64);
+}
+
+static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL), outer = o->mask;
+    ind_expr position = ind__linearise(l->context, index, l->result->size, rank), count = l->part[1]->size[0];
+    ind_value rank_of = ind__box_load(o, l->part[0], &position, 1);
+    ind_value from = ind_op_sub(o, rank_of, ind_op_constant_int(o, 1, IND_I64));
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr at = ind_op_indirect(o, from, count, false);
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), count);
+    if (!ind_known_true(some)) o->mask = ind_op_and(o, o->mask, ind_op_index(o, some, IND_BOOL));
+    ind_value taken =
+        ind__ok(at) ? graph__lower_cast(o, ind__box_load(o, l->part[1], &at, 1), l->compute) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* The n-th true of the mask takes element n of the source: n is a running count. */
+static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
+    ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
+    const ind__tensor_info *source = graph__lower_operand_info(l, 2);
+    ind_expr flat = ind_expr_product(l->context, source->size, source->rank);
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__mask_number, &l->part[0]);
+    if (!status) status = ind__box_realise(l->w->program, graph__lower_operand_box(l, 2));
+    if (status) return status;
+    l->part[1] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 2), &flat, 1);
+    if (!l->part[1]) return ind__failed(l->context);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__masked_scatter_element,
+                             results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -7197,12 +9434,17 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SCALAR, pointwise, graph__lower_full, NONE, NONE)                                                                \
     X(FULL, pointwise, graph__lower_full, NONE, NONE)                                                                  \
     X(ARANGE, pointwise, graph__lower_arange, NONE, NONE)                                                              \
+    X(RAND, pointwise, graph__lower_rand, NONE, NONE)                                                                  \
+    X(RANDN, pointwise, graph__lower_randn, NONE, NONE)                                                                \
+    X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
+    X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
+    X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
     X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
-    X(DIV, pointwise, graph__lower_binary, DIV, NONE)                                                                  \
+    X(DIV, pointwise, graph__lower_div, DIV, NONE)                                                                     \
     X(POW, pointwise, graph__lower_pow, POW, NONE)                                                                     \
     X(MAXIMUM, pointwise, graph__lower_binary, MAXIMUM, OR)                                                            \
     X(MINIMUM, pointwise, graph__lower_binary, MINIMUM, AND)                                                           \
@@ -7226,6 +9468,91 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SILU, pointwise, graph__lower_silu, NONE, NONE)                                                                  \
     X(WHERE, pointwise, graph__lower_where, NONE, NONE)                                                                \
     X(CAST, pointwise, graph__lower_cast_op, NONE, NONE)                                                               \
+    X(SIN, pointwise, graph__lower_unary, SIN, NONE)                                                                   \
+    X(COS, pointwise, graph__lower_unary, COS, NONE)                                                                   \
+    X(TAN, pointwise, graph__lower_unary, TAN, NONE)                                                                   \
+    X(ASIN, pointwise, graph__lower_unary, ASIN, NONE)                                                                 \
+    X(ACOS, pointwise, graph__lower_unary, ACOS, NONE)                                                                 \
+    X(ATAN, pointwise, graph__lower_unary, ATAN, NONE)                                                                 \
+    X(SINH, pointwise, graph__lower_unary, SINH, NONE)                                                                 \
+    X(COSH, pointwise, graph__lower_unary, COSH, NONE)                                                                 \
+    X(ASINH, pointwise, graph__lower_unary, ASINH, NONE)                                                               \
+    X(ACOSH, pointwise, graph__lower_unary, ACOSH, NONE)                                                               \
+    X(ATANH, pointwise, graph__lower_unary, ATANH, NONE)                                                               \
+    X(EXP2, pointwise, graph__lower_unary, EXP2, NONE)                                                                 \
+    X(EXPM1, pointwise, graph__lower_unary, EXPM1, NONE)                                                               \
+    X(LOG2, pointwise, graph__lower_unary, LOG2, NONE)                                                                 \
+    X(LOG10, pointwise, graph__lower_unary, LOG10, NONE)                                                               \
+    X(LOG1P, pointwise, graph__lower_unary, LOG1P, NONE)                                                               \
+    X(ERFC, pointwise, graph__lower_unary, ERFC, NONE)                                                                 \
+    X(LGAMMA, pointwise, graph__lower_unary, LGAMMA, NONE)                                                             \
+    X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
+    X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
+    X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
+    X(CEIL, pointwise, graph__lower_to_whole, CEIL, NONE)                                                              \
+    X(TRUNC, pointwise, graph__lower_to_whole, TRUNC, NONE)                                                            \
+    X(ROUND, pointwise, graph__lower_to_whole, RINT, NONE)                                                             \
+    X(ABS, pointwise, graph__lower_unary, ABS, NONE)                                                                   \
+    X(SIGN, pointwise, graph__lower_sign, NONE, NONE)                                                                  \
+    X(SQUARE, pointwise, graph__lower_square, NONE, NONE)                                                              \
+    X(SIGNBIT, compare, graph__lower_predicate, NONE, NONE)                                                            \
+    X(ISNAN, compare, graph__lower_predicate, NONE, NONE)                                                              \
+    X(ISINF, compare, graph__lower_predicate, NONE, NONE)                                                              \
+    X(ISFINITE, compare, graph__lower_predicate, NONE, NONE)                                                           \
+    X(LOGICAL_NOT, pointwise, graph__lower_unary, NOT, NONE)                                                           \
+    X(LOGICAL_AND, pointwise, graph__lower_binary, NONE, AND)                                                          \
+    X(LOGICAL_OR, pointwise, graph__lower_binary, NONE, OR)                                                            \
+    X(LOGICAL_XOR, pointwise, graph__lower_binary, NONE, NE)                                                           \
+    X(BITWISE_NOT, pointwise, graph__lower_bitwise_not, NONE, NONE)                                                    \
+    X(BITWISE_AND, pointwise, graph__lower_binary, BIT_AND, AND)                                                       \
+    X(BITWISE_OR, pointwise, graph__lower_binary, BIT_OR, OR)                                                          \
+    X(BITWISE_XOR, pointwise, graph__lower_binary, BIT_XOR, NE)                                                        \
+    X(BITWISE_LEFT_SHIFT, pointwise, graph__lower_binary, SHIFT_LEFT, NONE)                                            \
+    X(BITWISE_RIGHT_SHIFT, pointwise, graph__lower_binary, SHIFT_RIGHT, NONE)                                          \
+    X(FLOOR_DIVIDE, pointwise, graph__lower_div, NONE, NONE)                                                           \
+    X(FMOD, pointwise, graph__lower_binary, FMOD, NONE)                                                                \
+    X(REMAINDER, pointwise, graph__lower_remainder, FMOD, NONE)                                                        \
+    X(ATAN2, pointwise, graph__lower_binary, ATAN2, NONE)                                                              \
+    X(HYPOT, pointwise, graph__lower_binary, HYPOT, NONE)                                                              \
+    X(COPYSIGN, pointwise, graph__lower_binary, COPYSIGN, NONE)                                                        \
+    X(NEXTAFTER, pointwise, graph__lower_binary, NEXTAFTER, NONE)                                                      \
+    X(XLOGY, pointwise, graph__lower_xlogy, NONE, NONE)                                                                \
+    X(LOGADDEXP, pointwise, graph__lower_logaddexp, NONE, NONE)                                                        \
+    X(CLAMP, pointwise, graph__lower_clamp, NONE, NONE)                                                                \
+    X(LERP, pointwise, graph__lower_lerp, NONE, NONE)                                                                  \
+    X(ADDCMUL, pointwise, graph__lower_addcmul, NONE, NONE)                                                            \
+    X(ADDCDIV, pointwise, graph__lower_addcmul, NONE, NONE)                                                            \
+    X(MASKED_FILL, pointwise, graph__lower_masked_fill, NONE, NONE)                                                    \
+    X(NAN_TO_NUM, pointwise, graph__lower_nan_to_num, NONE, NONE)                                                      \
+    X(THRESHOLD, pointwise, graph__lower_threshold, NONE, NONE)                                                        \
+    X(HARDTANH, pointwise, graph__lower_hardtanh, NONE, NONE)                                                          \
+    X(RELU6, pointwise, graph__lower_hardtanh, NONE, NONE)                                                             \
+    X(HARDSIGMOID, pointwise, graph__lower_hardsigmoid, NONE, NONE)                                                    \
+    X(HARDSWISH, pointwise, graph__lower_hardsigmoid, NONE, NONE)                                                      \
+    X(LEAKY_RELU, pointwise, graph__lower_leaky_relu, NONE, NONE)                                                      \
+    X(ELU, pointwise, graph__lower_elu, NONE, NONE)                                                                    \
+    X(CELU, pointwise, graph__lower_elu, NONE, NONE)                                                                   \
+    X(SELU, pointwise, graph__lower_elu, NONE, NONE)                                                                   \
+    X(SOFTPLUS, pointwise, graph__lower_softplus, NONE, NONE)                                                          \
+    X(MISH, pointwise, graph__lower_softplus, NONE, NONE)                                                              \
+    X(LOG_SIGMOID, pointwise, graph__lower_log_sigmoid, NONE, NONE)                                                    \
+    X(FILL, pointwise, graph__lower_copy, NONE, NONE)                                                                  \
+    X(COPY, pointwise, graph__lower_copy, NONE, NONE)                                                                  \
+    X(CLONE, pointwise, graph__lower_copy, NONE, NONE)                                                                 \
+    X(ALIAS, alias, NULL, NONE, NONE)                                                                                  \
+    X(FULL_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(ZEROS_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                            \
+    X(ONES_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(EMPTY_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                            \
+    X(NEW_FULL, pointwise, graph__lower_full, NONE, NONE)                                                              \
+    X(NEW_ZEROS, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(NEW_ONES, pointwise, graph__lower_full, NONE, NONE)                                                              \
+    X(NEW_EMPTY, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(ZEROS, pointwise, graph__lower_full, NONE, NONE)                                                                 \
+    X(ONES, pointwise, graph__lower_full, NONE, NONE)                                                                  \
+    X(EMPTY, pointwise, graph__lower_full, NONE, NONE)                                                                 \
+    X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
+    X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
@@ -7234,10 +9561,35 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ARGMAX, argmax, NULL, NONE, NONE)                                                                                \
     X(ANY, any, NULL, NONE, NONE)                                                                                      \
     X(MAX, max, NULL, NONE, NONE)                                                                                      \
+    X(ARGMIN, argmax, NULL, NONE, NONE)                                                                                \
+    X(MIN, max, NULL, NONE, NONE)                                                                                      \
+    X(AMINMAX, aminmax, NULL, NONE, NONE)                                                                              \
+    X(ALL, any, NULL, NONE, NONE)                                                                                      \
+    X(PROD, prod, NULL, NONE, NONE)                                                                                    \
+    X(COUNT_NONZERO, count_nonzero, NULL, NONE, NONE)                                                                  \
+    X(VAR, var, NULL, NONE, NONE)                                                                                      \
+    X(STD, var, NULL, NONE, NONE)                                                                                      \
+    X(VAR_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(STD_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(LOGSUMEXP, logsumexp, NULL, NONE, NONE)                                                                          \
+    X(LINALG_VECTOR_NORM, vector_norm, NULL, NONE, NONE)                                                               \
+    X(NORM, vector_norm, NULL, NONE, NONE)                                                                             \
+    X(CDIST, cdist, NULL, NONE, NONE)                                                                                  \
+    X(CDIST_FORWARD, cdist, NULL, NONE, NONE)                                                                          \
+    X(PDIST_FORWARD, pdist, NULL, NONE, NONE)                                                                          \
+    X(SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                         \
+    X(LOG_SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                     \
     X(SOFTMAX, softmax, NULL, NONE, NONE)                                                                              \
     X(LOG_SOFTMAX, softmax, NULL, NONE, NONE)                                                                          \
     X(LAYER_NORM, layer_norm, NULL, NONE, NONE)                                                                        \
     X(RMS_NORM, rms_norm, NULL, NONE, NONE)                                                                            \
+    X(NATIVE_LAYER_NORM, native_layer_norm, NULL, NONE, NONE)                                                          \
+    X(GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                 \
+    X(BATCH_NORM, batch_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
+    X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
@@ -7310,6 +9662,17 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
+    X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
+    X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
+    X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(SORT, sort, NULL, NONE, NONE)                                                                                    \
+    X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
+    X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
+    X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
+    X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
@@ -7346,8 +9709,8 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know its
- * value. */
+/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know
+ * its value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
@@ -7650,8 +10013,8 @@ static void ind__read_nv_info(const unsigned char *p, size_t n, ind_cubin *cubin
     }
 }
 
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and there is
-   one kernel in it. What is not found stays -1. */
+/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
+   there is one kernel in it. What is not found stays -1. */
 static void ind__read_cubin(ind_cubin *cubin) {
     const unsigned char *p = cubin->data;
     size_t n = cubin->bytes;
@@ -8112,12 +10475,12 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
 }
 
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one straight
-   program over the sizes. A box is a range of the size. Walking the program once with intervals instead of numbers says
-   of every slot what it lies between in the box, whether it rises or falls with the size, and whether every op has a
-   value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that fits as a whole ends
-   the search, in one that rises the last value that fits is found by bisection, any other is halved. So the answer is
-   right for every formula, and takes a few dozen steps for those that rise. */
+/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one
+   straight program over the sizes. A box is a range of the size. Walking the program once with intervals instead of
+   numbers says of every slot what it lies between in the box, whether it rises or falls with the size, and whether
+   every op has a value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that
+   fits as a whole ends the search, in one that rises the last value that fits is found by bisection, any other is
+   halved. So the answer is right for every formula, and takes a few dozen steps for those that rise. */
 
 typedef struct ind__span {
     int64_t lo, hi;
