@@ -1452,7 +1452,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
 }
 
 ind_dtype ind_dtype_parse(const char *name, size_t length) {
-    for (int d = 1; d < IND_NUM_DTYPES; d++)
+    for (int d = 1; name && d < IND_NUM_DTYPES; d++)
         if (strlen(ir__dtype_table[d].name) == length && !memcmp(ir__dtype_table[d].name, name, length))
             return (ind_dtype)d;
     return IND_DTYPE_NONE;
