@@ -776,6 +776,35 @@ IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
 /* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
 IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 
+/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on;
+   negative ones crop. value: for IND_PAD_CONSTANT. */
+typedef enum ind_pad_mode { IND_PAD_CONSTANT, IND_PAD_REFLECT, IND_PAD_REPLICATE, IND_PAD_CIRCULAR } ind_pad_mode;
+IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value);
+
+/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
+ */
+typedef struct ind_pool_desc {
+    int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
+    bool ceil_mode, count_exclude_pad;
+    int divisor_override; /* of averages; 0: the number of elements */
+} ind_pool_desc;
+/* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
+   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. */
+IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
+IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
+IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
+
+/* A convolution. Zero is the default: stride, dilation and groups 1. */
+typedef struct ind_conv_desc {
+    int stride[3], padding[3], dilation[3], output_padding[3]; /* as many as the weight has spatial dimensions */
+    int groups;
+    bool transposed; /* torch.conv_transpose*d; output_padding is for it alone */
+} ind_conv_desc;
+/* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
+   groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
+IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
+
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
@@ -4392,6 +4421,12 @@ static ind__attr ind__attr_scalar(double v) {
     return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
 }
 
+/* A whole number is an integer, which also fits integer tensors. */
+static ind__attr ind__attr_number(double v) {
+    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
+}
+
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
@@ -5282,6 +5317,109 @@ ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype) {
 ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype) {
     ind__attr a[4] = {ind__attr_scalar(start), ind__attr_scalar(end), ind__attr_size(steps), ind__attr_dtype(dtype)};
     return ind__graph_add(graph, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
+}
+
+ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value) {
+    ind__attr a[3] = {ind__attr_sizes(pad, num_pad), {.kind = IND__ATTR_STR}, {.kind = IND__ATTR_NONE}};
+    bool known = mode >= IND_PAD_CONSTANT && mode <= IND_PAD_CIRCULAR;
+    a[1].s = known ? ind__pad_modes[mode] : "?";
+    if (mode == IND_PAD_CONSTANT) a[2] = ind__attr_number(value);
+    return ind__call(IND_OP_PAD, &x, 1, a, 3);
+}
+
+/* Three lists of three at most, as expressions; a list that is all 0 is left out. */
+typedef struct ind__int_lists {
+    ind_expr list[4][3];
+    ind__attr attr[4];
+} ind__int_lists;
+
+static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_kind kind, const int *v, int n) {
+    bool given = false;
+    for (int s = 0; s < n; s++) {
+        l->list[k][s] = ind_int(c, v[s]);
+        given = given || v[s] != 0;
+    }
+    l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
+}
+
+/* The op of a family for this number of dimensions; the table has them in a row. IND_NUM_OPS: there is none. */
+static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
+    if (!x.graph || x.graph->status) return IND_NUM_OPS;
+    if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
+    ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first), dims);
+    return IND_NUM_OPS;
+}
+
+static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
+    if (op == IND_NUM_OPS) return false;
+    if (!pool) {
+        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
+        return false;
+    }
+    ind__int_list(l, 0, x.graph->context, IND__ATTR_INTS, pool->kernel_size, dims);
+    ind__int_list(l, 1, x.graph->context, IND__ATTR_INTS, pool->stride, dims);
+    ind__int_list(l, 2, x.graph->context, IND__ATTR_INTS, pool->padding, dims);
+    ind__int_list(l, 3, x.graph->context, IND__ATTR_INTS, pool->dilation, dims);
+    return true;
+}
+
+static ind_tensor ind__with_second(ind_tensor first, ind_tensor *second) {
+    if (second) *second = ind__graph_tensor(first.graph, first.id ? first.id + 1 : 0);
+    return first;
+}
+
+ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices) {
+    ind__int_lists l;
+    ind_graph_op op = ind__op_of_dims(x, indices ? IND_OP_MAX_POOL1D_WITH_INDICES : IND_OP_MAX_POOL1D, dims);
+    if (indices) *indices = ind__graph_tensor(x.graph, 0);
+    if (!ind__pool_lists(x, op, dims, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
+    return ind__with_second(ind__call(op, &x, 1, a, 5), indices);
+}
+
+ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
+    ind__int_lists l;
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_AVG_POOL1D, dims);
+    if (!ind__pool_lists(x, op, dims, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
+                      ind__attr_bool(!pool->count_exclude_pad)};
+    if (pool->divisor_override && dims > 1) a[5] = ind__attr_int(pool->divisor_override);
+    return ind__call(op, &x, 1, a, 6);
+}
+
+ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices) {
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_ADAPTIVE_MAX_POOL1D, dims);
+    if (indices) *indices = ind__graph_tensor(x.graph, 0);
+    if (op == IND_NUM_OPS) return ind__graph_tensor(x.graph, 0);
+    return ind__with_second(ind__call_sizes(op, x, output_size, dims), indices);
+}
+
+ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims) {
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_ADAPTIVE_AVG_POOL1D, dims);
+    return op == IND_NUM_OPS ? ind__graph_tensor(x.graph, 0) : ind__call_sizes(op, x, output_size, dims);
+}
+
+ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv) {
+    static const ind_conv_desc plain;
+    const ind__tensor_info *w = ind__tensor_of(weight);
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__int_lists l;
+    if (!conv) conv = &plain;
+    ind_graph_op first = conv->transposed ? IND_OP_CONV_TRANSPOSE1D : IND_OP_CONV1D;
+    ind_graph_op op = ind__op_of_dims(x, first, w ? w->rank - 2 : 1);
+    if (op == IND_NUM_OPS) return ind__graph_tensor(x.graph, 0);
+    int dims = (int)op - (int)first + 1;
+    ind__int_list(&l, 0, x.graph->context, IND__ATTR_SIZES, conv->stride, dims);
+    ind__int_list(&l, 1, x.graph->context, IND__ATTR_SIZES, conv->padding, dims);
+    ind__int_list(&l, 2, x.graph->context, IND__ATTR_SIZES, conv->dilation, dims);
+    ind__int_list(&l, 3, x.graph->context, IND__ATTR_SIZES, conv->output_padding, dims);
+    ind__attr groups = ind__attr_int(conv->groups ? conv->groups : 1);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], groups};
+    if (conv->transposed) {
+        a[2] = l.attr[3];
+        a[4] = l.attr[2];
+    }
+    return ind__call(op, operands, 3, a, 5);
 }
 
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
