@@ -176,14 +176,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 /* --------------------------------------------------------------------------------------------------- >>ops */
 
 /* The op table: the only list of graph ops. Columns: enumerator; text name (PyTorch's); operands (`?` optional, `*` a
-   list of tensors); attributes in order as name:kind or name:kind=default; number of results; flags.
+   list of tensors); attributes in order as name:kind or name:kind=default; number of results (0: as many as
+   the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
    symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V does, too), V view, R
-   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
-   is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (pointwise ops else
-   take numbers too), U one value fills the result. Types that operands may promote to, as in PyTorch: f floats only,
-   i integers and bool only, n not bool. */
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
+   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
+   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
+   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
+   PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -195,6 +196,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
     X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
+    X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
+    X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(MUL, "mul", "self other", "", 1, "P")                                                                            \
@@ -314,11 +317,44 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(AMIN, "amin", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
     X(ARGMAX, "argmax", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
     X(ANY, "any", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
-    X(MAX, "max", "self", "dim:int keepdim:bool=false", 2, "R")                                                        \
+    X(MAX, "max", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(ARGMIN, "argmin", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
+    X(MIN, "min", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(AMINMAX, "aminmax", "self", "dim:int=none keepdim:bool=false", 2, "R")                                           \
+    X(ALL, "all", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
+    X(PROD, "prod", "self", "dim:int=none keepdim:bool=false dtype:dtype=none", 1, "R")                                \
+    X(COUNT_NONZERO, "count_nonzero", "self", "dim:ints=none", 1, "R")                                                 \
+    X(VAR, "var", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(STD, "std", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(VAR_MEAN, "var_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(STD_MEAN, "std_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(LOGSUMEXP, "logsumexp", "self", "dim:ints keepdim:bool=false", 1, "R")                                           \
+    X(LINALG_VECTOR_NORM, "linalg_vector_norm", "self",                                                                \
+      "ord:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                        \
+    X(NORM, "norm", "self", "p:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                    \
+    X(CDIST, "cdist", "x1 x2", "p:float=2 compute_mode:int=none", 1, "R")                                              \
+    X(CDIST_FORWARD, "_cdist_forward", "x1 x2", "p:float compute_mode:int=none", 1, "R")                               \
+    X(PDIST_FORWARD, "_pdist_forward", "self", "p:float=2", 1, "R")                                                    \
+    X(SOFTMAX_HALF, "_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                                    \
+    X(LOG_SOFTMAX_HALF, "_log_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                            \
     X(SOFTMAX, "softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                                  \
     X(LOG_SOFTMAX, "log_softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                          \
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
     X(RMS_NORM, "rms_norm", "input weight?", "normalized_shape:sizes eps:float=none", 1, "C")                          \
+    X(NATIVE_LAYER_NORM, "native_layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float", 3, "C")       \
+    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "C")                       \
+    X(NATIVE_GROUP_NORM, "native_group_norm", "input weight? bias?", "N:size C:size HxW:size group:int eps:float", 3,  \
+      "C")                                                                                                             \
+    X(BATCH_NORM, "batch_norm", "input weight? bias? running_mean? running_var?",                                      \
+      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "C")                                                \
+    X(NATIVE_BATCH_NORM_LEGIT, "_native_batch_norm_legit", "input weight? bias? running_mean? running_var?",           \
+      "training:bool momentum:float eps:float", 3, "C")                                                                \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
+      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+    X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
+      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -328,9 +364,51 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SLICE, "slice", "self", "dim:int=0 start:size=none end:size=none step:size=1", 1, "V")                           \
     X(SELECT, "select", "self", "dim:int index:size", 1, "V")                                                          \
     X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(RESHAPE, "reshape", "self", "shape:sizes", 1, "V")                                                               \
+    X(VIEW_AS, "view_as", "self other", "", 1, "V")                                                                    \
+    X(FLATTEN, "flatten", "self", "start_dim:int=0 end_dim:int=-1", 1, "V")                                            \
+    X(UNFLATTEN, "unflatten", "self", "dim:int sizes:sizes", 1, "V")                                                   \
+    X(BROADCAST_TO, "broadcast_to", "self", "size:sizes", 1, "V")                                                      \
+    X(EXPAND_AS, "expand_as", "self other", "", 1, "V")                                                                \
+    X(BROADCAST_TENSORS, "broadcast_tensors", "tensors*", "", 0, "V")                                                  \
+    X(MESHGRID, "meshgrid", "tensors*", "indexing:str=\"ij\"", 0, "V")                                                 \
+    X(MOVEDIM, "movedim", "self", "source:ints destination:ints", 1, "V")                                              \
+    X(NARROW, "narrow", "self", "dim:int start:size length:size", 1, "V")                                              \
+    X(SPLIT, "split", "self", "split_size:size dim:int=0", 0, "V")                                                     \
+    X(SPLIT_WITH_SIZES, "split_with_sizes", "self", "split_sizes:sizes dim:int=0", 0, "V")                             \
+    X(CHUNK, "chunk", "self", "chunks:int dim:int=0", 0, "V")                                                          \
+    X(UNBIND, "unbind", "self", "dim:int=0", 0, "V")                                                                   \
+    X(UNFOLD, "unfold", "self", "dimension:int size:size step:size", 1, "V")                                           \
+    X(DIAGONAL, "diagonal", "self", "offset:int=0 dim1:int=0 dim2:int=1", 1, "V")                                      \
+    X(AS_STRIDED, "as_strided", "self", "size:sizes stride:sizes storage_offset:size=0", 1, "V")                       \
+    X(FLIP, "flip", "self", "dims:ints", 1, "V")                                                                       \
+    X(ROLL, "roll", "self", "shifts:sizes dims:ints=none", 1, "V")                                                     \
+    X(REPEAT, "repeat", "self", "repeats:sizes", 1, "V")                                                               \
+    X(TILE, "tile", "self", "dims:sizes", 1, "V")                                                                      \
+    X(PIXEL_SHUFFLE, "pixel_shuffle", "self", "upscale_factor:int", 1, "V")                                            \
+    X(PIXEL_UNSHUFFLE, "pixel_unshuffle", "self", "downscale_factor:int", 1, "V")                                      \
+    X(STACK, "stack", "tensors*", "dim:int=0", 1, "D")                                                                 \
+    X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
+    X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
+    X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
     X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
+    X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
+    X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
+    X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
+    X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
+      "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
+    X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -360,6 +438,9 @@ IND_API ind_tensor ind_scalar_int(ind_graph *graph, int64_t value);
 IND_API ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, double value, ind_dtype dtype);
 /* start, step and dtype zeroed: 0, 1 and i64. */
 IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype);
+/* m zeroed: n. dtype NONE: f32. */
+IND_API ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype);
+IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype);
 
 /* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
    op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
@@ -525,13 +606,56 @@ IND_API ind_tensor ind_amin(ind_tensor x, const int *dims, int num_dims, bool ke
 IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool keepdim);
 #define IND_ALL_DIMS INT32_MIN
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
-IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices); /* values; indices may be NULL */
+IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
+/* Values; *indices (may be NULL) are those of the first extreme. IND_ALL_DIMS: of all elements, without indices. */
+IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max); /* the least; max may be NULL */
+IND_API ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+IND_API ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype);
+IND_API ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims);
+/* Sum of squared deviations over max(n - correction, 0); correction 1: unbiased. *mean may be NULL. */
+IND_API ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                          ind_dtype dtype);
+IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
+/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+IND_API ind_tensor ind_pdist(ind_tensor x, double p);
 IND_API ind_tensor ind_softmax(ind_tensor x, int dim);
 IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 /* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
+/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
+/* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
+IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
+   are not updated. */
+IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                  ind_tensor running_var, double eps);
+/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
+ */
+IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                               ind_tensor running_mean, ind_tensor running_var, double eps,
+                                               ind_tensor *mean, ind_tensor *rstd);
+/* As ind_batch_norm, but every channel of every sample by itself. */
+IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                     ind_tensor running_var, double eps);
 
 /* Views: cost nothing. One size of ind_view may be -1 (given as ind_int(ctx, -1)). */
 IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
@@ -546,9 +670,79 @@ IND_API ind_tensor ind_slice(ind_tensor x, int dim, ind_expr start, ind_expr end
 IND_API ind_tensor ind_select(ind_tensor x, int dim, ind_expr index);
 IND_API ind_tensor ind_cat(const ind_tensor *tensors, int num, int dim);
 
+/* An op with several results returns the first; this is number k of those that the op of x has. */
+IND_API ind_tensor ind_result(ind_tensor x, int k);
+IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
+
+/* Views as torch.<name>; a reshape of a view that is no view itself costs index arithmetic, never a copy. */
+IND_API ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank); /* as ind_view */
+IND_API ind_tensor ind_view_as(ind_tensor x, ind_tensor other);
+IND_API ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim);
+IND_API ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes);
+IND_API ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank);
+IND_API ind_tensor ind_expand_as(ind_tensor x, ind_tensor other);
+IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results */
+/* As many results as 0-d or 1-d tensors; xy: indexing="xy", which exchanges the first two dimensions. */
+IND_API ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy);
+IND_API ind_tensor ind_movedim(ind_tensor x, int source, int destination);
+IND_API ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length);
+/* Pieces of a size, the last of what is left; their number must be the same for all sizes. */
+IND_API ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim);
+IND_API ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim);
+IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ceil(size / chunks): maybe fewer */
+IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
+IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
+IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
+/* x must be an input or a constant, or a reshape of one: others have no layout (IND_NOT_SUPPORTED). */
+IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
+                                  ind_expr storage_offset);
+IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
+IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: as if it were flat */
+IND_API ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats);
+IND_API ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats);
+IND_API ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor);
+IND_API ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor);
+
+/* torch.<name>; src takes the element type of x. */
+IND_API ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim);
+IND_API ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index);
+IND_API ind_tensor ind_slice_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr start, ind_expr end,
+                                     ind_expr step); /* as ind_slice */
+IND_API ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int dim1, int dim2);
+IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
+IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
+/* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
+IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
+
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
+
+/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
+   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
+   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
+/* Values, and in *indices (may be NULL) where they were along dim, i64. Always stable; NaN is larger than every number.
+ */
+IND_API ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices);
+IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
+/* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
+   known to be at most the size of dim; it may be symbolic. Not for bool. */
+IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+/* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
+   has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
+   are checked at run time. Types must be the same. */
+IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
+                                    ind_tensor sorter);
+/* searchsorted with one-dimensional boundaries. */
+IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right);
+/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
@@ -872,6 +1066,7 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
+#define IND__MAX_RESULTS  1024
 
 static const struct ind__op_row {
     const char *name, *operands, *attributes;
@@ -998,7 +1193,9 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type result[2];
+    ind__type *result;    /* few, or allocated */
+    uint32_t num_results; /* the table's, or as the rule says */
+    ind__type few[4];
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -1094,6 +1291,21 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
     for (int d = 0; d < rank && d < IND_MAX_RANK; d++) t->size[d] = size[d];
 }
 
+/* Room for n results, where the op table does not say how many there are. */
+static ind_status ind__need_results(ind__infer *in, int64_t n) {
+    if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
+    if (n > IND__MAX_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
+                           IND__MAX_RESULTS);
+    }
+    in->num_results = (uint32_t)n;
+    if (n <= (int64_t)(sizeof in->few / sizeof *in->few)) return IND_OK;
+    in->result = ind__alloc(in->c, (size_t)n * sizeof *in->result);
+    if (in->result) return IND_OK;
+    in->result = in->few;
+    return ind__reject(in, IND_OUT_OF_MEMORY, "out of memory");
+}
+
 static ind_status ind__too_many_dims(ind__infer *in, int rank) {
     return ind__reject(in, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
                        IND_MAX_RANK);
@@ -1179,6 +1391,13 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     *dim = 0;
     return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
                        (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
+}
+
+/* Element k of a list of dimensions that ind__dims has let pass. */
+static int ind__list_dim(const ind__attr *a, int k, int rank) {
+    int64_t d = 0;
+    ind_expr_is_int(a->list[k], &d);
+    return (int)(d < 0 ? d + rank : d);
 }
 
 /* A list of dimensions as a mask; none and the empty list are all of them. */
@@ -1546,27 +1765,163 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
 static ind_status ind__rule_extremum(ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     uint32_t mask;
+    bool logic = ind__op_has(in->op, 'B');
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
-    if (in->op != IND_OP_ANY && ind__need_elements(in, mask)) return in->status;
-    if (in->op == IND_OP_ANY && dtype != IND_U8) dtype = IND_BOOL; /* torch.any keeps uint8 */
+    if (!logic && ind__need_elements(in, mask)) return in->status;
+    if (logic && in->attr[0].kind != IND__ATTR_NONE && in->attr[0].count == 0) mask = 0; /* torch.any(x, []) */
+    if (logic && dtype != IND_U8) dtype = IND_BOOL; /* torch.any and torch.all keep uint8 */
     ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+/* The dimension that an attribute names as a mask; all of them where it is left out. */
+static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
+    int rank = ind__operand(in, 0)->rank, dim;
+    *mask = (1u << rank) - 1;
+    if (a->kind == IND__ATTR_NONE) return IND_OK;
+    if (ind__dim(in, 0, a->i, rank, &dim)) return in->status;
+    *mask = 1u << dim;
     return IND_OK;
 }
 
 static ind_status ind__rule_argmax(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    uint32_t mask = (1u << x->rank) - 1;
-    int dim;
-    if (in->attr[0].kind != IND__ATTR_NONE) {
-        if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-        mask = 1u << dim;
-    }
-    if (in->op == IND_OP_ARGMAX && x->dtype == IND_BOOL) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    if (x->dtype == IND_BOOL) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
-    ind__reduced(in, mask, in->attr[1].i != 0, in->op == IND_OP_MAX ? x->dtype : IND_I64, 0);
-    if (in->op == IND_OP_MAX) ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 1);
+    ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
+    return IND_OK;
+}
+
+/* Without dim there are no indices. */
+static ind_status ind__rule_max(ind__infer *in) {
+    bool all = in->attr[0].kind == IND__ATTR_NONE, keepdim = in->attr[1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    ind__reduced(in, mask, keepdim, ind__operand(in, 0)->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_aminmax(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[1].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_prod(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    ind_dtype dtype = in->attr[2].kind != IND__ATTR_NONE ? (ind_dtype)in->attr[2].i
+                      : ind_dtype_is_float(from)         ? from
+                                                         : IND_I64;
+    ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_count_nonzero(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, false, IND_I64, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_var(ind__infer *in) {
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[0], &mask)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && in->attr[3].kind != IND__ATTR_NONE) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
+    }
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[2].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_logsumexp(ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, ind_dtype_is_float(dtype) ? dtype : IND_F32, 0);
+    return IND_OK;
+}
+
+/* The order of a norm, be it written as an integer or not. */
+static double ind__norm_order(const ind__attr *a) {
+    return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
+}
+
+static ind_status ind__rule_vector_norm(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype, dtype = (ind_dtype)in->attr[3].i;
+    double order = ind__norm_order(&in->attr[0]);
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[1], &mask)) return in->status;
+    if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
+    if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
+    if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[2].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__check_distance(ind__infer *in, double p) {
+    if (p >= 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
+}
+
+/* [.., P, M] and [.., R, M] give [.., P, R]. */
+static ind_status ind__rule_cdist(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, 1);
+    ind__agreement columns = {0, a->rank - 1, " columns", 1, b->rank - 1, "has", ""};
+    ind__shape s = {0};
+    if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (ind__operand(in, k)->rank >= 2) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, k),
+                           ind__say_type(in, k));
+    }
+    if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
+                           (long long)in->attr[1].i);
+    }
+    if (ind__broadcast(in, &s, 0, 2) || ind__broadcast(in, &s, 1, 2)) return in->status;
+    if (s.rank + 3 > IND_MAX_RANK) return ind__too_many_dims(in, s.rank + 3);
+    s.size[s.rank++] = a->size[a->rank - 2];
+    s.size[s.rank++] = b->size[b->rank - 2];
+    ind__set_result(in, 0, a->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* Every pair of rows once: N * (N - 1) / 2. */
+static ind_status ind__rule_pdist(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    ind_expr n = x->size[0], one = ind_int(in->c, 1);
+    ind_expr pairs = ind_expr_floordiv(ind_expr_mul(n, ind_expr_sub(n, one)), ind_int(in->c, 2));
+    ind__set_result(in, 0, x->dtype, &pairs, 1);
+    return IND_OK;
+}
+
+/* _softmax and _log_softmax of Core ATen. */
+static ind_status ind__rule_softmax_half(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool half = x->dtype == IND_F16 || x->dtype == IND_BF16, widens = in->attr[1].i != 0;
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
+    if (widens && !half) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1620,6 +1975,110 @@ static ind_status ind__rule_norm(ind__infer *in) {
     return IND_OK;
 }
 
+/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+static ind_status ind__rule_native_layer_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    if (ind__rule_norm(in)) return in->status;
+    int kept = x->rank - in->attr[0].count;
+    for (int d = 0; d < x->rank; d++) size[d] = d < kept ? x->size[d] : ind_int(in->c, 1);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind_dtype_compute(x->dtype), size, x->rank);
+    return IND_OK;
+}
+
+/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
+    if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
+                           ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_channel_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0)) return in->status;
+    if (x->rank < 2) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+static ind_dtype ind__mixed_type(const ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k)) dtype = ind_dtype_promote(dtype, ind__operand(in, k)->dtype);
+    }
+    return dtype;
+}
+
+/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+static ind_status ind__check_group_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
+    for (int k = 0; k < 3; k++) {
+        if (ind_known_eq(have[k], in->attr[k].e)) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
+                           k == 0   ? "N"
+                           : k == 1 ? "C"
+                                    : "HxW",
+                           ind__say_size(in, in->attr[k].e), ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, have[k]), ind__say_differ(in, in->attr[k].e, have[k]));
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1); /* with the channels split into groups */
+    int64_t groups = in->attr[native ? 3 : 0].i;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
+    if (groups <= 0 || !ind_known_eq(ind_expr_mod(x->size[1], size[1]), ind_int(in->c, 0))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                           ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0),
+                           (long long)groups);
+    }
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
+    return IND_OK;
+}
+
+/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
+}
+
+static ind_status ind__rule_batch_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr empty = ind_int(in->c, 0);
+    if (ind__check_channel_norm(in)) return in->status;
+    bool mean = ind__has_operand(in, 3), variance = ind__has_operand(in, 4),
+         running = ind__uses_running(in->op, in->attr);
+    if (mean != variance || (running && !mean)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
+                           running ? "be given where the batch's statistics are not used" : "come together");
+    }
+    if (mean && !running) {
+        return ind__reject(
+            in, IND_NOT_SUPPORTED,
+            "running_mean and running_var are not updated; leave them out to use the batch's statistics");
+    }
+    for (int r = 1; r < 3; r++) {
+        ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
+    }
+    return IND_OK;
+}
+
 /* ---- views */
 
 /* Takes out of both lists what they share, so that symbolic sizes cancel. */
@@ -1644,30 +2103,33 @@ static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank
                        ind__say_fact(in, agree));
 }
 
-static ind_status ind__rule_view(ind__infer *in) {
+static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK], from[IND_MAX_RANK], to[IND_MAX_RANK];
     int open = -1;
-    for (int d = 0; d < want->count; d++) {
-        size[d] = to[d] = want->list[d];
+    for (int d = 0; d < rank; d++) {
+        size[d] = to[d] = want[d];
         if (!ind__is_int(size[d], -1)) continue;
         if (open >= 0) return ind__reject(in, IND_INVALID_ARGUMENT, "only one size may be -1");
         open = d;
         size[d] = to[d] = ind_int(in->c, 1);
     }
-    if (ind__need_sizes(in, size, want->count)) return in->status;
+    if (ind__need_sizes(in, size, rank)) return in->status;
     memcpy(from, x->size, sizeof from);
-    ind__cancel(in->c, from, x->rank, to, want->count);
-    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, want->count);
+    ind__cancel(in->c, from, x->rank, to, rank);
+    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, rank);
     if (open >= 0) {
         ind_expr rest = ind_known_lt(ind_int(in->c, 0), given) ? ind_expr_floordiv(have, given) : ind_int(in->c, 0);
         size[open] = rest;
         given = ind_expr_mul(given, rest);
     }
-    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count, ind_expr_eq(have, given));
-    ind__set_result(in, 0, x->dtype, size, want->count);
+    if (!ind_known_eq(have, given)) return ind__view_clash(in, want, rank, ind_expr_eq(have, given));
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_view(ind__infer *in) {
+    return ind__view_to(in, in->attr[0].list, in->attr[0].count);
 }
 
 static ind_status ind__rule_permute(ind__infer *in) {
@@ -1699,17 +2161,16 @@ static ind_status ind__rule_transpose(ind__infer *in) {
     return IND_OK;
 }
 
-static ind_status ind__rule_expand(ind__infer *in) {
+static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK];
-    int lead = want->count - x->rank;
+    int lead = rank - x->rank;
     if (lead < 0) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", want->count,
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
                            ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
     }
-    for (int d = 0; d < want->count; d++) {
-        size[d] = want->list[d];
+    for (int d = 0; d < rank; d++) {
+        size[d] = want[d];
         if (d < lead) continue;
         ind_expr old = x->size[d - lead];
         if (ind__is_int(size[d], -1)) size[d] = old;
@@ -1719,9 +2180,13 @@ static ind_status ind__rule_expand(ind__infer *in) {
                                ind__say_size(in, size[d]), ind__say_differ(in, old, size[d]));
         }
     }
-    if (ind__need_sizes(in, size, want->count)) return in->status;
-    ind__set_result(in, 0, x->dtype, size, want->count);
+    if (ind__need_sizes(in, size, rank)) return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_expand(ind__infer *in) {
+    return ind__expand_to(in, in->attr[0].list, in->attr[0].count);
 }
 
 static ind_status ind__rule_unsqueeze(ind__infer *in) {
@@ -1830,6 +2295,501 @@ static ind_status ind__rule_cat(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- more views, and ops that move elements */
+
+static ind_status ind__rule_reshape_as(ind__infer *in) {
+    const ind__tensor_info *other = ind__operand(in, 1);
+    return ind__view_to(in, other->size, other->rank);
+}
+
+static ind_status ind__rule_expand_as(ind__infer *in) {
+    const ind__tensor_info *other = ind__operand(in, 1);
+    return ind__expand_to(in, other->size, other->rank);
+}
+
+static ind_status ind__rule_flatten(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int first, last, rank = 0;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &first) || ind__dim(in, 0, in->attr[1].i, x->rank, &last))
+        return in->status;
+    if (first > last) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
+    }
+    for (int d = 0; d < first; d++) size[rank++] = x->size[d];
+    size[rank++] = ind_expr_product(in->c, x->size + first, x->rank ? last - first + 1 : 0);
+    for (int d = last + 1; d < x->rank; d++) size[rank++] = x->size[d];
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_unflatten(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *sizes = &in->attr[1];
+    ind_expr size[2 * IND_MAX_RANK];
+    int dim, rank = 0;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (sizes->count == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "sizes is empty");
+    if (x->rank - 1 + sizes->count > IND_MAX_RANK) return ind__too_many_dims(in, x->rank - 1 + sizes->count);
+    for (int d = 0; d < dim; d++) size[rank++] = x->size[d];
+    for (int k = 0; k < sizes->count; k++) size[rank++] = sizes->list[k];
+    for (int d = dim + 1; d < x->rank; d++) size[rank++] = x->size[d];
+    return ind__view_to(in, size, rank);
+}
+
+static ind_status ind__need_tensors(ind__infer *in) {
+    if (in->num_operands > 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+}
+
+static ind_status ind__rule_broadcast_tensors(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        ind__set_result(in, (int)k, ind__operand(in, k)->dtype, s.size, s.rank);
+    }
+    return IND_OK;
+}
+
+/* Where operand k of a meshgrid varies: with indexing "xy" the first two dimensions are exchanged. */
+static int ind__meshgrid_dim(const ind__attr *indexing, uint32_t k, uint32_t n) {
+    bool xy = indexing->s && strcmp(indexing->s, "xy") == 0;
+    return xy && n > 1 && k < 2 ? (int)(1 - k) : (int)k;
+}
+
+static ind_status ind__rule_meshgrid(ind__infer *in) {
+    ind_expr size[IND_MAX_RANK];
+    const char *indexing = in->attr[0].s;
+    if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
+    if (in->num_operands > IND_MAX_RANK) return ind__too_many_dims(in, (int)in->num_operands);
+    if (!indexing || (strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
+                           indexing ? indexing : "");
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k) || (x->rank != 0 && ind__need_rank(in, k, 1))) return in->status;
+        size[ind__meshgrid_dim(&in->attr[0], k, in->num_operands)] = x->rank ? x->size[0] : ind_int(in->c, 1);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        ind__set_result(in, (int)k, ind__operand(in, k)->dtype, size, (int)in->num_operands);
+    return IND_OK;
+}
+
+/* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
+   the others keep their order (torch.movedim). */
+static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
+    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
+    int rank = ind__operand(in, 0)->rank, next = 0;
+    uint32_t used;
+    if (source->count != destination->count) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+                           source->count, destination->count);
+    }
+    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
+    used = 0;
+    for (int d = 0; d < rank; d++) from[d] = -1;
+    for (int k = 0; k < source->count; k++) {
+        int s = ind__list_dim(source, k, rank);
+        from[ind__list_dim(destination, k, rank)] = s;
+        used |= 1u << s;
+    }
+    for (int d = 0; d < rank; d++) {
+        while (used >> next & 1) next++;
+        if (from[d] < 0) from[d] = next++;
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_movedim(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int from[IND_MAX_RANK];
+    if (ind__need_dimensions(in, 0) || ind__moved_dims(in, from)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[from[d]];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* The position that an index which may count from the end means; invalid where it is not known which. */
+static ind_expr ind__from_front(ind_expr index, ind_expr size) {
+    ind_expr zero = ind_int(size.context, 0);
+    if (ind_known_le(zero, index)) return index;
+    return ind_known_lt(index, zero) ? ind_expr_add(index, size)
+                                     : ind_expr_where(ind_expr_lt(index, zero), ind_expr_add(index, size), index);
+}
+
+static ind_status ind__rule_narrow(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr length = in->attr[2].e, zero = ind_int(in->c, 0);
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    ind_expr start = ind__from_front(in->attr[1].e, x->size[dim]);
+    bool fits = ind_known_le(zero, start) && ind_known_le(zero, length) &&
+                ind_known_le(ind_expr_add(start, length), x->size[dim]);
+    if (!fits) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
+                           ind__say_size(in, start), ind__say_size(in, start), ind__say_size(in, length), dim,
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    in->result[0].size[dim] = length;
+    return IND_OK;
+}
+
+/* Pieces of a dimension: how many, which is the same for all sizes or else an error, and their lengths; the last of
+   equal ones is what is left. */
+static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
+    int64_t pieces = 1;
+    if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
+                           ind__say_size(in, length));
+    }
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
+                           ind__say_size(in, ind_expr_ceildiv(whole, length)));
+    }
+    if (ind__need_results(in, pieces)) return in->status;
+    for (int64_t k = 0; k < pieces; k++) {
+        ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
+        if (k + 1 < pieces) in->result[k].size[dim] = length;
+        if (pieces > 1 && k + 1 == pieces) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        }
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_split(ind__infer *in) {
+    int dim, rank = ind__operand(in, 0)->rank;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, rank, &dim)) return in->status;
+    return ind__split_evenly(in, dim, in->attr[0].e);
+}
+
+/* torch.chunk: pieces of ceil(size / chunks), which may be fewer than asked for. An empty dimension gives all of them.
+ */
+static ind_status ind__rule_chunk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (in->attr[0].i < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "chunks must be greater than 0");
+    if (!ind__is_int(x->size[dim], 0)) {
+        return ind__split_evenly(in, dim, ind_expr_ceildiv(x->size[dim], ind_int(in->c, in->attr[0].i)));
+    }
+    if (ind__need_results(in, in->attr[0].i)) return in->status;
+    for (int64_t k = 0; k < in->attr[0].i; k++) ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_split_with_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *sizes = &in->attr[0];
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (ind__need_sizes(in, sizes->list, sizes->count)) return in->status;
+    ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
+    if (!ind_known_eq(total, x->size[dim])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
+                           ind__say_size(in, total), dim, ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, x->size[dim]), ind__say_differ(in, total, x->size[dim]));
+    }
+    if (ind__need_results(in, sizes->count)) return in->status;
+    for (int k = 0; k < sizes->count; k++) {
+        ind__set_result(in, k, x->dtype, x->size, x->rank);
+        in->result[k].size[dim] = sizes->list[k];
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_unbind(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int64_t n;
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (!ind_expr_is_int(x->size[dim], &n)) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (ind__need_results(in, n)) return in->status;
+    for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
+    for (int64_t k = 0; k < n; k++) ind__set_result(in, (int)k, x->dtype, size, x->rank - 1);
+    return IND_OK;
+}
+
+static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
+    if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__say_size(in, e));
+}
+
+static ind_status ind__rule_unfold(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr length = in->attr[1].e, step = in->attr[2].e, size[IND_MAX_RANK + 1];
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_positive(in, step, "step")) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
+                           ind__say_size(in, length), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    ind_expr windows = ind_expr_floordiv(ind_expr_sub(whole, length), step);
+    if (x->rank) size[dim] = ind_expr_add(windows, ind_int(in->c, 1));
+    size[x->rank] = length;
+    ind__set_result(in, 0, x->dtype, size, x->rank + 1);
+    return IND_OK;
+}
+
+/* Elements of the diagonal of the plane of two dimensions. */
+static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t offset) {
+    ind_context *c = rows.context;
+    if (offset >= 0) columns = ind_expr_sub(columns, ind_int(c, offset));
+    if (offset < 0) rows = ind_expr_add(rows, ind_int(c, offset));
+    ind_expr n = ind_known_le(rows, columns)   ? rows
+                 : ind_known_le(columns, rows) ? columns
+                                               : ind_expr_min(rows, columns);
+    return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
+}
+
+/* The type of a diagonal of operand 0; attr: offset, dim1, dim2. */
+static ind_status ind__diagonal_type(ind__infer *in, ind__type *t) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int a, b;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &a) || ind__dim(in, 0, in->attr[2].i, x->rank, &b)) return in->status;
+    if (a == b) return ind__reject(in, IND_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
+    t->dtype = x->dtype;
+    t->rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+        if (d != a && d != b) t->size[t->rank++] = x->size[d];
+    }
+    t->size[t->rank++] = ind__diagonal_length(x->size[a], x->size[b], in->attr[0].i);
+    return IND_OK;
+}
+
+static ind_status ind__rule_diagonal(ind__infer *in) {
+    return ind__diagonal_type(in, &in->result[0]);
+}
+
+/* How the elements of an operand lie in its storage is known where it is an input or constant, or a reshape of one. */
+static bool ind__is_contiguous(const ind_graph *g, uint32_t tensor) {
+    for (;;) {
+        const ind__node *n = &g->node[g->tensor[tensor].node];
+        switch (n->op) {
+        case IND_OP_INPUT:
+        case IND_OP_CONST: return true;
+        case IND_OP_VIEW:
+        case IND_OP_VIEW_AS:
+        case IND_OP_RESHAPE:
+        case IND_OP_FLATTEN:
+        case IND_OP_UNFLATTEN:
+        case IND_OP_SQUEEZE:
+        case IND_OP_UNSQUEEZE: tensor = n->operand[0]; break;
+        default: return false;
+        }
+    }
+}
+
+static ind_status ind__rule_as_strided(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
+    ind_expr one = ind_int(in->c, 1), last = in->attr[2].e;
+    if (size->count != stride->count) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
+                           size->count, stride->count);
+    }
+    if (!ind__is_contiguous(in->g, in->operand[0])) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "the strides of %s are not known: only inputs, constants and reshapes of them have a layout",
+                           ind__say_name(in, 0));
+    }
+    if (ind__need_sizes(in, size->list, size->count) || ind__need_sizes(in, stride->list, stride->count))
+        return in->status;
+    bool empty = false;
+    for (int d = 0; d < size->count; d++) {
+        empty = empty || ind__is_int(size->list[d], 0);
+        last = ind_expr_add(last, ind_expr_mul(ind_expr_sub(size->list[d], one), stride->list[d]));
+    }
+    bool begins = ind_known_le(ind_int(in->c, 0), in->attr[2].e);
+    ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
+    if (!begins || (!empty && !ind_known_lt(last, numel))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
+                           ind__say_size(in, last), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, size->list, size->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_flip(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* Without dims the tensor is rolled as if it were flat, by one shift. A dim may come twice: its shifts add up. */
+static ind_status ind__rule_roll(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
+    int want = dims->kind == IND__ATTR_NONE || dims->count == 0 ? 1 : dims->count, dim;
+    if (shifts->count != want) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
+                           want == 1 ? "is" : "are");
+    }
+    for (int k = 0; dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
+        int64_t given = 0;
+        ind_expr_is_int(dims->list[k], &given);
+        if (ind__need_dimensions(in, 0) || ind__dim(in, 0, given, x->rank, &dim)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* repeat and tile: the numbers belong to the last dimensions; what is missing in front is 1. */
+static ind_status ind__rule_repeat(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *times = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    int rank = times->count > x->rank ? times->count : x->rank;
+    if (in->op == IND_OP_REPEAT && times->count < x->rank) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
+                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+    }
+    if (ind__need_sizes(in, times->list, times->count)) return in->status;
+    for (int d = 0; d < rank; d++) {
+        int own = d - (rank - x->rank), given = d - (rank - times->count);
+        size[d] = own >= 0 ? x->size[own] : ind_int(in->c, 1);
+        if (given >= 0) size[d] = ind_expr_mul(size[d], times->list[given]);
+    }
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind_known_multiple(x->size[dim], of)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
+                       ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
+}
+
+/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: back. */
+static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t r = in->attr[0].i;
+    int channels = x->rank - 3;
+    if (x->rank < 3) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
+    bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
+    for (int k = grow ? 0 : 1; k < (grow ? 1 : 3); k++) {
+        if (ind__need_multiple(in, channels + k, grow ? r * r : r)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int k = 0; k < 3; k++) {
+        ind_expr *size = &in->result[0].size[channels + k], by = ind_int(in->c, k ? r : r * r);
+        *size = (k == 0) == grow ? ind_expr_floordiv(*size, by) : ind_expr_mul(*size, by);
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_stack(ind__infer *in) {
+    int dim, rank;
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_tensors(in)) return in->status;
+    const ind__tensor_info *x = ind__operand(in, 0);
+    rank = x->rank + 1;
+    if (ind__dim(in, 0, in->attr[0].i, rank, &dim)) return in->status;
+    if (rank > IND_MAX_RANK) return ind__too_many_dims(in, rank);
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__check_cat_operand(in, k, -1)) return in->status;
+    }
+    for (int d = 0; d < rank; d++) size[d] = d == dim ? ind_int(in->c, in->num_operands) : x->size[d - (d > dim)];
+    ind__set_result(in, 0, ind__result_type(in->g, in->operand, in->num_operands), size, rank);
+    return IND_OK;
+}
+
+/* What is put into a view of operand 0 must have the view's sizes; it takes over the element type. */
+static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) {
+    const ind__tensor_info *x = ind__operand(in, 0), *src = ind__operand(in, 1);
+    bool fits = src->rank == view->rank;
+    for (int d = 0; fits && d < src->rank; d++) fits = ind_known_eq(src->size[d], view->size[d]);
+    if (!fits) {
+        char *want = ind__scratch(in);
+        ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__say_name(in, 1),
+                           ind__say_type(in, 1), want);
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_select_scatter(ind__infer *in) {
+    if (ind__rule_select(in)) return in->status;
+    ind__type view = in->result[0];
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_slice_scatter(ind__infer *in) {
+    if (ind__rule_slice(in)) return in->status;
+    ind__type view = in->result[0];
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_diagonal_scatter(ind__infer *in) {
+    ind__type view;
+    if (ind__diagonal_type(in, &view)) return in->status;
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_tril(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank < 2) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_one_hot(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK + 1];
+    if (ind__need_index(in, 0)) return in->status;
+    if (ind__is_int(in->attr[0].e, -1)) {
+        return ind__reject(in, IND_NOT_SUPPORTED, "num_classes is -1: the size would depend on the data; give it");
+    }
+    if (ind__need_positive(in, in->attr[0].e, "num_classes")) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    memcpy(size, x->size, sizeof x->size);
+    size[x->rank] = in->attr[0].e;
+    ind__set_result(in, 0, IND_I64, size, x->rank + 1);
+    return IND_OK;
+}
+
+static ind_status ind__rule_eye(ind__infer *in) {
+    ind_expr size[2] = {in->attr[0].e, in->attr[1].kind == IND__ATTR_NONE ? in->attr[0].e : in->attr[1].e};
+    if (ind__need_sizes(in, size, 2)) return in->status;
+    ind__set_result(in, 0, (ind_dtype)in->attr[2].i, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_linspace(ind__infer *in) {
+    if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
+    if (in->attr[3].i == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, &in->attr[2].e, 1);
+    return IND_OK;
+}
+
 /* ---- gathers */
 
 static ind_status ind__rule_embedding(ind__infer *in) {
@@ -1867,6 +2827,93 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
+    return IND_OK;
+}
+
+/* ---- scans, sorts, searches */
+
+static ind_status ind__rule_cumsum(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    bool given = in->attr[1].kind != IND__ATTR_NONE;
+    ind_dtype dtype = given ? (ind_dtype)in->attr[1].i : ind_dtype_is_float(x->dtype) ? x->dtype : IND_I64;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_cummax(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (in->op == IND_OP_LOGCUMSUMEXP && ind__need_float(in, 0)) return in->status;
+    ind__set_result(in, 0, in->op == IND_OP_ARGSORT ? IND_I64 : x->dtype, x->size, x->rank);
+    if (ind__op_rows[in->op].results > 1) ind__set_result(in, 1, IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_topk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
+    int dim;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (x->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
+                           ind__say_size(in, k), ind__say_size(in, all), dim, ind__say_name(in, 0),
+                           ind__say_type(in, 0), ind__say_fact(in, ind_expr_le(k, all)));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
+    const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
+    bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
+    for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
+    if (!fits)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                           ind__say_type(in, s),
+                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
+    return ind__need_same_dtype(in, s, x);
+}
+
+static ind_status ind__check_sorter(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *sorter = ind__operand(in, 2);
+    bool fits = sorter->dtype == IND_I64 && sorter->rank == a->rank;
+    for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_searchsorted(ind__infer *in) {
+    bool named = in->op == IND_OP_SEARCHSORTED;
+    const ind__tensor_info *x = ind__operand(in, named ? 1 : 0);
+    const char *side = named && in->attr[2].kind != IND__ATTR_NONE ? in->attr[2].s : NULL;
+    if (ind__check_sequence(in, named ? 0 : 1, named ? 1 : 0)) return in->status;
+    if (named && ind__has_operand(in, 2) && ind__check_sorter(in)) return in->status;
+    if (side && strcmp(side, "right") != 0 && (strcmp(side, "left") != 0 || in->attr[1].i))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
+                           in->attr[1].i ? ", and with right=true the latter" : "");
+    ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_scatter(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
+        return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
     return IND_OK;
 }
 
@@ -2044,6 +3091,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_RANDINT] = ind__rule_randint,
     [IND_OP_BERNOULLI] = ind__rule_random_like,
     [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
+    [IND_OP_EYE] = ind__rule_eye,
+    [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
@@ -2051,11 +3100,36 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_AMIN] = ind__rule_extremum,
     [IND_OP_ANY] = ind__rule_extremum,
     [IND_OP_ARGMAX] = ind__rule_argmax,
-    [IND_OP_MAX] = ind__rule_argmax,
+    [IND_OP_MAX] = ind__rule_max,
+    [IND_OP_ARGMIN] = ind__rule_argmax,
+    [IND_OP_MIN] = ind__rule_max,
+    [IND_OP_AMINMAX] = ind__rule_aminmax,
+    [IND_OP_ALL] = ind__rule_extremum,
+    [IND_OP_PROD] = ind__rule_prod,
+    [IND_OP_COUNT_NONZERO] = ind__rule_count_nonzero,
+    [IND_OP_VAR] = ind__rule_var,
+    [IND_OP_STD] = ind__rule_var,
+    [IND_OP_VAR_MEAN] = ind__rule_var,
+    [IND_OP_STD_MEAN] = ind__rule_var,
+    [IND_OP_LOGSUMEXP] = ind__rule_logsumexp,
+    [IND_OP_LINALG_VECTOR_NORM] = ind__rule_vector_norm,
+    [IND_OP_NORM] = ind__rule_vector_norm,
+    [IND_OP_CDIST] = ind__rule_cdist,
+    [IND_OP_CDIST_FORWARD] = ind__rule_cdist,
+    [IND_OP_PDIST_FORWARD] = ind__rule_pdist,
+    [IND_OP_SOFTMAX_HALF] = ind__rule_softmax_half,
+    [IND_OP_LOG_SOFTMAX_HALF] = ind__rule_softmax_half,
     [IND_OP_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LOG_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LAYER_NORM] = ind__rule_norm,
     [IND_OP_RMS_NORM] = ind__rule_norm,
+    [IND_OP_NATIVE_LAYER_NORM] = ind__rule_native_layer_norm,
+    [IND_OP_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_NATIVE_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_BATCH_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
+    [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -2065,9 +3139,50 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SLICE] = ind__rule_slice,
     [IND_OP_SELECT] = ind__rule_select,
     [IND_OP_CAT] = ind__rule_cat,
+    [IND_OP_RESHAPE] = ind__rule_view,
+    [IND_OP_VIEW_AS] = ind__rule_reshape_as,
+    [IND_OP_FLATTEN] = ind__rule_flatten,
+    [IND_OP_UNFLATTEN] = ind__rule_unflatten,
+    [IND_OP_BROADCAST_TO] = ind__rule_expand,
+    [IND_OP_EXPAND_AS] = ind__rule_expand_as,
+    [IND_OP_BROADCAST_TENSORS] = ind__rule_broadcast_tensors,
+    [IND_OP_MESHGRID] = ind__rule_meshgrid,
+    [IND_OP_MOVEDIM] = ind__rule_movedim,
+    [IND_OP_NARROW] = ind__rule_narrow,
+    [IND_OP_SPLIT] = ind__rule_split,
+    [IND_OP_SPLIT_WITH_SIZES] = ind__rule_split_with_sizes,
+    [IND_OP_CHUNK] = ind__rule_chunk,
+    [IND_OP_UNBIND] = ind__rule_unbind,
+    [IND_OP_UNFOLD] = ind__rule_unfold,
+    [IND_OP_DIAGONAL] = ind__rule_diagonal,
+    [IND_OP_AS_STRIDED] = ind__rule_as_strided,
+    [IND_OP_FLIP] = ind__rule_flip,
+    [IND_OP_ROLL] = ind__rule_roll,
+    [IND_OP_REPEAT] = ind__rule_repeat,
+    [IND_OP_TILE] = ind__rule_repeat,
+    [IND_OP_PIXEL_SHUFFLE] = ind__rule_pixel_shuffle,
+    [IND_OP_PIXEL_UNSHUFFLE] = ind__rule_pixel_shuffle,
+    [IND_OP_STACK] = ind__rule_stack,
+    [IND_OP_SELECT_SCATTER] = ind__rule_select_scatter,
+    [IND_OP_SLICE_SCATTER] = ind__rule_slice_scatter,
+    [IND_OP_DIAGONAL_SCATTER] = ind__rule_diagonal_scatter,
+    [IND_OP_TRIL] = ind__rule_tril,
+    [IND_OP_TRIU] = ind__rule_tril,
+    [IND_OP_ONE_HOT] = ind__rule_one_hot,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
+    [IND_OP_CUMSUM] = ind__rule_cumsum,
+    [IND_OP_CUMPROD] = ind__rule_cumsum,
+    [IND_OP_CUMMAX] = ind__rule_cummax,
+    [IND_OP_CUMMIN] = ind__rule_cummax,
+    [IND_OP_LOGCUMSUMEXP] = ind__rule_cummax,
+    [IND_OP_SORT] = ind__rule_cummax,
+    [IND_OP_ARGSORT] = ind__rule_cummax,
+    [IND_OP_TOPK] = ind__rule_topk,
+    [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
+    [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -2103,7 +3218,8 @@ static ind_status ind__check_operands(ind__infer *in) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
-        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'Q')) {
+        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
+            !ind__op_has(in->op, 'Q')) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
                                o->length, o->name, ind_dtype_name(dtype));
         }
@@ -2189,7 +3305,7 @@ static ind_status ind__infer_results(ind__infer *in) {
     ind__rule rule = ind__rules[in->op];
     if (!rule) rule = ind__rule_pointwise;
     if (rule(in)) return in->status;
-    for (uint32_t r = 0; r < ind__op_rows[in->op].results; r++) {
+    for (uint32_t r = 0; r < in->num_results; r++) {
         if (ind__check_result(in, &in->result[r])) return in->status;
     }
     return IND_OK;
@@ -2477,10 +3593,11 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
 }
 
 /* Puts a finished node and its results into the graph; all of it or nothing. */
-static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, const char *base_name) {
+static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
+                             const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
     node->result = first;
-    node->num_results = ind__op_rows[node->op].results;
+    node->num_results = num_results;
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
@@ -2511,6 +3628,12 @@ static void ind__infer_init(ind__infer *in, const ind_graph *g, const ind__node 
     in->num_operands = node->num_operands;
     in->attr = node->attr;
     in->body = node->body;
+    in->result = in->few;
+    in->num_results = ind__op_rows[node->op].results;
+}
+
+static void ind__infer_free(ind__infer *in) {
+    if (in->result != in->few) ind__free(in->c, in->result);
 }
 
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
@@ -2524,9 +3647,10 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
-    } else if (!ind__append_node(g, node, in.result, node->op == IND_OP_SCALAR ? NULL : name)) {
+    } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
     }
+    ind__infer_free(&in);
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
@@ -2627,7 +3751,7 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
     ind_facts *before = ind__graph_enter(g);
     if (ind__infer_source(&in, name, dtype, size, rank)) {
         ind__graph_fail(g, in.status, "%s: %s", ind__op_name(op), in.error);
-    } else if (!ind__append_node(g, &node, in.result, NULL) || !ind__put_name(g, node.result, name, true)) {
+    } else if (!ind__append_node(g, &node, in.result, 1, NULL) || !ind__put_name(g, node.result, name, true)) {
         ind__graph_no_memory(g, ind__op_name(op));
     } else {
         result.id = node.result;
@@ -3105,19 +4229,26 @@ ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
     return ind__call(IND_OP_CAST, &a, 1, &d, 1);
 }
 
+/* A list of dimensions as an attribute; none given is left out where the op allows that. A list that cannot be is the
+   graph's error. */
+static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
+                                ind_expr list[IND_MAX_RANK]) {
+    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
+                        ind__op_name(op), num_dims, IND_MAX_RANK);
+        return (ind__attr){.kind = IND__ATTR_NONE};
+    }
+    for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
+    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP || op == IND_OP_FLIP;
+    return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+}
+
 /* An op with a list of dimensions, which becomes its first attribute. */
 static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, ind__attr *attrs,
                                  uint32_t num_attrs) {
     ind_expr list[IND_MAX_RANK];
     if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
-    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
-                        ind__op_name(op), num_dims, IND_MAX_RANK);
-        return ind__graph_tensor(x.graph, 0);
-    }
-    for (int i = 0; i < num_dims; i++) list[i] = ind_int(x.graph->context, dims[i]);
-    bool given = num_dims > 0 || op == IND_OP_PERMUTE;
-    attrs[0] = (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+    attrs[0] = ind__dims_attr(x.graph, op, dims, num_dims, list);
     return ind__call(op, &x, 1, attrs, num_attrs);
 }
 
@@ -3162,11 +4293,117 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
-    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
-    ind_tensor values = ind__call(IND_OP_MAX, &x, 1, a, 2);
-    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+/* Result k of the op that made its first one, x. */
+static void ind__give_result(ind_tensor x, uint32_t k, ind_tensor *out) {
+    if (out) *out = ind__graph_tensor(x.graph, x.id ? x.id + k : 0);
+}
+
+/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
+    return ind__call(op, &x, 1, a, 3);
+}
+
+static ind_tensor ind__call_extreme(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind_tensor values = ind__call_dim(op, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(values, 1, indices);
+    if (indices && dim == IND_ALL_DIMS) indices->id = 0;
     return values;
+}
+
+ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim) {
+    return ind__call_dim(IND_OP_ARGMIN, x, dim, keepdim, IND_DTYPE_NONE);
+}
+
+ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MAX, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MIN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max) {
+    ind_tensor min = ind__call_dim(IND_OP_AMINMAX, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(min, 1, max);
+    return min;
+}
+
+ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_ALL, x, dims, num_dims, a, 2);
+}
+
+ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    return ind__call_dim(IND_OP_PROD, x, dim, keepdim, dtype);
+}
+
+ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_COUNT_NONZERO, x, dims, num_dims, a, 1);
+}
+
+static ind_tensor ind__call_var(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, double correction,
+                                bool keepdim) {
+    ind__attr a[4] = {{0}, {0}, ind__attr_bool(keepdim), ind__attr_scalar(correction)};
+    return ind__call_dims(op, x, dims, num_dims, a, 4);
+}
+
+ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_VAR, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_STD, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_VAR_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_STD_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_LOGSUMEXP, x, dims, num_dims, a, 2);
+}
+
+static ind_tensor ind__call_norm(ind_graph_op op, ind_tensor x, double order, const int *dims, int num_dims,
+                                 bool keepdim, ind_dtype dtype) {
+    ind_expr list[IND_MAX_RANK];
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {ind__attr_scalar(order), ind__dims_attr(x.graph, op, dims, num_dims, list),
+                      ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    return ind__call(op, &x, 1, a, 4);
+}
+
+ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                  ind_dtype dtype) {
+    return ind__call_norm(IND_OP_LINALG_VECTOR_NORM, x, ord, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype) {
+    return ind__call_norm(IND_OP_NORM, x, p, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p) {
+    ind_tensor x[2] = {x1, x2};
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_CDIST, x, 2, &a, 1);
+}
+
+ind_tensor ind_pdist(ind_tensor x, double p) {
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_PDIST_FORWARD, &x, 1, &a, 1);
 }
 
 ind_tensor ind_softmax(ind_tensor x, int dim) {
@@ -3201,6 +4438,67 @@ ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double ep
     ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
     if (eps < 0) a[1].kind = IND__ATTR_NONE;
     return ind__call(IND_OP_RMS_NORM, operands, 2, a, 2);
+}
+
+ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    ind_expr size[IND_MAX_RANK];
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM, operands, 3, a, 2);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps) {
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__attr_int(num_groups), ind__attr_float(eps)};
+    return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
+}
+
+/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    bool fits = t && t->rank >= 2;
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    ind_expr rest = fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one;
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[5] = {ind__attr_size(fits ? t->size[0] : one), ind__attr_size(fits ? t->size[1] : one),
+                      ind__attr_size(rest), ind__attr_int(num_groups), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* flag: training, or use_input_stats. */
+static ind_tensor ind__call_batch_norm(ind_graph_op op, const ind_tensor operands[5], bool flag, double eps) {
+    ind__attr a[3] = {ind__attr_bool(flag), ind__attr_float(0.1), ind__attr_float(eps)};
+    return ind__call(op, operands, 5, a, 3);
+}
+
+ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                          ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_BATCH_NORM, operands, !running_mean.id && !running_var.id, eps);
+}
+
+ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                       ind_tensor running_var, double eps, ind_tensor *mean, ind_tensor *rstd) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    bool training = !running_mean.id && !running_var.id;
+    ind_tensor y = ind__call_batch_norm(IND_OP_NATIVE_BATCH_NORM_LEGIT, operands, training, eps);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                             ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_INSTANCE_NORM, operands, !running_mean.id && !running_var.id, eps);
 }
 
 ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank) {
@@ -3238,6 +4536,196 @@ ind_tensor ind_cat(const ind_tensor *tensors, int num, int dim) {
     return ind__call(IND_OP_CAT, tensors, tensors && num > 0 ? (uint32_t)num : 0, &a, 1);
 }
 
+int ind_num_results(ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    return t ? (int)x.graph->node[t->node].num_results : 0;
+}
+
+ind_tensor ind_result(ind_tensor x, int k) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    if (!t || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    const ind__node *n = &x.graph->node[t->node];
+    if (k >= 0 && (uint32_t)k < n->num_results) return ind__graph_tensor(x.graph, n->result + (uint32_t)k);
+    ind__graph_fail(x.graph, IND_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k, ind__op_name(n->op),
+                    (unsigned)n->num_results);
+    return ind__graph_tensor(x.graph, 0);
+}
+
+/* An op of one tensor and a list of sizes. */
+static ind_tensor ind__call_sizes(ind_graph_op op, ind_tensor x, const ind_expr *size, int count) {
+    ind__attr a = ind__attr_sizes(size, count);
+    return ind__call(op, &x, 1, &a, 1);
+}
+
+/* An op of one tensor and an integer. */
+static ind_tensor ind__call_int(ind_graph_op op, ind_tensor x, int value) {
+    ind__attr a = ind__attr_int(value);
+    return ind__call(op, &x, 1, &a, 1);
+}
+
+static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int num, const ind__attr *a, uint32_t n) {
+    return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
+}
+
+/* What a builder of one integer or size makes of an attribute that is a list. */
+static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
+    return (ind__attr){.kind = kind, .list = e, .count = 1};
+}
+
+ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank) {
+    return ind__call_sizes(IND_OP_RESHAPE, x, size, rank);
+}
+
+IND__DEFINE_BINARY(view_as, VIEW_AS)
+IND__DEFINE_BINARY(expand_as, EXPAND_AS)
+
+ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim) {
+    ind__attr a[2] = {ind__attr_int(start_dim), ind__attr_int(end_dim)};
+    return ind__call(IND_OP_FLATTEN, &x, 1, a, 2);
+}
+
+ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_sizes(sizes, num_sizes)};
+    return ind__call(IND_OP_UNFLATTEN, &x, 1, a, 2);
+}
+
+ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank) {
+    return ind__call_sizes(IND_OP_BROADCAST_TO, x, size, rank);
+}
+
+ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num) {
+    return ind__call_list(IND_OP_BROADCAST_TENSORS, tensors, num, NULL, 0);
+}
+
+ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy) {
+    ind__attr indexing = {.kind = IND__ATTR_STR, .s = xy ? "xy" : "ij"};
+    return ind__call_list(IND_OP_MESHGRID, tensors, num, &indexing, 1);
+}
+
+ind_tensor ind_movedim(ind_tensor x, int source, int destination) {
+    if (!x.graph) return x;
+    ind_expr from = ind_int(x.graph->context, source), to = ind_int(x.graph->context, destination);
+    ind__attr a[2] = {ind__attr_one(IND__ATTR_INTS, &from), ind__attr_one(IND__ATTR_INTS, &to)};
+    return ind__call(IND_OP_MOVEDIM, &x, 1, a, 2);
+}
+
+ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_size(start), ind__attr_size(length)};
+    return ind__call(IND_OP_NARROW, &x, 1, a, 3);
+}
+
+ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim) {
+    ind__attr a[2] = {ind__attr_size(split_size), ind__attr_int(dim)};
+    return ind__call(IND_OP_SPLIT, &x, 1, a, 2);
+}
+
+ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim) {
+    ind__attr a[2] = {ind__attr_sizes(sizes, num_sizes), ind__attr_int(dim)};
+    return ind__call(IND_OP_SPLIT_WITH_SIZES, &x, 1, a, 2);
+}
+
+ind_tensor ind_chunk(ind_tensor x, int chunks, int dim) {
+    ind__attr a[2] = {ind__attr_int(chunks), ind__attr_int(dim)};
+    return ind__call(IND_OP_CHUNK, &x, 1, a, 2);
+}
+
+ind_tensor ind_unbind(ind_tensor x, int dim) {
+    return ind__call_int(IND_OP_UNBIND, x, dim);
+}
+
+ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_size(size), ind__attr_size(step)};
+    return ind__call(IND_OP_UNFOLD, &x, 1, a, 3);
+}
+
+ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2) {
+    ind__attr a[3] = {ind__attr_int(offset), ind__attr_int(dim1), ind__attr_int(dim2)};
+    return ind__call(IND_OP_DIAGONAL, &x, 1, a, 3);
+}
+
+ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
+                          ind_expr storage_offset) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_sizes(stride, rank), ind__attr_size(storage_offset)};
+    return ind__call(IND_OP_AS_STRIDED, &x, 1, a, 3);
+}
+
+ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_FLIP, x, dims, num_dims, a, 1);
+}
+
+ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim) {
+    if (!x.graph) return x;
+    ind_expr at = ind_int(x.graph->context, dim);
+    ind__attr a[2] = {ind__attr_one(IND__ATTR_SIZES, &shift), {.kind = IND__ATTR_NONE}};
+    if (dim != IND_ALL_DIMS) a[1] = ind__attr_one(IND__ATTR_INTS, &at);
+    return ind__call(IND_OP_ROLL, &x, 1, a, 2);
+}
+
+ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats) {
+    return ind__call_sizes(IND_OP_REPEAT, x, repeats, num_repeats);
+}
+
+ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats) {
+    return ind__call_sizes(IND_OP_TILE, x, repeats, num_repeats);
+}
+
+ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor) {
+    return ind__call_int(IND_OP_PIXEL_SHUFFLE, x, upscale_factor);
+}
+
+ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor) {
+    return ind__call_int(IND_OP_PIXEL_UNSHUFFLE, x, downscale_factor);
+}
+
+ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_list(IND_OP_STACK, tensors, num, &a, 1);
+}
+
+ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_size(index)};
+    return ind__call(IND_OP_SELECT_SCATTER, operands, 2, a, 2);
+}
+
+ind_tensor ind_slice_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr start, ind_expr end, ind_expr step) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(start), ind__attr_size(end), ind__attr_size(step)};
+    return ind__call(IND_OP_SLICE_SCATTER, operands, 2, a, 4);
+}
+
+ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int dim1, int dim2) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[3] = {ind__attr_int(offset), ind__attr_int(dim1), ind__attr_int(dim2)};
+    return ind__call(IND_OP_DIAGONAL_SCATTER, operands, 2, a, 3);
+}
+
+ind_tensor ind_tril(ind_tensor x, ind_expr diagonal) {
+    ind__attr a = ind__attr_size(diagonal);
+    return ind__call(IND_OP_TRIL, &x, 1, &a, 1);
+}
+
+ind_tensor ind_triu(ind_tensor x, ind_expr diagonal) {
+    ind__attr a = ind__attr_size(diagonal);
+    return ind__call(IND_OP_TRIU, &x, 1, &a, 1);
+}
+
+ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes) {
+    ind__attr a = ind__attr_size(num_classes);
+    return ind__call(IND_OP_ONE_HOT, &x, 1, &a, 1);
+}
+
+ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_size(n), ind__attr_size(m), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_EYE, NULL, 0, a, 3, NULL, NULL);
+}
+
+ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype) {
+    ind__attr a[4] = {ind__attr_scalar(start), ind__attr_scalar(end), ind__attr_size(steps), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
+}
+
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
     ind_tensor operands[2] = {x, index};
     ind__attr a = ind__attr_int(dim);
@@ -3248,6 +4736,70 @@ ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index) {
     ind_tensor operands[2] = {x, index};
     ind__attr a = ind__attr_int(dim);
     return ind__call(IND_OP_INDEX_SELECT, operands, 2, &a, 1);
+}
+
+ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMSUM, &x, 1, a, 2);
+}
+
+ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMPROD, &x, 1, a, 2);
+}
+
+/* An op with two results; the second goes to *indices unless that is NULL. */
+static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr *a, uint32_t n, ind_tensor *indices) {
+    ind_tensor values = ind__call(op, &x, 1, a, n);
+    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+    return values;
+}
+
+ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMAX, x, &a, 1, indices);
+}
+
+ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMIN, x, &a, 1, indices);
+}
+
+ind_tensor ind_logcumsumexp(ind_tensor x, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call(IND_OP_LOGCUMSUMEXP, &x, 1, &a, 1);
+}
+
+ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_SORT, x, a, 3, indices);
+}
+
+ind_tensor ind_argsort(ind_tensor x, int dim, bool descending) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call(IND_OP_ARGSORT, &x, 1, a, 3);
+}
+
+ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices) {
+    ind__attr a[4] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(largest), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
+}
+
+ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
+    ind_tensor operands[3] = {sorted_sequence, x, sorter};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_SEARCHSORTED, operands, 3, a, 2);
+}
+
+ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right) {
+    ind_tensor operands[2] = {x, boundaries};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
+}
+
+ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
+    ind_tensor operands[3] = {x, mask, source};
+    return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
 }
 
 ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha) {
@@ -3968,6 +5520,12 @@ static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_
     return true;
 }
 
+/* [B, 2], or one size for a list of one. */
+static bool ind__need_size_list(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
+    a->count = 1;
+    return ind__peek(p, '[') ? ind__need_exprs(p, list, &a->count) : ind__need_expr(p, &list[0]);
+}
+
 /* The value of an attribute; list: room for its elements. */
 static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     ind_dtype dtype;
@@ -3980,7 +5538,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_BOOL: return ind__need_bool(p, a);
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
-    case IND__ATTR_SIZES: return ind__need_exprs(p, list, &a->count);
+    case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
     case IND__ATTR_DTYPE:
@@ -4409,11 +5967,19 @@ static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, c
                             given);
 }
 
+static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
+                                   uint32_t given, uint32_t want) {
+    if (given == want) return true;
+    return ind__parse_error(p, r->at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
+                            (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
     if (!ind__check_graph(p, call->at)) return;
+    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     for (uint32_t k = 0; k < num_results; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
@@ -4424,30 +5990,34 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__p
     }
 }
 
+/* The names before "=", all different. */
+static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
+    do {
+        if (*n == IND__MAX_RESULTS)
+            return ind__parse_error(p, p->at, IND_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
+        ind__parsed_result *r = IND__PUSH(p->g->context, ind__parsed_result, *list, *n, *capacity);
+        if (!r) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!ind__parse_result(p, r)) return false;
+        for (uint32_t k = 0; k + 1 < *n; k++) {
+            if (strcmp((*list)[k].name, r->name) == 0)
+                return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is given twice", r->name);
+        }
+    } while (ind__take(p, ','));
+    return true;
+}
+
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
-    ind__parsed_result result[2];
+    ind__parsed_result *result = NULL;
     ind__parsed_call call;
-    uint32_t n = 0;
+    uint32_t n = 0, capacity = 0;
     memset(&call, 0, sizeof call);
-    do {
-        if (n == 2) {
-            ind__parse_error(p, p->at, IND_PARSE, "no op has more than 2 results");
-            return;
-        }
-        if (!ind__parse_result(p, &result[n++])) return;
-    } while (ind__take(p, ','));
-    if (n == 2 && !strcmp(result[0].name, result[1].name)) {
-        ind__parse_error(p, result[1].at, IND_PARSE, "the name \"%s\" is given twice", result[1].name);
-    }
-    bool ok = ind__need(p, '=') && ind__need_op(p, &call);
-    if (ok && ind__op_rows[call.op].results != n) {
-        ok = ind__parse_error(p, result[0].at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call.op),
-                              (unsigned)ind__op_rows[call.op].results, ind__op_rows[call.op].results == 1 ? "" : "s",
-                              (unsigned)n, n == 1 ? " is" : "s are");
-    }
+    bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
+    uint32_t want = ok ? ind__op_rows[call.op].results : 0;
+    if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
+    ind__free(p->g->context, result);
 }
 
 /* Is the word here a statement's keyword, not a tensor that bears its name? Then a name follows. */
@@ -4609,18 +6179,24 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
 
 static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind__infer in;
+    ind_status status = IND_OK;
     ind__infer_init(&in, g, n);
-    if (ind__infer_results(&in))
-        return ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
-    for (uint32_t r = 0; r < n->num_results; r++) {
+    if (ind__infer_results(&in)) {
+        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
+    } else if (in.num_results != n->num_results) {
+        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
+                           in.op_name, (unsigned)n->num_results, (unsigned)in.num_results);
+    }
+    for (uint32_t r = 0; status == IND_OK && r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
         if (!same)
-            return ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
-                             g->name, in.op_name, (unsigned)r);
+            status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
+                               g->name, in.op_name, (unsigned)r);
     }
-    return IND_OK;
+    ind__infer_free(&in);
+    return status;
 }
 
 /* Invariants: operands come before their users; results are numbered in order and have the types that the op gives;
@@ -4629,7 +6205,7 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
-        bool ok = n->op < IND_NUM_OPS && n->result == next && n->num_results == ind__op_rows[n->op].results;
+        bool ok = n->op < IND_NUM_OPS && n->result == next;
         for (uint32_t k = 0; ok && k < n->num_operands; k++) ok = n->operand[k] < next;
         for (uint32_t r = 0; ok && r < n->num_results; r++) {
             const ind__tensor_info *t = &g->tensor[next + r];
@@ -5257,16 +6833,20 @@ struct graph__lower_ctx {
     ind_context *context;
     const ind__node *node;
     const graph__lowering_row *row;
-    const ind__tensor_info *result;  /* of the first result */
+    const ind__tensor_info *result;  /* of the first result; the others follow */
     ind_dtype compute;               /* type the operands are cast to */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
-    struct {                         /* dimensions of operand 0 of a reduction */
+    struct {                         /* dimensions of what a reduction reads, mostly operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
+    struct { /* norm over channels: its input with the channel dimension split into groups, if it has groups */
+        ind__box *x;
+        bool grouped;
+    } norm;
     struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
@@ -5935,10 +7515,318 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
+/* ---- more views ---- */
+
+static int graph__from_end(int64_t dim, int rank) {
+    return (int)(dim < 0 ? dim + (rank ? rank : 1) : dim);
+}
+
+/* Every index of operand 0 as that of the result with the same number. */
+static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IND_MAX_RANK]) {
+    for (int d = 0; d < graph__lower_operand_info(l, 0)->rank; d++)
+        map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
+}
+
+/* Operand k broadcast to result r. */
+static ind_status graph__lower_broadcast_view(graph__lower_ctx *l, uint32_t k, uint32_t r, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k), *y = &l->w->graph->tensor[l->node->result + r];
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        int to = y->rank - x->rank + d;
+        map[d] = graph__size_is_one(x->size[d]) ? ind_int(l->context, 0)
+                                                : ind__index_symbol(l->context, 'i', to, y->size[to]);
+    }
+    results[r] = ind__box_view(l->w->program, graph__lower_operand_box(l, k), y->size, y->rank, map);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_broadcast_tensors(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 0; !status && k < l->node->num_operands; k++)
+        status = graph__lower_broadcast_view(l, k, k, results);
+    return status;
+}
+
+static ind_status graph__lower_meshgrid(graph__lower_ctx *l, ind__box **results) {
+    uint32_t n = l->node->num_operands;
+    for (uint32_t k = 0; k < n; k++) {
+        int d = ind__meshgrid_dim(&l->node->attr[0], k, n);
+        ind_expr at = graph__lower_view_index(l, d);
+        results[k] =
+            ind__box_view(l->w->program, graph__lower_operand_box(l, k), l->result->size, l->result->rank, &at);
+        if (!results[k]) return ind__failed(l->context);
+    }
+    return IND_OK;
+}
+
+static ind_status graph__lower_movedim(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *source = &l->node->attr[0], *destination = &l->node->attr[1];
+    int rank = l->result->rank, next = 0;
+    ind_expr map[IND_MAX_RANK] = {{0}};
+    uint32_t taken = 0;
+    for (int k = 0; k < source->count; k++) {
+        int to = ind__list_dim(destination, k, rank);
+        map[ind__list_dim(source, k, rank)] = graph__lower_view_index(l, to);
+        taken |= 1u << to;
+    }
+    for (int d = 0; d < rank; d++) {
+        while (taken >> next & 1) next++;
+        if (!map[d].id) map[d] = graph__lower_view_index(l, next++);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_narrow(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[0].i, x->rank);
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    map[dim] = ind_expr_add(map[dim], ind__from_front(l->node->attr[1].e, x->size[dim]));
+    return graph__lower_make_view(l, map, results);
+}
+
+/* split, split_with_sizes, chunk: the pieces follow each other along a dimension. */
+static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[1].i, x->rank);
+    ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
+    for (uint32_t k = 0; k < l->node->num_results; k++) {
+        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        map[dim] = ind_expr_add(map[dim], start);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        if (!results[k]) return ind__failed(l->context);
+        start = ind_expr_add(start, piece->size[dim]);
+    }
+    return IND_OK;
+}
+
+static ind_status graph__lower_unbind(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[0].i, x->rank);
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        if (d != dim) map[d] = graph__lower_view_index(l, d - (d > dim));
+    }
+    for (uint32_t k = 0; k < l->node->num_results; k++) {
+        map[dim] = ind_int(l->context, k);
+        results[k] =
+            ind__box_view(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank, map);
+        if (!results[k]) return ind__failed(l->context);
+    }
+    return IND_OK;
+}
+
+/* Window i of a dimension begins at i * step; its elements are a dimension of their own, the last. */
+static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
+    int rank = l->result->rank - 1, dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    if (rank > 0) {
+        map[dim] = ind_expr_add(ind_expr_mul(map[dim], l->node->attr[2].e), graph__lower_view_index(l, rank));
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
+    int rank = graph__lower_operand_info(l, 0)->rank, next = 0;
+    int64_t offset = l->node->attr[0].i;
+    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank);
+    ind_expr map[IND_MAX_RANK], at = graph__lower_view_index(l, rank - 2);
+    for (int d = 0; d < rank; d++) {
+        if (d != a && d != b) map[d] = graph__lower_view_index(l, next++);
+    }
+    map[a] = offset < 0 ? ind_expr_add(at, ind_int(l->context, -offset)) : at;
+    map[b] = offset > 0 ? ind_expr_add(at, ind_int(l->context, offset)) : at;
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_as_strided(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK], at = l->node->attr[2].e;
+    for (int d = 0; d < l->result->rank; d++)
+        at = ind_expr_add(at, ind_expr_mul(graph__lower_view_index(l, d), l->node->attr[1].list[d]));
+    ind__delinearise(l->context, at, x->size, x->rank, map);
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_flip(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *dims = &l->node->attr[0];
+    ind_expr map[IND_MAX_RANK], one = ind_int(l->context, 1);
+    int rank = l->result->rank;
+    graph__lower_same_indices(l, map);
+    for (int k = 0; rank > 0 && k < dims->count; k++) {
+        int d = ind__list_dim(dims, k, rank);
+        map[d] = ind_expr_sub(ind_expr_sub(l->result->size[d], one), map[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* x mod size, where a size that may be 0 is not divided by: nothing is read then. */
+static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
+    ind_expr one = ind_int(size.context, 1);
+    return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
+}
+
+static ind_status graph__lower_roll(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *shifts = &l->node->attr[0], *dims = &l->node->attr[1];
+    int rank = l->result->rank;
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    for (int k = 0; rank > 0 && dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
+        int d = ind__list_dim(dims, k, rank);
+        map[d] = graph__wrapped(ind_expr_sub(map[d], shifts->list[k]), l->result->size[d]);
+    }
+    if (dims->kind == IND__ATTR_NONE || dims->count == 0) {
+        ind_expr at = ind_expr_sub(ind__linearise(l->context, map, l->result->size, rank), shifts->list[0]);
+        at = graph__wrapped(at, ind_expr_product(l->context, l->result->size, rank));
+        ind__delinearise(l->context, at, l->result->size, rank, map);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_repeat(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        int to = l->result->rank - x->rank + d;
+        bool once = ind_expr_same(x->size[d], l->result->size[to]);
+        map[d] = graph__lower_view_index(l, to);
+        if (!once) map[d] = graph__wrapped(map[d], x->size[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r], and the other way round. */
+static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **results) {
+    int rank = l->result->rank, c = rank - 3;
+    ind_expr r = ind_int(l->context, l->node->attr[0].i), map[IND_MAX_RANK], *at = map + c;
+    graph__lower_same_indices(l, map);
+    if (l->node->op == IND_OP_PIXEL_SHUFFLE) {
+        ind_expr row = ind_expr_add(ind_expr_mul(at[0], r), ind_expr_mod(at[1], r));
+        at[0] = ind_expr_add(ind_expr_mul(row, r), ind_expr_mod(at[2], r));
+        for (int k = 1; k < 3; k++) at[k] = ind_expr_floordiv(at[k], r);
+    } else {
+        ind_expr column = ind_expr_mod(at[0], r), row = ind_expr_modular(at[0], r, r);
+        at[1] = ind_expr_add(ind_expr_mul(at[1], r), row);
+        at[2] = ind_expr_add(ind_expr_mul(at[2], r), column);
+        at[0] = ind_expr_floordiv(at[0], ind_expr_mul(r, r));
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* ---- ops that choose between elements ---- */
+
+/* Element `at` of operand k, in the type computed in, where `inside` holds; `otherwise` elsewhere, without a read. */
+static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
+                                     const ind_expr *at, ind_value otherwise) {
+    const ind__box *x = graph__lower_operand_box(l, k);
+    ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
+    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    if (ind__is_int(inside, 0)) return otherwise;
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return ind_op_where(o, mask, v, otherwise);
+}
+
+static ind_value graph__lower_zero(ind_ops *o, const graph__lower_ctx *l) {
+    return graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
+}
+
+/* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
+static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr at[IND_MAX_RANK];
+    ind_value v = {0};
+    for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
+    for (uint32_t k = l->node->num_operands; k-- > 0;) {
+        ind_expr inside = ind_expr_eq(index[dim], ind_int(l->context, k));
+        v = graph__lower_inside(o, l, k, inside, at, v.id ? v : graph__lower_zero(o, l));
+    }
+    return v;
+}
+
+/* Which element of the source stands at an index of the result, and whether one does. */
+static ind_expr graph__select_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
+    return ind_expr_eq(index[dim], ind__from_front(l->node->attr[1].e, l->result->size[dim]));
+}
+
+static ind_expr graph__slice_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr first, last, step = l->node->attr[3].e;
+    ind__slice_bounds(l->result->size[dim], &l->node->attr[1], &l->node->attr[2], &first, &last);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr from = ind_expr_sub(index[dim], first);
+    at[dim] = ind_expr_floordiv(from, step);
+    ind_expr hit = ind_expr_eq(ind_expr_mod(from, step), ind_int(l->context, 0));
+    return ind_expr_and(ind_expr_and(ind_expr_le(first, index[dim]), ind_expr_lt(index[dim], last)), hit);
+}
+
+static ind_expr graph__diagonal_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank), next = 0;
+    int64_t offset = l->node->attr[0].i;
+    for (int d = 0; d < rank; d++) {
+        if (d != a && d != b) at[next++] = index[d];
+    }
+    at[next] = offset < 0 ? index[b] : index[a];
+    return ind_expr_eq(ind_expr_sub(index[b], index[a]), ind_int(l->context, offset));
+}
+
+static ind_value graph__lower_view_scatter(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside;
+    switch (l->node->op) {
+    case IND_OP_SELECT_SCATTER: inside = graph__select_source(l, index, rank, at); break;
+    case IND_OP_SLICE_SCATTER: inside = graph__slice_source(l, index, rank, at); break;
+    default: inside = graph__diagonal_source(l, index, rank, at); break;
+    }
+    return graph__lower_inside(o, l, 1, inside, at, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* tril keeps what lies on or below the diagonal (column - row <= diagonal), triu the rest and the diagonal. */
+static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr across = ind_expr_sub(index[rank - 1], index[rank - 2]), diagonal = l->node->attr[0].e;
+    bool lower = l->node->op == IND_OP_TRIL;
+    ind_expr inside = lower ? ind_expr_le(across, diagonal) : ind_expr_le(diagonal, across);
+    return graph__lower_inside(o, l, 0, inside, index, graph__lower_zero(o, l));
+}
+
+/* A class that does not exist is an index out of range. */
+static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = graph__lower_operand_as(o, l, 0, index, rank - 1, IND_I64);
+    ind_expr hot = ind_op_indirect(o, v, l->node->attr[0].e, false);
+    return ind_op_index(o, ind_expr_eq(hot, index[rank - 1]), IND_I64);
+}
+
+static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    (void)rank;
+    return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
+}
+
+/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
+   are computed as floats (ATen/native/RangeFactories). */
+static ind_value graph__lower_linspace(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = l->node->attr;
+    ind_dtype dtype = ind_dtype_is_float(l->compute) ? l->compute : IND_F32;
+    double start = a[0].is_int ? (double)a[0].i : a[0].f, end = a[1].is_int ? (double)a[1].i : a[1].f;
+    ind_expr steps = a[2].e, one = ind_int(l->context, 1), back = ind_expr_sub(ind_expr_sub(steps, one), index[0]);
+    ind_expr gaps = ind_expr_max(ind_expr_sub(steps, one), one);
+    (void)rank;
+    ind_value first = ind_op_constant(o, start, dtype), last = ind_op_constant(o, end, dtype);
+    ind_value step = ind_op_div(o, ind_op_sub(o, last, first), ind_op_index(o, gaps, dtype));
+    ind_value up = ind_op_add(o, first, ind_op_mul(o, step, ind_op_index(o, index[0], dtype)));
+    ind_value down = ind_op_sub(o, last, ind_op_mul(o, step, ind_op_index(o, back, dtype)));
+    ind_expr half = ind_expr_floordiv(steps, ind_int(l->context, 2));
+    ind_expr front = ind_expr_or(ind_expr_lt(index[0], half), ind_expr_eq(steps, one));
+    return graph__lower_cast(o, ind_op_where(o, ind_op_index(o, front, IND_BOOL), up, down), l->compute);
+}
+
 /* ---- reductions ---- */
 
 /* Splits dimensions into kept and reduced ones (bits of `mask`). */
-static void graph__split_size(graph__lower_ctx *l, const ind_expr *size, int rank, uint32_t mask) {
+static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int rank, uint32_t mask) {
     memset(&l->axes, 0, sizeof l->axes);
     l->axes.rank = rank;
     for (int d = 0; d < rank; d++) {
@@ -5953,9 +7841,10 @@ static void graph__split_size(graph__lower_ctx *l, const ind_expr *size, int ran
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* Likewise those of operand 0. */
+/* The same of operand 0. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
-    graph__split_size(l, graph__lower_operand_info(l, 0)->size, graph__lower_operand_info(l, 0)->rank, mask);
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    graph__split_sizes(l, x->size, x->rank, mask);
 }
 
 /* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
@@ -5971,6 +7860,11 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
+/* Splits the dimensions of operand 0 as attribute k says. */
+static void graph__split_dims(graph__lower_ctx *l, int k) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
+}
+
 /* From indices of the kept, then of the reduced dimensions to one of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
@@ -5980,6 +7874,12 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
         at[l->axes.reduced[k]] = l->axes.num_kept + k < rank ? index[l->axes.num_kept + k] : ind_int(l->context, 0);
     }
     return l->element(o, at, l->axes.rank, l);
+}
+
+/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    ind_value x = graph__reduced_element(o, index, rank, user);
+    return ind_op_sub(o, x, x);
 }
 
 /* What a reduction gives over one element, apart from the element itself, or over none. */
@@ -5994,12 +7894,12 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
     for (int k = 0; k < ind__reduction_results(type); k++) {
-        bool element = k == 0 && !empty && type != IND_REDUCE_ARGMAX;
+        bool element = !empty && (k == 0 ? type != IND_REDUCE_ARGMAX : type == IND_REDUCE_WELFORD);
         bool one = !empty ? k == 1 && type == IND_REDUCE_ONLINE_SOFTMAX : type == IND_REDUCE_PROD;
         graph__typed_number v = {dtype, one, one};
+        ind_loop_fn fn = !element ? graph__neutral_element : k ? graph__deviation_element : graph__reduced_element;
         results[k] =
-            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept,
-                               element ? graph__reduced_element : graph__neutral_element, element ? (void *)l : &v);
+            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept, fn, element ? (void *)l : &v);
         if (!results[k]) return ind__failed(l->context);
     }
     return IND_OK;
@@ -6022,13 +7922,19 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: the reduced dimensions come back with size 1. */
-static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
-    if (l->result->rank == l->axes.num_kept) return IND_OK;
-    for (int k = 0; k < l->axes.num_kept; k++) map[k] = graph__lower_view_index(l, l->axes.kept[k]);
-    *x = ind__box_view(l->w->program, *x, l->result->size, l->result->rank, map);
+    if (to->rank == l->axes.num_kept) return IND_OK;
+    for (int k = 0; k < l->axes.num_kept; k++) {
+        map[k] = ind__index_symbol(l->context, 'i', l->axes.kept[k], to->size[l->axes.kept[k]]);
+    }
+    *x = ind__box_view(l->w->program, *x, to->size, to->rank, map);
     return *x ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+    return graph__lower_keep_dims_of(l, l->result, x);
 }
 
 static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -6040,9 +7946,9 @@ static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8
-   and turned back. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
+    if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
     if (as_u8) l->compute = IND_U8;
     ind_status status = graph__lower_reduce(l, type, as_u8 ? IND_U8 : l->result->dtype, graph__lower_self, results);
@@ -6059,32 +7965,79 @@ static ind_status graph__lower_sum(graph__lower_ctx *l, ind__box **results) {
 
 static ind_status graph__lower_amax(graph__lower_ctx *l, ind__box **results) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
-    return graph__lower_reduction(l, l->node->op == IND_OP_AMIN ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
+    bool least = l->node->op == IND_OP_AMIN || l->node->op == IND_OP_MIN;
+    return graph__lower_reduction(l, least ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
 }
 
-/* torch.any gives u8 for u8 and bool for all others. */
+static ind_value graph__lower_is_zero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_not(o, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind_op_not(o, ind__box_load(o, l->part[0], index, rank)),
+                             ind_dtype_compute(l->result->dtype));
+}
+
+/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
+   is one, unlike in the other reductions. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    const ind__attr *dims = &l->node->attr[0];
+    bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
+    graph__split_axes(l, none ? 0 : graph__dim_mask(dims, graph__lower_operand_info(l, 0)->rank));
     l->compute = IND_BOOL;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, all ? graph__lower_is_zero : graph__lower_self, results);
     if (status == IND_OK) status = graph__lower_keep_dims(l, results);
-    if (status || l->result->dtype == IND_BOOL) return status;
+    if (status || (l->result->dtype == IND_BOOL && !all)) return status;
     l->part[0] = results[0];
-    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_part, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             all ? graph__lower_not_part : graph__lower_part, results);
+}
+
+/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
+    return ind_op_sub(o, graph__lower_number(o, (graph__typed_number){IND_I64, -1, 0}, l->compute), x);
 }
 
 static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    bool least = l->node->op == IND_OP_ARGMIN || l->node->op == IND_OP_MIN;
+    graph__split_dims(l, 0);
     l->compute = ind_dtype_compute(graph__lower_operand_info(l, 0)->dtype);
     if (l->compute == IND_BOOL) l->compute = IND_U8;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, least ? graph__lower_reversed : graph__lower_self, results);
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
 /* Values and indices: two reductions over the same rows, which share a kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
-    return status ? status : graph__lower_argmax(l, &results[1]);
+    return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
+}
+
+/* Smallest and largest likewise. */
+static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
+    ind_dtype compute = l->compute;
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduction(l, IND_REDUCE_MIN, &results[0]);
+    l->compute = compute;
+    return status ? status : graph__lower_reduction(l, IND_REDUCE_MAX, &results[1]);
+}
+
+static ind_status graph__lower_prod(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduction(l, IND_REDUCE_PROD, results);
+}
+
+static ind_value graph__lower_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, graph__lower_operand_as(o, l, 0, index, rank, IND_BOOL), l->compute);
+}
+
+static ind_status graph__lower_count_nonzero(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, l->result->dtype, graph__lower_nonzero, results);
 }
 
 /* Number of elements reduced, as a value. */
@@ -6106,6 +8059,169 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
+/* Is it proven that every row has an element? */
+static bool graph__has_elements(const graph__lower_ctx *l) {
+    return ind_known_le(ind_int(l->context, 1), l->axes.count);
+}
+
+/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
+    const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
+    double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
+               : unbiased->kind != IND__ATTR_NONE ? (double)unbiased->i
+                                                  : 1;
+    int64_t n;
+    if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, fmax((double)n - c, 0));
+    ind_value freedom = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, c));
+    return ind_op_maximum(o, freedom, graph__lower_float(o, l, 0));
+}
+
+static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), graph__degrees_of_freedom(o, l));
+    bool root = l->node->op == IND_OP_STD || l->node->op == IND_OP_STD_MEAN;
+    return root ? ind_op_sqrt(o, v) : v;
+}
+
+/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+    if (graph__has_elements(l)) return mean;
+    return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    for (uint32_t k = 0; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                                   k ? graph__row_mean_element : graph__variance_element, &results[k]);
+    }
+    return status;
+}
+
+/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, m, ind_op_add(o, m, ind_op_log(o, sum)));
+}
+
+static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__logsumexp_element, results);
+}
+
+/* ---- p-norms and distances ---- */
+
+/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+static double graph__order(const graph__lower_ctx *l) {
+    return ind__norm_order(&l->node->attr[0]);
+}
+
+/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
+    double p = graph__order(l);
+    if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
+    if (p == 2) return ind_op_mul(o, x, x);
+    x = ind_op_abs(o, x);
+    return p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, p));
+}
+
+static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
+    double p = graph__order(l);
+    return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
+}
+
+/* The root of the sum; the largest |x| of nothing is 0. */
+static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    double p = graph__order(l);
+    if (p == 2) return ind_op_sqrt(o, x);
+    if (isinf(p) && p > 0 && !graph__has_elements(l)) return ind_op_maximum(o, x, graph__lower_float(o, l, 0));
+    return p == 0 || p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, 1 / p));
+}
+
+static ind_status graph__lower_norm_of(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    ind_status status = graph__lower_reduce(l, graph__norm_reduction(l), l->compute, element, l->part);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, l->part);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__norm_root, results);
+}
+
+static ind_value graph__vector_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_term(o, l, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_status graph__lower_vector_norm(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 1);
+    return graph__lower_norm_of(l, graph__vector_norm_element, results);
+}
+
+/* index: batch.., i, j, m: the difference of x1[.., i, m] and x2[.., j, m]. */
+static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    ind_value row[2];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    at[rank - 2] = index[rank - 1];
+    for (int k = 0; k < 2; k++) {
+        at[rank - 3] = index[rank - 3 + k];
+        row[k] = graph__lower_operand(o, l, (uint32_t)k, at, rank - 1);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr size[IND_MAX_RANK];
+    int rank = l->result->rank;
+    for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
+    size[rank] = x->size[x->rank - 1];
+    graph__split_sizes(l, size, rank + 1, 1u << rank);
+    return graph__lower_norm_of(l, element, results);
+}
+
+static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__cdist_element, results);
+}
+
+/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
+   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+   (ATen/native/cpu/DistanceOpsKernel.cpp). */
+static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
+    ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
+    ind_value square = ind_op_sub(o, ind_op_mul(o, b, b), ind_op_constant(o, 1, IND_F64));
+    ind_value twice = ind_op_mul(o, ind_op_constant(o, 2, IND_F64), ind_op_cast(o, k, IND_F64));
+    return ind_op_cast(o, ind_op_sub(o, b, ind_op_sqrt(o, ind_op_sub(o, square, twice))), IND_I64);
+}
+
+/* index: pair k, column. j = k - i(2n - i - 1)/2 + i + 1. */
+static ind_value graph__pdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr n = graph__lower_operand_info(l, 0)->size[0], at[2] = {{0}, index[rank - 1]};
+    ind_value k = ind_op_index(o, index[0], IND_I64), i = graph__pair_row(o, k, n), row[2];
+    ind_value before = ind_op_mul(
+        o, i,
+        ind_op_sub(
+            o, ind_op_index(o, ind_expr_sub(ind_expr_mul(n, ind_int(l->context, 2)), ind_int(l->context, 1)), IND_I64),
+            i));
+    before = ind_op_div(o, before, ind_op_constant_int(o, 2, IND_I64));
+    ind_value j = ind_op_add(o, ind_op_sub(o, k, before), ind_op_add(o, i, ind_op_constant_int(o, 1, IND_I64)));
+    for (int r = 0; r < 2; r++) {
+        at[0] = ind_op_indirect(o, r ? j : i, n, false);
+        row[r] = graph__lower_operand(o, l, 0, at, 2);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__pdist_element, results);
+}
+
 /* ---- composites: a reduction and a pointwise loop over the same rows ---- */
 
 /* Result k of the row that `index` (of the full shape) lies in. */
@@ -6121,7 +8237,8 @@ static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int r
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
     ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
-    return l->node->op == IND_OP_SOFTMAX ? ind_op_div(o, ind_op_exp(o, x), sum) : ind_op_sub(o, x, ind_op_log(o, sum));
+    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
+    return logs ? ind_op_sub(o, x, ind_op_log(o, sum)) : ind_op_div(o, ind_op_exp(o, x), sum);
 }
 
 static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
@@ -6172,6 +8289,126 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__square_element, l->part);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
+}
+
+/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
+static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
+    return ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, eps)));
+}
+
+static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
+}
+
+/* Results 1 and 2, where the op has them. */
+static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
+                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+        if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
+    }
+    return status;
+}
+
+static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_layer_norm(l, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+/* ---- norms over channels: group, instance and batch norm */
+
+/* [N, C, ..] seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_expr *size) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    size[0] = x->size[0];
+    size[1] = ind_int(l->context, groups);
+    size[2] = ind_expr_floordiv(x->size[1], size[1]);
+    for (int d = 2; d < x->rank; d++) size[d + 1] = x->size[d];
+    for (int d = 0; d < x->rank; d++) {
+        map[d] = ind__index_symbol(l->context, 'i', d ? d + 1 : 0, size[d ? d + 1 : 0]);
+    }
+    ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
+    map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, 0), size, x->rank + 1, map);
+}
+
+static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
+}
+
+/* Operand k, which has one element per channel. */
+static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    ind_expr channel = index[1];
+    if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), &channel, 1), l->compute);
+}
+
+static ind_value graph__norm_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind_expr *index) {
+    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__norm_parameter(o, l, 1, index));
+    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__norm_parameter(o, l, 2, index)) : x;
+}
+
+static ind_value graph__channel_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__lower_row_part(o, l, 0, index));
+    x = ind_op_mul(o, x, graph__norm_rstd(o, l, graph__lower_row_part(o, l, 1, index)));
+    return graph__norm_scaled(o, l, x, index);
+}
+
+/* With given statistics: (x - mean) / sqrt(variance + eps). */
+static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_parameter(o, l, 3, index));
+    ind_value variance = ind_op_add(o, graph__norm_parameter(o, l, 4, index), graph__lower_float(o, l, eps));
+    return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
+}
+
+/* Statistics over the dimensions of `mask` of l->norm.x. */
+static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, mask);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
+    if (status == IND_OK && x->rank != l->result->rank) {
+        results[0] = ind__box_reshape(l->w->program, results[0], l->result->size, l->result->rank);
+        status = results[0] ? IND_OK : ind__failed(l->context);
+    }
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_expr size[IND_MAX_RANK];
+    int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
+    l->norm.x = graph__split_channels(l, groups, size);
+    l->norm.grouped = true;
+    if (!l->norm.x) return ind__failed(l->context);
+    return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
+}
+
+/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
+   the batch are empty, as PyTorch's are. */
+static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
+    uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
+    l->norm.x = graph__lower_operand_box(l, 0);
+    if (!ind__uses_running(l->node->op, l->node->attr)) {
+        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+    }
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        graph__typed_number zero = {l->result[k].dtype, 0, 0};
+        results[k] = ind__box_pointwise(l->w->program, zero.dtype, l->result[k].size, 1, graph__neutral_element, &zero);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
 }
 
 /* ---- matrix products ---- */
@@ -6395,12 +8632,170 @@ static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results
         graph__attention_product(l, q, graph__attention_operand(l, 1), true, l->compute, &l->attention.scores);
     if (status) return status;
     const ind__box *scores = l->attention.scores;
-    graph__split_size(l, scores->size, scores->rank, 1u << (scores->rank - 1));
+    graph__split_sizes(l, scores->size, scores->rank, 1u << (scores->rank - 1));
     status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__attention_score, l->part);
     if (status) return status;
     status = graph__lower_loop(l, l->result->dtype, scores->size, scores->rank, graph__attention_probability, &p);
     if (status == IND_OK) status = ind__box_realise(l->w->program, p);
     return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
+}
+
+/* ---- scans, sorts, searches ---- */
+
+/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
+   positions. Over one element or none it is the element itself, at 0. */
+static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
+                                       int rank, int dim, graph__lower_element_fn element, ind__box **results) {
+    bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!one) {
+        l->element = element;
+        ind__scan_desc d = {kind, dtype, size, rank, dim, graph__lower_run_element, l};
+        return ind__box_scan(l->w->program, &d, results);
+    }
+    ind_status status = graph__lower_loop(l, dtype, size, rank, element, results);
+    if (status || ind__scan_results(kind) < 2) return status;
+    results[1] = ind__box_pointwise(l->w->program, IND_I64, size, rank, graph__neutral_element, &zero);
+    return results[1] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const ind__attr *along, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = (int)(along->i < 0 ? along->i + x->rank : along->i);
+    ind_dtype dtype = l->node->op == IND_OP_ARGSORT ? x->dtype : l->result->dtype;
+    l->compute = ind_dtype_compute(dtype);
+    return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
+}
+
+static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results) {
+    ind_graph_op op = l->node->op;
+    ind_scan kind = op == IND_OP_CUMSUM    ? IND_SCAN_SUM
+                    : op == IND_OP_CUMPROD ? IND_SCAN_PROD
+                    : op == IND_OP_CUMMAX  ? IND_SCAN_MAX
+                    : op == IND_OP_CUMMIN  ? IND_SCAN_MIN
+                                           : IND_SCAN_LOGADDEXP;
+    return graph__lower_scan(l, kind, &l->node->attr[0], results);
+}
+
+static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
+    ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
+    bool positions = l->node->op == IND_OP_ARGSORT;
+    results[0] = l->part[positions];
+    if (!positions) results[1] = l->part[1];
+    return status;
+}
+
+/* The first k of the sorted row. */
+static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK];
+    ind_scan kind = l->node->attr[2].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[1], l->part);
+    for (int d = 0; d < l->result->rank; d++) map[d] = graph__lower_view_index(l, d);
+    for (int k = 0; k < 2 && !status; k++) {
+        results[k] = ind__box_view(l->w->program, l->part[k], l->result->size, l->result->rank, map);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+typedef struct graph__search {
+    const ind__box *sequence, *sorter;
+    ind_expr at[IND_MAX_RANK], size;
+    bool right;
+} graph__search;
+
+/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
+    ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
+    int last = s->sequence->rank - 1;
+    s->at[last] = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(s->at[last])) return (ind_value){0};
+    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
+    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+}
+
+/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
+   NaN comes last as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+    ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
+    ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
+    for (; most > 0; most /= 2) {
+        ind_value open = ind_op_lt(o, low, high);
+        ind_value middle = ind_op_add(o, low, ind_op_div(o, ind_op_sub(o, high, low), two));
+        o->mask = outer.id ? ind_op_and(o, outer, open) : open;
+        ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
+        o->mask = outer;
+        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
+        high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
+    }
+    return low;
+}
+
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool named = l->node->op == IND_OP_SEARCHSORTED;
+    uint32_t sequence = named ? 0 : 1, x = named ? 1 : 0;
+    const ind__attr *side = named && l->node->attr[2].kind != IND__ATTR_NONE ? &l->node->attr[2] : NULL;
+    graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
+                       .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
+    if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
+    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.sequence->rank - 1];
+    int64_t lo, hi;
+    ind_expr_bounds(s.size, &lo, &hi);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
+    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+}
+
+/* The sequence is read many times at places that data decide: it must be in memory. */
+static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
+    uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
+    ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* The mask as 0 or 1 at a position of the result. */
+static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->result->size, l->result->rank, at);
+    return ind_op_cast(o, graph__lower_operand_as(o, l, 1, at, l->result->rank, IND_BOOL), IND_I64);
+}
+
+static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL), outer = o->mask;
+    ind_expr position = ind__linearise(l->context, index, l->result->size, rank), count = l->part[1]->size[0];
+    ind_value rank_of = ind__box_load(o, l->part[0], &position, 1);
+    ind_value from = ind_op_sub(o, rank_of, ind_op_constant_int(o, 1, IND_I64));
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr at = ind_op_indirect(o, from, count, false);
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), count);
+    if (!ind_known_true(some)) o->mask = ind_op_and(o, o->mask, ind_op_index(o, some, IND_BOOL));
+    ind_value taken =
+        ind__ok(at) ? graph__lower_cast(o, ind__box_load(o, l->part[1], &at, 1), l->compute) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* The n-th true of the mask takes element n of the source: n is a running count. */
+static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
+    ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
+    const ind__tensor_info *source = graph__lower_operand_info(l, 2);
+    ind_expr flat = ind_expr_product(l->context, source->size, source->rank);
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__mask_number, &l->part[0]);
+    if (!status) status = ind__box_realise(l->w->program, graph__lower_operand_box(l, 2));
+    if (status) return status;
+    l->part[1] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 2), &flat, 1);
+    if (!l->part[1]) return ind__failed(l->context);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__masked_scatter_element,
+                             results);
 }
 
 /* ---- inputs, and the table ---- */
@@ -6426,6 +8821,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
     X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
     X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
+    X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
+    X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
@@ -6546,10 +8943,35 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ARGMAX, argmax, NULL, NONE, NONE)                                                                                \
     X(ANY, any, NULL, NONE, NONE)                                                                                      \
     X(MAX, max, NULL, NONE, NONE)                                                                                      \
+    X(ARGMIN, argmax, NULL, NONE, NONE)                                                                                \
+    X(MIN, max, NULL, NONE, NONE)                                                                                      \
+    X(AMINMAX, aminmax, NULL, NONE, NONE)                                                                              \
+    X(ALL, any, NULL, NONE, NONE)                                                                                      \
+    X(PROD, prod, NULL, NONE, NONE)                                                                                    \
+    X(COUNT_NONZERO, count_nonzero, NULL, NONE, NONE)                                                                  \
+    X(VAR, var, NULL, NONE, NONE)                                                                                      \
+    X(STD, var, NULL, NONE, NONE)                                                                                      \
+    X(VAR_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(STD_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(LOGSUMEXP, logsumexp, NULL, NONE, NONE)                                                                          \
+    X(LINALG_VECTOR_NORM, vector_norm, NULL, NONE, NONE)                                                               \
+    X(NORM, vector_norm, NULL, NONE, NONE)                                                                             \
+    X(CDIST, cdist, NULL, NONE, NONE)                                                                                  \
+    X(CDIST_FORWARD, cdist, NULL, NONE, NONE)                                                                          \
+    X(PDIST_FORWARD, pdist, NULL, NONE, NONE)                                                                          \
+    X(SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                         \
+    X(LOG_SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                     \
     X(SOFTMAX, softmax, NULL, NONE, NONE)                                                                              \
     X(LOG_SOFTMAX, softmax, NULL, NONE, NONE)                                                                          \
     X(LAYER_NORM, layer_norm, NULL, NONE, NONE)                                                                        \
     X(RMS_NORM, rms_norm, NULL, NONE, NONE)                                                                            \
+    X(NATIVE_LAYER_NORM, native_layer_norm, NULL, NONE, NONE)                                                          \
+    X(GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                 \
+    X(BATCH_NORM, batch_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
+    X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
@@ -6559,9 +8981,50 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SLICE, slice, NULL, NONE, NONE)                                                                                  \
     X(SELECT, select, NULL, NONE, NONE)                                                                                \
     X(CAT, pointwise, graph__lower_cat, NONE, NONE)                                                                    \
+    X(RESHAPE, view, NULL, NONE, NONE)                                                                                 \
+    X(VIEW_AS, view, NULL, NONE, NONE)                                                                                 \
+    X(FLATTEN, view, NULL, NONE, NONE)                                                                                 \
+    X(UNFLATTEN, view, NULL, NONE, NONE)                                                                               \
+    X(BROADCAST_TO, expand, NULL, NONE, NONE)                                                                          \
+    X(EXPAND_AS, expand, NULL, NONE, NONE)                                                                             \
+    X(BROADCAST_TENSORS, broadcast_tensors, NULL, NONE, NONE)                                                          \
+    X(MESHGRID, meshgrid, NULL, NONE, NONE)                                                                            \
+    X(MOVEDIM, movedim, NULL, NONE, NONE)                                                                              \
+    X(NARROW, narrow, NULL, NONE, NONE)                                                                                \
+    X(SPLIT, split, NULL, NONE, NONE)                                                                                  \
+    X(SPLIT_WITH_SIZES, split, NULL, NONE, NONE)                                                                       \
+    X(CHUNK, split, NULL, NONE, NONE)                                                                                  \
+    X(UNBIND, unbind, NULL, NONE, NONE)                                                                                \
+    X(UNFOLD, unfold, NULL, NONE, NONE)                                                                                \
+    X(DIAGONAL, diagonal, NULL, NONE, NONE)                                                                            \
+    X(AS_STRIDED, as_strided, NULL, NONE, NONE)                                                                        \
+    X(FLIP, flip, NULL, NONE, NONE)                                                                                    \
+    X(ROLL, roll, NULL, NONE, NONE)                                                                                    \
+    X(REPEAT, repeat, NULL, NONE, NONE)                                                                                \
+    X(TILE, repeat, NULL, NONE, NONE)                                                                                  \
+    X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
+    X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
+    X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
+    X(SELECT_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                \
+    X(SLICE_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
+    X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
+    X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
+    X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
+    X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
+    X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(SORT, sort, NULL, NONE, NONE)                                                                                    \
+    X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
+    X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
+    X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
+    X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
@@ -6625,7 +9088,11 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
-    ind__box *results[2] = {NULL, NULL};
+    ind__box *few[4] = {NULL}, **results = few;
+    if (n->num_results > sizeof few / sizeof *few) {
+        results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
+        if (!results) return ind__failed(w->graph->context);
+    }
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;

@@ -39,7 +39,7 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>matmul >>choose >>assemble >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>arch >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -68,12 +68,17 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
 #define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")       /* one element or vector per thread, grid over P */                                \
-    X(TRANSPOSE, "tiled transpose") /* 2-D tiles through shared memory where accesses disagree */                      \
-    X(ROW_WARP, "row per warp")     /* a row in the registers of a warp, several rows a block */                       \
-    X(ROW_BLOCK, "row per block")   /* a row in the registers of a block */                                            \
-    X(ROW_LOOPED, "looped rows")    /* a block walks the row, once per stage */                                        \
-    X(COLUMN, "column reduction")   /* threads along the contiguous P dimension, loop over R */                        \
+    X(POINTWISE, "pointwise")               /* one element or vector per thread, grid over P */                        \
+    X(TRANSPOSE, "tiled transpose")         /* 2-D tiles through shared memory where accesses disagree */              \
+    X(ROW_WARP, "row per warp")             /* a row in the registers of a warp, several rows a block */               \
+    X(ROW_BLOCK, "row per block")           /* a row in the registers of a block */                                    \
+    X(ROW_LOOPED, "looped rows")            /* a block walks the row, once per stage */                                \
+    X(COLUMN, "column reduction")           /* threads along the contiguous P dimension, loop over R */                \
+    X(SCAN_WARP, "scan, row per warp")      /* runs of neighbours per lane, joined by shuffles, chunk after chunk */   \
+    X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
+    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
+    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
+    X(SORT_GLOBAL, "sort in place")         /* the same network where the row is stored, for rows of any length */     \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")
@@ -703,6 +708,126 @@ typedef struct ind__writer {
       "        const int i = ij / RN, j = ij % RN;\n"                                                                  \
       "        sum[ind_sum_at<TN>(y + i / G * DOWN * G + i % G, x + j / G * ACROSS * G + j % G)] = acc[i][j];\n"       \
       "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(SCAN_SUM, 0,                                                                                                     \
+      "// States of a scan: join puts what comes later behind this one.\n"                                             \
+      "template <typename T> struct ind_scan_sum {\n"                                                                  \
+      "    T value;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n"                                        \
+      "    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
+      "    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "};\n")                                                                                                          \
+    X(SCAN_PROD, 0,                                                                                                    \
+      "template <typename T> struct ind_scan_prod {\n"                                                                 \
+      "    T value;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }\n"                                       \
+      "    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"             \
+      "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"              \
+      "};\n")                                                                                                          \
+    X(SCAN_LOG, 0,                                                                                                     \
+      "static IND_INLINE float ind_log1p_exp(float x) { return log1pf(expf(x)); }\n"                                   \
+      "static IND_INLINE double ind_log1p_exp(double x) { return log1p(exp(x)); }\n"                                   \
+      "// log(exp(a) + exp(b)): equal infinities stay, NaN stays.\n"                                                   \
+      "template <typename T> struct ind_scan_log {\n"                                                                  \
+      "    T value;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_log &o) {\n"                                                            \
+      "        const bool less = value < o.value;\n"                                                                   \
+      "        const T high = less ? o.value : value, low = less ? value : o.value;\n"                                 \
+      "        value = low == high && low - low != T(0) ? low : high + ind_log1p_exp(low - high);\n"                   \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_log up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
+      "    IND_INLINE ind_scan_log lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "};\n")                                                                                                          \
+    X(SCAN_EXTREME, 0,                                                                                                 \
+      "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n"                  \
+      "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n"                                         \
+      "    T value;\n"                                                                                                 \
+      "    I at;\n"                                                                                                    \
+      "    IND_INLINE void join(const ind_scan_extreme &o) {\n"                                                        \
+      "        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);\n"                      \
+      "        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;\n"                                     \
+      "        value = o.value;\n"                                                                                     \
+      "        at = o.at;\n"                                                                                           \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_extreme up(int d) const {\n"                                                            \
+      "        return {__shfl_up_sync(0xffffffffu, value, d), __shfl_up_sync(0xffffffffu, at, d)};\n"                  \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_extreme lane(int l) const {\n"                                                          \
+      "        return {__shfl_sync(0xffffffffu, value, l), __shfl_sync(0xffffffffu, at, l)};\n"                        \
+      "    }\n"                                                                                                        \
+      "};\n")                                                                                                          \
+    X(SCAN, 0,                                                                                                         \
+      "// Each lane's state with those of the lanes before it in front.\n"                                             \
+      "template <class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                             \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "        S before = s.up(d);\n"                                                                                  \
+      "        before.join(s);\n"                                                                                      \
+      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// What comes before this thread's state: carry and the threads in front. carry becomes what comes before the next chunk.\n"\
+      "template <int WARPS, class S> static IND_INLINE S ind_scan_threads(S s, const S &none, S *shared, S &carry) {\n"\
+      "    ind_scan_lanes(s);\n"                                                                                       \
+      "    S before = s.up(1), front = carry;\n"                                                                       \
+      "    if (threadIdx.x % 32 == 0) before = none;\n"                                                                \
+      "    if (WARPS > 1) {\n"                                                                                         \
+      "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                          \
+      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        __syncthreads();\n"                                                                                     \
+      "        S warps = lane < WARPS ? shared[lane] : none;\n"                                                        \
+      "        __syncthreads();\n"                                                                                     \
+      "        ind_scan_lanes(warps);\n"                                                                               \
+      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
+      "        if (warp > 0) front.join(previous);\n"                                                                  \
+      "        carry.join(warps.lane(WARPS - 1));\n"                                                                   \
+      "    } else {\n"                                                                                                 \
+      "        carry.join(s.lane(31));\n"                                                                              \
+      "    }\n"                                                                                                        \
+      "    front.join(before);\n"                                                                                      \
+      "    return front;\n"                                                                                            \
+      "}\n")                                                                                                           \
+    X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
+      "struct ind_key_f16 {\n"                                                                                         \
+      "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
+      "};\n")                                                                                                          \
+    X(SORT_BF16, (uint64_t)1 << IND__CG_BF16,                                                                          \
+      "struct ind_key_bf16 {\n"                                                                                        \
+      "    static IND_INLINE float of(unsigned short x) { return ind_bf16_to_f32(x); }\n"                              \
+      "};\n")                                                                                                          \
+    X(SORT, 0,                                                                                                         \
+      "template <typename T> struct ind_key {\n"                                                                       \
+      "    static IND_INLINE T of(T x) { return x; }\n"                                                                \
+      "};\n"                                                                                                           \
+      "// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.\n"\
+      "template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {\n"   \
+      "    if (a < b || (b != b && a == a)) return !DOWN;\n"                                                           \
+      "    if (a > b || (a != a && b == b)) return DOWN;\n"                                                            \
+      "    return i < j;\n"                                                                                            \
+      "}\n"                                                                                                            \
+      "// A block sorts n elements and their positions in place: Batcher's bitonic network in the form whose comparators all\n"\
+      "// point one way, so that the elements missing for a power of two never move and need not exist.\n"             \
+      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
+      "static IND_INLINE void ind_sort(T *key, U key_step, P *at, U at_step, U n, int threads) {\n"                    \
+      "    for (U half = 1; half < n; half *= 2) {\n"                                                                  \
+      "        for (U gap = half; gap > 0; gap /= 2) {\n"                                                              \
+      "            __syncthreads();\n"                                                                                 \
+      "            for (U q = threadIdx.x;; q += threads) {\n"                                                         \
+      "                const U in = q & (gap - 1), low = (q - in) * 2 + in;\n"                                         \
+      "                const U high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"                        \
+      "                if (low >= n) break;\n"                                                                         \
+      "                if (high >= n) continue;\n"                                                                     \
+      "                const T a = key[low * key_step], b = key[high * key_step];\n"                                   \
+      "                const P i = at[low * at_step], j = at[high * at_step];\n"                                       \
+      "                if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                         \
+      "                key[low * key_step] = b;\n"                                                                     \
+      "                key[high * key_step] = a;\n"                                                                    \
+      "                at[low * at_step] = j;\n"                                                                       \
+      "                at[high * at_step] = i;\n"                                                                      \
+      "            }\n"                                                                                                \
+      "        }\n"                                                                                                    \
+      "    }\n"                                                                                                        \
+      "    __syncthreads();\n"                                                                                         \
       "}\n")
 
 /* clang-format on */
@@ -749,6 +874,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_INDIRECT, NULL, NULL, NULL, NULL},
     {IND_LOOP_REDUCE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
+    {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
@@ -1331,7 +1457,8 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_CAST: cg__cast(w, i); break;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
-        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction is used before it is known",
+    case IND_LOOP_SCAN:
+        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
                   w->kernel->name, i);
         cg__fail(w);
         break;
@@ -1440,9 +1567,10 @@ static void cg__merge_vars(ind__writer *w) {
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
-   costs an index no more than a position. */
+   costs an index no more than a position. The range of a scan stays one. */
 static void cg__split_vars(ind__writer *w) {
-    for (int v = 0; v < cg__num_vars(w); v++) {
+    bool scan = ind__body_scan(w->body) != 0;
+    for (int v = 0; v < (scan ? w->domain.rank : cg__num_vars(w)); v++) {
         ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
         while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
             size = ind__loops_split_size(&w->domain, v, NULL);
@@ -1476,6 +1604,7 @@ static void cg__analyse(ind__writer *w) {
             for (int v = 0; v < cg__num_vars(w); v++)
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
+        if (inst->op == IND_LOOP_SCAN) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
@@ -2863,6 +2992,259 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     return IND_OK;
 }
 
+/* --------------------------------------------------------------------------------------------------- >>scan */
+
+/* State of each kind of scan: prelude piece, template, what changes nothing. */
+static const struct {
+    int piece;
+    const char *state, *none;
+} cg__scans[IND_NUM_SCANS] = {
+    [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
+    [IND_SCAN_PROD] = {IND__CG_SCAN_PROD, "ind_scan_prod", "1"},
+    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u)"},
+    [IND_SCAN_MAX] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+    [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+};
+
+static ind_scan cg__scan_kind(const ind__writer *w) {
+    return (ind_scan)cg__inst(w, ind__body_scan(w->body))->reduction;
+}
+
+/* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
+static const char *cg__scan_type(const ind__writer *w) {
+    ind_dtype t = (ind_dtype)cg__inst(w, ind__body_scan(w->body))->dtype;
+    bool extreme = cg__scan_kind(w) == IND_SCAN_MAX || cg__scan_kind(w) == IND_SCAN_MIN;
+    if (ind_dtype_is_float(t)) return cg__types[t].value;
+    if (!extreme) return cg__types[t].wrapping;
+    return ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+/* The state with one element in it: "{v7}" or "{v7, r}". */
+static void cg__scan_element(ind__writer *w, const char *into) {
+    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
+    ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w));
+    cg__value(w, x);
+    ind__textf(&w->code, ind__scan_results(cg__scan_kind(w)) > 1 ? ", r};\n" : "};\n");
+}
+
+/* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
+static void cg__scan_results(ind__writer *w, const char *element, const char *position) {
+    uint32_t scan = ind__body_scan(w->body);
+    ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
+    const char *value = t == IND_BOOL           ? cg__string(w, "(%s != 0)", element)
+                        : ind_dtype_is_float(t) ? element
+                                                : cg__string(w, "((%s)%s)", cg__types[t].value, element);
+    w->value[scan] = value;
+    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+            w->value[i] = inst->imm.i ? cg__string(w, "((long long)%s)", position ? position : "0") : value;
+    }
+}
+
+/* Marks what the scan's element needs and writes what of it is the same all along the row. */
+static void cg__need_scanned(ind__writer *w) {
+    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
+    cg__need_none(w);
+    cg__need(w, x);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+}
+
+/* The row that the thread works on: one per block, warp or thread. */
+static void cg__emit_scan_position(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    bool one = w->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->domain.rank && v->rows == 1) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+    if (v->rows > 1) {
+        const char *own = v->strategy == IND_STRATEGY_SCAN_COLUMN ? "threadIdx.x" : "threadIdx.x / 32";
+        ind__textf(&w->code, "const %s p = %s * %d + %s;\n", type, block, v->rows, own);
+        ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
+    }
+    if (one)
+        w->var[0] = v->rows > 1 ? "p" : "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+    w->var[w->domain.rank] = "r";
+}
+
+/* Each thread takes a run of neighbours: they are joined in the thread, then with what comes before. */
+static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *none) {
+    const ind__variant *v = w->variant;
+    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
+    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
+    if (warps > 1) ind__textf(&w->code, "__shared__ %s shared[%d];\n", state, warps);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    ind__textf(&w->code, "const %s none = {%s};\n%s carry = none;\n", state, none, state);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
+    ind__textf(&w->code, "%s s[%d];\n", state, n);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = none;\n", type, thread, n);
+    cg__begin(w, "if (r < %s)", size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__scan_element(w, cg__string(w, "s[j] = %s", state));
+    cg__end(w);
+    ind__textf(&w->code, "if (j > 0) {\n    %s t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n",
+               state);
+    cg__end(w);
+    ind__textf(&w->code, "const %s before = ind_scan_threads<%d>(s[%d], none, %s, carry);\n", state, warps, n - 1,
+               warps > 1 ? "shared" : cg__string(w, "(%s *)0", state));
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
+    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
+    ind__textf(&w->code, "%s t = before;\nt.join(s[j]);\n", state);
+    cg__scan_results(w, "t.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "t.at" : NULL);
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__end(w);
+}
+
+static void cg__emit_scan_columns(ind__writer *w, const char *state, const char *none) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    ind__textf(&w->code, "%s s = {%s};\n#pragma unroll 4\n", state, none);
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__scan_element(w, cg__string(w, "const %s x = ", state));
+    ind__textf(&w->code, "s.join(x);\n");
+    cg__scan_results(w, "s.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "s.at" : NULL);
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static ind_status cg__emit_scan(ind__writer *w) {
+    ind_scan kind = cg__scan_kind(w);
+    const char *none = cg__scans[kind].none;
+    char state[64];
+    if (ind__scan_results(kind) > 1)
+        snprintf(state, sizeof state, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w), cg__int(w),
+                 kind == IND_SCAN_MAX ? "true" : "false");
+    else
+        snprintf(state, sizeof state, "%s<%s>", cg__scans[kind].state, cg__scan_type(w));
+    cg__use(w, cg__scans[kind].piece);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
+        cg__emit_scan_columns(w, state, none);
+    } else {
+        cg__use(w, IND__CG_SCAN);
+        cg__emit_scan_rows(w, state, none);
+    }
+    return IND_OK;
+}
+
+/* ---- sort */
+
+/* The type of the keys in memory, and how they are read. */
+static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->imm.i) continue;
+        ind_dtype t = cg__memory_dtype(w, i);
+        if (t == IND_F16) cg__use(w, IND__CG_SORT_F16);
+        if (t == IND_BF16) cg__use(w, IND__CG_SORT_BF16);
+        *key = t == IND_F16    ? "ind_key_f16"
+               : t == IND_BF16 ? "ind_key_bf16"
+                               : cg__string(w, "ind_key<%s>", cg__types[t].memory);
+        return t;
+    }
+    *key = "";
+    return IND_DTYPE_NONE;
+}
+
+/* The row in memory that result `part` of the sort is stored in: "out0 + base" and the step from element to element. */
+static void cg__sorted_row(ind__writer *w, int part, const char **begin, const char **step) {
+    *begin = *step = "";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->imm.i != part) continue;
+        ind_expr stride, base;
+        if (!ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base)) {
+            ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
+            cg__fail(w);
+            return;
+        }
+        *begin = cg__string(w, "%s + (%s)", cg__buffer(w, cg__inst(w, i)->source), cg__expr_string(w, base));
+        *step = cg__string(w, "(%s)(%s)", cg__unsigned(w), cg__expr_string(w, stride));
+        return;
+    }
+}
+
+static void cg__begin_row_loop(ind__writer *w, const char *size) {
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s r = threadIdx.x; r < %s; r += %d)", cg__int(w), size, w->variant->threads);
+}
+
+static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *key, const char *down) {
+    ind_dtype t = cg__sorted_dtype(w, &key);
+    const char *type = cg__types[t].memory;
+    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ int at[%d];\n", type, w->variant->per_thread,
+               w->variant->per_thread);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    cg__begin_row_loop(w, size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    if (t == IND_F16) cg__use(w, IND__CG_F16);
+    if (t == IND_BF16) cg__use(w, IND__CG_BF16);
+    ind__textf(&w->code, "keys[r] = %s(", t == IND_F16 ? "ind_f32_to_f16" : t == IND_BF16 ? "ind_f32_to_bf16" : "");
+    cg__value(w, cg__inst(w, ind__body_scan(w->body))->arg[0]);
+    ind__textf(&w->code, ");\nat[r] = (int)r;\n");
+    cg__end(w);
+    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, 1u, at, 1u, (unsigned)%s, %d);\n", key, down, size,
+               w->variant->threads);
+    cg__begin_row_loop(w, size);
+    ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
+    w->code = from;
+    cg__from_memory(w, t, "keys[r]");
+    from = w->code;
+    w->code = keep;
+    const char *element = from.data ? ind__arena_string(&w->scratch, from.data, from.size) : NULL;
+    ind__text_free(&from);
+    if (!element) cg__fail(w);
+    cg__scan_results(w, element ? element : "", "at[r]");
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static void cg__emit_sort_global(ind__writer *w, const char *size, const char *key, const char *down) {
+    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
+    const char *begin[2], *step[2];
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    cg__begin_row_loop(w, size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "const %s element = ", cg__types[cg__inst(w, x)->dtype].value);
+    cg__value(w, x);
+    ind__textf(&w->code, ";\n");
+    cg__scan_results(w, "element", "r");
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    for (int k = 0; k < 2; k++) cg__sorted_row(w, k, &begin[k], &step[k]);
+    ind__textf(&w->code, "ind_sort<%s, %s, %s>(%s, %s, %s, %s, (%s)%s, %d);\n", key, down, cg__unsigned(w), begin[0],
+               step[0], begin[1], step[1], cg__unsigned(w), size, w->variant->threads);
+}
+
+static ind_status cg__emit_sort(ind__writer *w) {
+    const char *key, *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *down = cg__scan_kind(w) == IND_SCAN_DESCENDING ? "true" : "false";
+    cg__sorted_dtype(w, &key);
+    cg__use(w, IND__CG_SORT);
+    if (w->variant->strategy == IND_STRATEGY_SORT_SHARED)
+        cg__emit_sort_shared(w, size, key, down);
+    else
+        cg__emit_sort_global(w, size, key, down);
+    return IND_OK;
+}
+
 /* ------------------------------------------------------------------------------------------------- >>matmul */
 
 /* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
@@ -3903,6 +4285,67 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_row(w);
 }
 
+#define IND__CG_SCAN_RUN     4    /* neighbours that a thread scans by itself */
+#define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
+
+static void cg__choose_scan(ind__writer *w) {
+    ind__variant *v = w->variant;
+    cg__analyse(w);
+    uint32_t r = cg__r_mask(w);
+    int best = cg__best_p(w, r);
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
+                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
+    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
+    cg__merge_vars(w);
+    cg__analyse(w);
+    cg__choose_index_bits(w);
+    v->vector = 1;
+    v->per_thread = column ? 1 : IND__CG_SCAN_RUN;
+    v->threads = 128;
+    if (column) {
+        v->strategy = IND_STRATEGY_SCAN_COLUMN;
+        v->rows = 128;
+        cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
+    } else if (length <= 64 * IND__CG_SCAN_RUN) {
+        v->strategy = IND_STRATEGY_SCAN_WARP;
+        v->rows = 4;
+        cg__why(w, "rows that a warp scans in a step or two");
+    } else {
+        v->strategy = IND_STRATEGY_SCAN_BLOCK;
+        v->rows = 1;
+        v->threads = cg__pow2_at_least(length / IND__CG_SCAN_RUN, 128, rows < 2 * w->target->num_sms ? 1024 : 256);
+        cg__why(w, "a block walks along each row, %d elements a step", v->threads * IND__CG_SCAN_RUN);
+    }
+    cg__grid(w, cg__p_numel(w), v->rows);
+}
+
+/* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
+static void cg__choose_sort(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const char *key;
+    cg__analyse(w);
+    cg__merge_vars(w);
+    cg__analyse(w);
+    cg__choose_index_bits(w);
+    ind_expr n = cg__r_numel(w);
+    int64_t most = IND__CG_STATIC_SHARED / (ind_dtype_bytes(cg__sorted_dtype(w, &key)) + 4);
+    most -= most % 2; /* the positions stay aligned behind the keys */
+    int64_t longest = cg__upper_bound(n);
+    bool fits = longest <= most;
+    if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (longest > most) longest = most;
+    v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_GLOBAL;
+    v->vector = v->rows = 1;
+    v->per_thread = fits ? (int)(longest > 0 ? longest : 1) : 1;
+    v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
+    if (fits)
+        cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);
+    else
+        cg__why(w, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
+    cg__grid(w, cg__p_numel(w), 1);
+}
+
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
@@ -4020,10 +4463,16 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         if (w->failed) return ind__failed(w->context);
         if (w->kernel->kind == IND_KERNEL_REDUCTION)
             cg__choose_reduction(w);
+        else if (w->kernel->kind == IND_KERNEL_SCAN)
+            cg__choose_scan(w);
+        else if (w->kernel->kind == IND_KERNEL_SORT)
+            cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
+                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
+                 : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
                                                                   : cg__emit_pointwise(w);
     }

@@ -412,7 +412,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(STORE, store, 1, 's')       /* arg 0: value */                                                                   \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
-    X(PART, part, 1, 's')         /* arg 0: a REDUCE; imm.i: which of its results */                                   \
+    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
+    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
     X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
@@ -508,6 +509,27 @@ typedef enum ind_reduction {
 #undef X
         IND_NUM_REDUCTIONS
 } ind_reduction;
+
+/* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
+   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
+   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
+   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
+   number. */
+#define IND_SCANS(X)                                                                                                   \
+    X(SUM, "sum", 1, false)                                                                                            \
+    X(PROD, "prod", 1, false)                                                                                          \
+    X(MAX, "max", 2, false)                                                                                            \
+    X(MIN, "min", 2, false)                                                                                            \
+    X(LOGADDEXP, "logaddexp", 1, false)                                                                                \
+    X(ASCENDING, "ascending", 2, true)                                                                                 \
+    X(DESCENDING, "descending", 2, true)
+
+typedef enum ind_scan {
+#define X(name, text, results, sorts) IND_SCAN_##name,
+    IND_SCANS(X)
+#undef X
+        IND_NUM_SCANS
+} ind_scan;
 
 /* ------------------------------------------------------------------------------------------------- >>body */
 
@@ -782,7 +804,7 @@ void ind__program_free(ind__program *p);
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
     uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan */
     uint8_t flags;     /* IND__INST_* */
     uint32_t arg[3];   /* instruction numbers, 0 none, always lower than this one's */
     union {
@@ -824,6 +846,8 @@ ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, co
 void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v);
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
+ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
+ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
@@ -884,6 +908,10 @@ int ind__loop_op_arity(ind_loop_op op);
 char ind__loop_op_class(ind_loop_op op);
 const char *ind__reduction_name(ind_reduction r);
 int ind__reduction_results(ind_reduction r);
+const char *ind__scan_name(ind_scan s);
+int ind__scan_results(ind_scan s);
+bool ind__scan_sorts(ind_scan s);
+uint32_t ind__body_scan(const ind_body *b); /* its SCAN; a body has one at most; 0: none */
 
 /* ---- lowered program: buffers and loops ---- */
 
@@ -973,6 +1001,17 @@ typedef struct ind__reduction_desc {
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
+/* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
+   results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
+typedef struct ind__scan_desc {
+    ind_scan kind;
+    ind_dtype dtype;
+    const ind_expr *size;
+    int rank, dim;
+    ind_loop_fn fn;
+    void *user;
+} ind__scan_desc;
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -1031,9 +1070,11 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE and PART must be filled in by the caller before they
-   are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller
+   before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
+/* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
 int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
 float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
@@ -8961,6 +9002,34 @@ int ind__reduction_results(ind_reduction r) {
     return (unsigned)r < IND_NUM_REDUCTIONS ? ir__reduction_table[r].results : 0;
 }
 
+static const struct ir__scan_row {
+    const char *name;
+    int results;
+    bool sorts;
+} ir__scan_table[IND_NUM_SCANS] = {
+#define X(name, text, results, sorts) {text, results, sorts},
+    IND_SCANS(X)
+#undef X
+};
+
+const char *ind__scan_name(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS ? ir__scan_table[s].name : "unknown";
+}
+
+int ind__scan_results(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS ? ir__scan_table[s].results : 0;
+}
+
+bool ind__scan_sorts(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS && ir__scan_table[s].sorts;
+}
+
+uint32_t ind__body_scan(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_SCAN) return i;
+    return 0;
+}
+
 static const ind_value ir__no_value = {0};
 
 static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
@@ -9370,6 +9439,19 @@ ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which) {
     return o->emit(o, &i, NULL);
 }
 
+ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a) {
+    if (!a.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_SCAN, .reduction = (uint8_t)kind, .dtype = (uint8_t)o->dtype(o, a), .arg = {a.id}};
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which) {
+    if (!scan.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)(which ? IND_I64 : o->dtype(o, scan)), .arg = {scan.id}};
+    i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
 /* An index that was computed from loop indices needs no memory and no check. */
 static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
     const ind_body *b = r->body;
@@ -9672,6 +9754,25 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     return p->num_loops - 1;
 }
 
+/* Makes a loop of the recorded body, which writes n new buffers; results: boxes over these. */
+static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction reduction, const ind__origins *origins,
+                           const uint32_t *buffers, int n, ind__box **results) {
+    uint32_t *kept, num_kept;
+    if (!ir__keep_origins(p, origins, &kept, &num_kept)) return false;
+    uint32_t loop = ir__add_loop(p, reduction, kept, num_kept);
+    if (loop == UINT32_MAX) return false;
+    bool ok = true;
+    p->loop[loop].body = ind__record_end(r);
+    p->loop[loop].num_outputs = (uint32_t)n;
+    for (int k = 0; k < n; k++) {
+        p->loop[loop].output[k] = buffers[k];
+        p->buffer[buffers[k]].loop = loop;
+        results[k] = ind__box_buffer(p, buffers[k]);
+        ok = ok && results[k];
+    }
+    return ok;
+}
+
 /* Records the reduction and the stores of its results into new buffers. */
 static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
     ind_ops *o = &r->ops;
@@ -9696,23 +9797,48 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     ind__origins origins = {.context = c};
     ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
-    uint32_t buffers[2] = {0}, *kept, num_kept;
-    int n = ind__reduction_results(d->type);
-    bool ok = ir__record_reduction(p, &r, d, buffers) && ir__keep_origins(p, &origins, &kept, &num_kept);
-    uint32_t loop = ok ? ir__add_loop(p, d->type, kept, num_kept) : UINT32_MAX;
-    if (loop != UINT32_MAX) {
-        p->loop[loop].body = ind__record_end(&r);
-        p->loop[loop].num_outputs = (uint32_t)n;
-        for (int k = 0; k < n; k++) {
-            p->loop[loop].output[k] = buffers[k];
-            p->buffer[buffers[k]].loop = loop;
-            results[k] = ind__box_buffer(p, buffers[k]);
-            ok = ok && results[k];
-        }
-    }
+    uint32_t buffers[2] = {0};
+    bool ok = ir__record_reduction(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
-    return ok && loop != UINT32_MAX ? IND_OK : ind__failed(c);
+    return ok ? IND_OK : ind__failed(c);
+}
+
+/* Records the scan and the stores of its results into new buffers. */
+static bool ir__record_scan(ind__lowered *p, ind__recorder *r, const ind__scan_desc *d, uint32_t *buffers) {
+    ind_ops *o = &r->ops;
+    ind_expr at[IND_MAX_RANK];
+    for (int k = 0; k < d->rank; k++) at[k] = r->body->var[k == d->dim ? d->rank - 1 : k < d->dim ? k : k - 1];
+    ind_value x = d->fn(o, at, d->rank, d->user);
+    if (x.id) x = ind_op_cast(o, x, ind__scan_sorts(d->kind) ? d->dtype : ind_dtype_compute(d->dtype));
+    ind_value scan = ind__emit_scan(o, d->kind, x);
+    int n = ind__scan_results(d->kind);
+    for (int k = 0; k < n; k++) {
+        ind_value v = n > 1 ? ind__emit_scan_part(o, scan, k) : scan;
+        ind_dtype dtype = k ? IND_I64 : d->dtype;
+        buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, dtype, d->size, d->rank) : 0;
+        if (!buffers[k]) return false;
+        ind__emit_store(o, buffers[k], at, d->rank, v);
+    }
+    return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
+}
+
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results) {
+    ind_context *c = p->context;
+    ind__recorder r;
+    ind_expr outer[IND_MAX_RANK];
+    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
+    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
+    ind__origins origins = {.context = c};
+    ir__origins_add(&origins, p->origin);
+    r.ops.origins = &origins;
+    uint32_t buffers[2] = {0};
+    bool ok = ir__record_scan(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, ind__scan_results(d->kind), results);
+    ind__record_abort(&r);
+    ind__free(c, origins.node);
+    return ok ? IND_OK : ind__failed(c);
 }
 
 static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols) {
@@ -9939,6 +10065,8 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     char cls = ind__loop_op_class((ind_loop_op)i->op);
     if (!ir__is_compute_dtype((ind_dtype)i->dtype)) return ir__body_broken(b, n, "its type is no compute type");
+    if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
+    if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
     if (cls == 'w')
         return x->dtype == IND_BOOL && y->dtype == i->dtype
@@ -10066,6 +10194,7 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
+        if (i->op == IND_LOOP_SCAN) ind__textf(t, " %s", ind__scan_name((ind_scan)i->reduction));
         for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART) ind__textf(t, " #%lld", (long long)i->imm.i);
         if (i->op == IND_LOOP_PHILOX)
@@ -10432,6 +10561,16 @@ static void ir__store_lane(const ind__eval_buffer *m, int64_t at, const ind__lan
     }
 }
 
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b) {
+    ind__lanes v;
+    ir__load_lane(m, a, &v, 0);
+    ir__load_lane(m, b, &v, 1);
+    ind_dtype d = ind_dtype_compute(m->dtype);
+    if (!ind_dtype_is_float(d)) return (v.i[0] > v.i[1]) - (v.i[0] < v.i[1]);
+    double x = d == IND_F32 ? (double)v.f[0] : v.d[0], y = d == IND_F32 ? (double)v.f[1] : v.d[1];
+    return x != x || y != y ? (x != x) - (y != y) : (x > y) - (x < y);
+}
+
 static bool ir__indices_inside(const int64_t *at, int n, int64_t numel) {
     int64_t bad = 0;
     for (int l = 0; l < n; l++) bad |= at[l] | (numel - 1 - at[l]);
@@ -10771,7 +10910,8 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
     case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
-    case IND_LOOP_PART: return; /* the caller's */
+    case IND_LOOP_PART:
+    case IND_LOOP_SCAN: return; /* the caller's */
     default: break;
     }
     if (operand == IND_F32)

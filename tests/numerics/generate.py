@@ -82,7 +82,7 @@ def shape_of(text, sizes):
 
 def run(c, sizes):
     """Inputs (name -> (dtype, array)) and outputs (name -> Tensor) of one run."""
-    names = {"true": True, "false": False, "none": None, **{t: t for t in DTYPES + EIGHTHS}}
+    names = {"true": True, "false": False, "none": None, "inf": np.inf, **{t: t for t in DTYPES + EIGHTHS}}
     tensors, inputs, outputs = dict(sizes), {}, {}
     for line in c.text.splitlines()[1:-1]:
         line = line.strip()

@@ -434,11 +434,12 @@ def argmax(x, dim=None, keepdim=False):
 
 
 def any_(x, dim=None, keepdim=False):
-    return Tensor((x.v != 0).any(axis=axes_of(dim, x.v.ndim), keepdims=keepdim), "u8" if x.dtype == "u8" else "bool")
+    axes = () if dim == [] else axes_of(dim, x.v.ndim)  # torch.any(x, []) reduces nothing
+    return Tensor((x.v != 0).any(axis=axes, keepdims=keepdim), "u8" if x.dtype == "u8" else "bool")
 
 
-def max_(x, dim, keepdim=False):
-    return amax(x, [dim], keepdim), argmax(x, dim, keepdim)
+def max_(x, dim=None, keepdim=False):
+    return amax(x) if dim is None else (amax(x, [dim], keepdim), argmax(x, dim, keepdim))
 
 
 def stored(y, dtype):
