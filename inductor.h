@@ -3539,8 +3539,9 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     const ind__tensor_info *mask = ind__operand(in, 3);
     ind_dtype d = mask->dtype;
     if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool, f32 or %s is needed", ind__say_name(in, 3),
-                           ind__say_type(in, 3), ind_dtype_name(ind__operand(in, 0)->dtype));
+        ind_dtype own = ind__operand(in, 0)->dtype;
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__say_name(in, 3),
+                           ind__say_type(in, 3), own == IND_F32 ? "" : ", ", own == IND_F32 ? "" : ind_dtype_name(own));
     }
     bool fits = mask->rank <= rank;
     for (int i = 0; fits && i < mask->rank; i++) {
