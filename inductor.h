@@ -2150,7 +2150,7 @@ static ind_status ind__rule_transpose(ind__infer *in) {
 
 static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    ind_expr size[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK] = {{0}};
     int lead = rank - x->rank;
     if (lead < 0) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
