@@ -174,7 +174,7 @@ IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neithe
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
 /* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such. */
+/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* -------------------------------------------------------------------------------------------------- >>expr */
@@ -1452,7 +1452,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
 }
 
 ind_dtype ind_dtype_parse(const char *name, size_t length) {
-    for (int d = 1; d < IND_NUM_DTYPES; d++)
+    for (int d = 1; name && d < IND_NUM_DTYPES; d++)
         if (strlen(ir__dtype_table[d].name) == length && !memcmp(ir__dtype_table[d].name, name, length))
             return (ind_dtype)d;
     return IND_DTYPE_NONE;

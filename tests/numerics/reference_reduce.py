@@ -62,12 +62,19 @@ def moments(c, axes, keepdim=True):
         return Tensor(m, c.dtype, np.nan_to_num(m_error)), Tensor(variance * n, c.dtype, np.nan_to_num(v_error * n))
 
 
+def root_of(x):
+    """sqrt where the error may be as large as x: the derivative says nothing there."""
+    with np.errstate(all="ignore"):
+        r = np.sqrt(x.v)
+        return made(r, x.dtype, np.maximum(np.sqrt(x.v + x.e) - r, r - np.sqrt(np.maximum(x.v - x.e, 0))))
+
+
 def variance_and_mean(x, dim, unbiased, keepdim, correction, root):
     correction = float(unbiased if unbiased is not None else 1) if correction is None else correction
     c, axes = as_compute(x), axes_of(dim, x.v.ndim)
     m, deviations = moments(c, axes, keepdim)
     v = div(deviations, Tensor(np.full(deviations.v.shape, max(length(x, axes) - correction, 0.0)), c.dtype))
-    return stored(sqrt(v) if root else v, x.dtype), stored(m, x.dtype)
+    return stored(root_of(v) if root else v, x.dtype), stored(m, x.dtype)
 
 
 def var(x, dim=None, unbiased=None, keepdim=False, correction=None):
