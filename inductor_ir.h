@@ -4342,6 +4342,11 @@ static ir__wide ir__wide_floor_div(ir__wide a, ir__wide b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+static ir__wide ir__wide_floor_mod(ir__wide a, ir__wide b) {
+    ir__wide r = b == -1 ? 0 : a % b;
+    return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
 /* One node's value from its arguments' values: the single definition of what the kinds mean. */
 static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
                                  ir__wide *out) {
@@ -4353,8 +4358,8 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
         if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
-        overflow = b == -1 && __builtin_sub_overflow(0, a, &negated);
-        if (!overflow) *out = kind == IND_EXPR_MOD ? a - ir__wide_floor_div(a, b) * b : ir__wide_floor_div(a, b);
+        overflow = b == -1 && kind == IND_EXPR_FLOORDIV && __builtin_sub_overflow(0, a, &negated);
+        if (!overflow) *out = kind == IND_EXPR_MOD ? ir__wide_floor_mod(a, b) : ir__wide_floor_div(a, b);
         break;
     case IND_EXPR_MIN: *out = a < b ? a : b; break;
     case IND_EXPR_MAX: *out = a > b ? a : b; break;
