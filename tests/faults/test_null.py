@@ -64,6 +64,8 @@ ALLOWED = {
     ("ind_arange", "start"),
     ("ind_arange", "step"),
     ("ind_compile", "desc"),
+    ("ind_cummax", "indices"),
+    ("ind_cummin", "indices"),
     ("ind_context_create", "desc"),
     ("ind_expr_eval", "user"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
@@ -83,10 +85,13 @@ ALLOWED = {
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
     ("ind_rms_norm", "weight"),
+    ("ind_searchsorted", "sorter"),
     ("ind_simplify", "facts"),
     ("ind_slice", "end"),
     ("ind_slice", "start"),
     ("ind_slice", "step"),
+    ("ind_sort", "indices"),
+    ("ind_topk", "indices"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.
 LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "repeats"}
