@@ -70,6 +70,8 @@ ALLOWED = {
     ("ind_arange", "step"),
     ("ind_as_strided", "storage_offset"),
     ("ind_compile", "desc"),
+    ("ind_cummax", "indices"),
+    ("ind_cummin", "indices"),
     ("ind_context_create", "desc"),
     ("ind_eye", "m"),
     ("ind_nan_to_num", "posinf"),
@@ -115,6 +117,7 @@ ALLOWED = {
     ("ind_rms_norm", "weight"),
     ("ind_scaled_dot_product_attention", "attn_mask"),
     ("ind_scaled_dot_product_attention", "desc"),
+    ("ind_searchsorted", "sorter"),
     ("ind_simplify", "facts"),
     ("ind_slice", "end"),
     ("ind_slice", "start"),
@@ -124,6 +127,8 @@ ALLOWED = {
     ("ind_slice_scatter", "step"),
     ("ind_tril", "diagonal"),
     ("ind_triu", "diagonal"),
+    ("ind_sort", "indices"),
+    ("ind_topk", "indices"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.
 LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "repeats"}
