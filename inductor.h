@@ -3926,8 +3926,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
-            return ind__reject(in, IND_OVERFLOW, "size of dim %d of the result cannot be computed: %s", d,
-                               ind_error(in->c));
+            ind_status why = ind_error_status(in->c) == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OVERFLOW;
+            return ind__reject(in, why, "size of dim %d of the result cannot be computed: %s", d, ind_error(in->c));
         }
         ind_expr_bounds(t->size[d], &lo, &hi);
         if (hi > 0 && total > INT64_MAX / hi) {
