@@ -124,7 +124,10 @@ extern "C" {
 
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed. */
+   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; mean
+   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
+   instance norm do not update running statistics; gradients that are not asked for are empty; a NaN counts in every
+   p-norm and distance; half_to_float of _softmax also takes bf16. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 

@@ -46,6 +46,8 @@ for t in ("f16", "bf16"):
          "b = batch_norm(x, w, w, m, v); i = instance_norm(x, w); output g, gm, gr, b, i", v="uniform 0.5 2")
 case("plain_softmax_f32", "input x : f32[3, 17]; y = _softmax(x, 1, false); z = _log_softmax(x, 0); output y, z")
 case("logsumexp_i32", "input x : i32[3, 17]; y = logsumexp(x, [1]); output y")
+case("norm_negative", "input x : f32[3, 5]; y = norm(x, -2, [1]); z = linalg_vector_norm(x, -1.5, [0]); a = norm(x, -inf); output y, z, a",
+     x="values 0.5 1 2 3 -4 0 1 2 3 4 -1 1 -1 1 0.25")
 case("norm_dtype", "input x : bf16[3, 17]; y = norm(x, 2, [1], dtype=f32); z = linalg_vector_norm(x, 1, dtype=f64); output y, z")
 case("sum_as_bool", "input a : bool[300]; input b : u8[2, 256]; y = sum(a, dtype=bool); z = sum(b, [1], dtype=bool); output y, z", a="values 1", b="values 1")
 
