@@ -63,6 +63,8 @@ GOOD = {
 ALLOWED = {
     ("ind_arange", "start"),
     ("ind_arange", "step"),
+    ("ind_clamp", "max"),
+    ("ind_clamp", "min"),
     ("ind_compile", "desc"),
     ("ind_context_create", "desc"),
     ("ind_expr_eval", "user"),
@@ -80,6 +82,8 @@ ALLOWED = {
     ("ind_linear", "bias"),
     ("ind_max", "indices"),
     ("ind_named", "name"),
+    ("ind_nan_to_num", "neginf"),
+    ("ind_nan_to_num", "posinf"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
     ("ind_rms_norm", "weight"),
