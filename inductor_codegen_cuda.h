@@ -78,7 +78,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
     X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
     X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_GLOBAL, "sort in place")         /* the same network where the row is stored, for rows of any length */     \
+    X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")
@@ -836,29 +836,56 @@ typedef struct ind__writer {
       "    if (a > b || (a != a && b == b)) return DOWN;\n"                                                            \
       "    return i < j;\n"                                                                                            \
       "}\n"                                                                                                            \
-      "// A block sorts n elements and their positions in place: Batcher's bitonic network in the form whose comparators all\n"\
-      "// point one way, so that the elements missing for a power of two never move and need not exist.\n"             \
+      "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n"\
+      "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n"\
       "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
-      "static IND_INLINE void ind_sort(T *key, U key_step, P *at, U at_step, U n, int threads) {\n"                    \
-      "    for (U half = 1; half < n; half *= 2) {\n"                                                                  \
-      "        for (U gap = half; gap > 0; gap /= 2) {\n"                                                              \
+      "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n"\
+      "    __syncthreads();\n"                                                                                         \
+      "    for (U q = threadIdx.x;; q += threads) {\n"                                                                 \
+      "        const U in = q & (gap - 1), low = (q - in) * 2 + in, high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"\
+      "        if (low >= n) break;\n"                                                                                 \
+      "        if (high >= n) continue;\n"                                                                             \
+      "        const T a = key[low * key_step], b = key[high * key_step];\n"                                           \
+      "        const P i = at[low * at_step], j = at[high * at_step];\n"                                               \
+      "        if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                                 \
+      "        key[low * key_step] = b;\n"                                                                             \
+      "        key[high * key_step] = a;\n"                                                                            \
+      "        at[low * at_step] = j;\n"                                                                               \
+      "        at[high * at_step] = i;\n"                                                                              \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// A block sorts n elements and their positions in place.\n"                                                    \
+      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
+      "static IND_INLINE void ind_sort(T *key, P *at, U n, int threads) {\n"                                           \
+      "    for (U half = 1; half < n; half *= 2)\n"                                                                    \
+      "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n"\
+      "    __syncthreads();\n"                                                                                         \
+      "}\n")\
+    X(SORT_LONG, (uint64_t)1 << IND__CG_SORT,                                                                          \
+      "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n"                    \
+      "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n"                   \
+      "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n"\
+      "    for (U size = CHUNK;; size *= 2) {\n"                                                                       \
+      "        for (U gap = size / 2; gap >= CHUNK; gap /= 2)\n"                                                       \
+      "            ind_sort_step<KEY, DOWN, U>(key, key_step, at, at_step, n, size / 2, gap, threads);\n"              \
+      "        for (U begin = 0; begin < n; begin += CHUNK) {\n"                                                       \
+      "            const U m = n - begin < CHUNK ? n - begin : (U)CHUNK;\n"                                            \
       "            __syncthreads();\n"                                                                                 \
-      "            for (U q = threadIdx.x;; q += threads) {\n"                                                         \
-      "                const U in = q & (gap - 1), low = (q - in) * 2 + in;\n"                                         \
-      "                const U high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"                        \
-      "                if (low >= n) break;\n"                                                                         \
-      "                if (high >= n) continue;\n"                                                                     \
-      "                const T a = key[low * key_step], b = key[high * key_step];\n"                                   \
-      "                const P i = at[low * at_step], j = at[high * at_step];\n"                                       \
-      "                if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                         \
-      "                key[low * key_step] = b;\n"                                                                     \
-      "                key[high * key_step] = a;\n"                                                                    \
-      "                at[low * at_step] = j;\n"                                                                       \
-      "                at[high * at_step] = i;\n"                                                                      \
+      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
+      "                keys[i] = key[(begin + i) * key_step];\n"                                                       \
+      "                places[i] = (I)at[(begin + i) * at_step];\n"                                                    \
+      "            }\n"                                                                                                \
+      "            if (size == CHUNK) ind_sort<KEY, DOWN, U>(keys, places, m, threads);\n"                             \
+      "            for (U gap = CHUNK / 2; gap > 0 && size > CHUNK; gap /= 2)\n"                                       \
+      "                ind_sort_step<KEY, DOWN, U>(keys, 1, places, 1, m, 0, gap, threads);\n"                         \
+      "            __syncthreads();\n"                                                                                 \
+      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
+      "                key[(begin + i) * key_step] = keys[i];\n"                                                       \
+      "                at[(begin + i) * at_step] = places[i];\n"                                                       \
       "            }\n"                                                                                                \
       "        }\n"                                                                                                    \
+      "        if (size >= n) break;\n"                                                                                \
       "    }\n"                                                                                                        \
-      "    __syncthreads();\n"                                                                                         \
       "}\n")
 
 /* clang-format on */
@@ -3242,7 +3269,7 @@ static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *k
     cg__value(w, cg__inst(w, ind__body_scan(w->body))->arg[0]);
     ind__textf(&w->code, ");\nat[r] = (int)r;\n");
     cg__end(w);
-    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, 1u, at, 1u, (unsigned)%s, %d);\n", key, down, size,
+    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, at, (unsigned)%s, %d);\n", key, down, size,
                w->variant->threads);
     cg__begin_row_loop(w, size);
     ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
@@ -3259,9 +3286,12 @@ static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *k
     cg__end(w);
 }
 
-static void cg__emit_sort_global(ind__writer *w, const char *size, const char *key, const char *down) {
+static void cg__emit_sort_long(ind__writer *w, const char *size, const char *key, const char *down) {
     uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
-    const char *begin[2], *step[2];
+    const char *begin[2], *step[2], *type = cg__types[cg__sorted_dtype(w, &key)].memory;
+    cg__use(w, IND__CG_SORT_LONG);
+    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s places[%d];\n", type, w->variant->per_thread,
+               cg__int(w), w->variant->per_thread);
     cg__emit_scan_position(w);
     cg__need_scanned(w);
     cg__begin_row_loop(w, size);
@@ -3274,8 +3304,9 @@ static void cg__emit_sort_global(ind__writer *w, const char *size, const char *k
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     for (int k = 0; k < 2; k++) cg__sorted_row(w, k, &begin[k], &step[k]);
-    ind__textf(&w->code, "ind_sort<%s, %s, %s>(%s, %s, %s, %s, (%s)%s, %d);\n", key, down, cg__unsigned(w), begin[0],
-               step[0], begin[1], step[1], cg__unsigned(w), size, w->variant->threads);
+    ind__textf(&w->code, "ind_sort_long<%s, %s, %d, %s>(%s, %s, %s, %s, (%s)%s, keys, places, %d);\n", key, down,
+               w->variant->per_thread, cg__unsigned(w), begin[0], step[0], begin[1], step[1], cg__unsigned(w), size,
+               w->variant->threads);
 }
 
 static ind_status cg__emit_sort(ind__writer *w) {
@@ -3286,7 +3317,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_SORT_SHARED)
         cg__emit_sort_shared(w, size, key, down);
     else
-        cg__emit_sort_global(w, size, key, down);
+        cg__emit_sort_long(w, size, key, down);
     return IND_OK;
 }
 
@@ -4365,6 +4396,12 @@ static void cg__choose_scan(ind__writer *w) {
     cg__grid(w, cg__p_numel(w), v->rows);
 }
 
+static int cg__pow2_below(int n) {
+    int p = 1;
+    while (p <= n / 2) p *= 2;
+    return p;
+}
+
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
 static void cg__choose_sort(ind__writer *w) {
     ind__variant *v = w->variant;
@@ -4374,15 +4411,16 @@ static void cg__choose_sort(ind__writer *w) {
     cg__analyse(w);
     cg__choose_index_bits(w);
     ind_expr n = cg__r_numel(w);
-    int64_t most = IND__CG_STATIC_SHARED / (ind_dtype_bytes(cg__sorted_dtype(w, &key)) + 4);
-    most -= most % 2; /* the positions stay aligned behind the keys */
+    int bytes = ind_dtype_bytes(cg__sorted_dtype(w, &key));
+    int64_t most = IND__CG_STATIC_SHARED / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
     if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
     if (longest > most) longest = most;
-    v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_GLOBAL;
+    v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
-    v->per_thread = fits ? (int)(longest > 0 ? longest : 1) : 1;
+    v->per_thread = (int)(longest > 0 ? longest : 1);
+    if (!fits) v->per_thread = cg__pow2_below(IND__CG_STATIC_SHARED / (bytes + v->index_bits / 8));
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
     if (fits)
         cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);
