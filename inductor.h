@@ -345,6 +345,11 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(PDIST_FORWARD, "_pdist_forward", "self", "p:float=2", 1, "R")                                                    \
     X(SOFTMAX_HALF, "_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                                    \
     X(LOG_SOFTMAX_HALF, "_log_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                            \
+    X(MSE_LOSS, "mse_loss", "self target", "reduction:str=\"mean\"", 1, "R")                                           \
+    X(L1_LOSS, "l1_loss", "self target", "reduction:str=\"mean\"", 1, "R")                                             \
+    X(NLL_LOSS, "nll_loss", "self target weight?", "ignore_index:int=-100 reduction:str=\"mean\"", 1, "R")             \
+    X(CROSS_ENTROPY, "cross_entropy", "self target weight?",                                                           \
+      "ignore_index:int=-100 reduction:str=\"mean\" label_smoothing:float=0", 1, "C")                                  \
     X(SOFTMAX, "softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                                  \
     X(LOG_SOFTMAX, "log_softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                          \
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
@@ -696,6 +701,16 @@ IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dim
 IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
 /* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
 IND_API ind_tensor ind_pdist(ind_tensor x, double p);
+typedef enum ind_loss_reduction { IND_LOSS_MEAN, IND_LOSS_SUM, IND_LOSS_NONE } ind_loss_reduction;
+IND_API ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
+IND_API ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
+/* x: [C] or [N, C, ..], log-probabilities of classes; target: [] or [N, ..], classes, those equal to ignore_index
+   (PyTorch's default: -100) counting nothing; weight: [C] or IND_NO_TENSOR. */
+IND_API ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                                ind_loss_reduction reduction);
+/* As ind_nll_loss of the log_softmax of x; target may also be probabilities, of x's shape and type. */
+IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                                     ind_loss_reduction reduction, double label_smoothing);
 IND_API ind_tensor ind_softmax(ind_tensor x, int dim);
 IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 /* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
@@ -1463,6 +1478,11 @@ static ind_status ind__need_rank(ind__infer *in, uint32_t k, int rank) {
                        ind__operand(in, k)->rank == 1 ? "" : "s", rank, rank == 1 ? "is" : "are");
 }
 
+static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
+    if (ind__operand(in, k)->rank > 0) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
+}
+
 /* Dimension da of operand a and db of b must have one size. The words make the sentence: "x has 256 features (..), w
    expects 128 (..)". */
 typedef struct ind__agreement {
@@ -2020,6 +2040,73 @@ static ind_status ind__rule_pdist(ind__infer *in) {
     return IND_OK;
 }
 
+/* The loss of every element, or of all together. reduction: which attribute says so. */
+static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_dtype dtype, const ind_expr *size,
+                                int rank) {
+    const char *how = reduction->s ? reduction->s : "";
+    bool none = !strcmp(how, "none");
+    if (!none && strcmp(how, "mean") && strcmp(how, "sum")) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"",
+                           how);
+    }
+    ind__set_result(in, 0, dtype, size, none ? rank : 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_distance_loss(ind__infer *in) {
+    ind_dtype dtype = ind__result_type(in->g, in->operand, 2);
+    ind__shape s = {0};
+    if (!ind_dtype_is_float(dtype) && ind__need_float(in, 0)) return in->status;
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    return ind__set_loss(in, &in->attr[0], dtype, s.size, s.rank);
+}
+
+/* Where the classes of a loss stand: [C] or [N, C, ..]. */
+static int ind__class_dim(int rank) {
+    return rank > 1;
+}
+
+/* Classes, or for cross_entropy probabilities. */
+static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, int num_rows) {
+    const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, 1);
+    bool probabilities = in->op == IND_OP_CROSS_ENTROPY && ind_dtype_is_float(t->dtype);
+    if (probabilities ? ind__need_same_dtype(in, 1, 0) : ind__need_index(in, 1)) return in->status;
+    const ind_expr *size = probabilities ? x->size : rows;
+    int rank = probabilities ? x->rank : num_rows;
+    bool fits = t->rank == rank;
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(t->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], t->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__say_name(in, 1),
+                       ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), want);
+}
+
+static ind_status ind__rule_class_loss(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr rows[IND_MAX_RANK];
+    int num_rows = 0, classes = ind__class_dim(x->rank);
+    if (ind__need_float(in, 0) || ind__need_dimensions(in, 0)) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        if (d != classes) rows[num_rows++] = x->size[d];
+    }
+    if (!ind_known_le(ind_int(in->c, 1), x->size[classes])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__say_name(in, 0),
+                           ind__say_type(in, 0), classes);
+    }
+    if (ind__check_loss_target(in, rows, num_rows)) return in->status;
+    ind__agreement weights = {2, 0, " elements", 0, classes, "has", " classes"};
+    if (ind__has_operand(in, 2) &&
+        (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 0) || ind__need_agree(in, weights))) {
+        return in->status;
+    }
+    double smoothing = in->op == IND_OP_CROSS_ENTROPY ? in->attr[2].f : 0;
+    if (!(smoothing >= 0 && smoothing <= 1)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "label_smoothing is %g; it must be in [0, 1]", smoothing);
+    }
+    return ind__set_loss(in, &in->attr[1], x->dtype, rows, num_rows);
+}
+
 /* _softmax and _log_softmax of Core ATen. */
 static ind_status ind__rule_softmax_half(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -2417,11 +2504,6 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
     *first = ind__slice_bound(size, start, ind_int(size.context, 0));
     *last = ind__slice_bound(size, end, size);
     if (!ind_known_le(*first, *last)) *last = ind_expr_max(*first, *last);
-}
-
-static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
-    if (ind__operand(in, k)->rank > 0) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
 }
 
 static ind_status ind__rule_slice(ind__infer *in) {
@@ -3651,6 +3733,10 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_PDIST_FORWARD] = ind__rule_pdist,
     [IND_OP_SOFTMAX_HALF] = ind__rule_softmax_half,
     [IND_OP_LOG_SOFTMAX_HALF] = ind__rule_softmax_half,
+    [IND_OP_MSE_LOSS] = ind__rule_distance_loss,
+    [IND_OP_L1_LOSS] = ind__rule_distance_loss,
+    [IND_OP_NLL_LOSS] = ind__rule_class_loss,
+    [IND_OP_CROSS_ENTROPY] = ind__rule_class_loss,
     [IND_OP_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LOG_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LAYER_NORM] = ind__rule_norm,
@@ -3840,8 +3926,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
-            return ind__reject(in, IND_OVERFLOW, "size of dim %d of the result cannot be computed: %s", d,
-                               ind_error(in->c));
+            ind_status why = ind_error_status(in->c) == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OVERFLOW;
+            return ind__reject(in, why, "size of dim %d of the result cannot be computed: %s", d, ind_error(in->c));
         }
         ind_expr_bounds(t->size[d], &lo, &hi);
         if (hi > 0 && total > INT64_MAX / hi) {
@@ -4982,6 +5068,40 @@ ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p) {
 ind_tensor ind_pdist(ind_tensor x, double p) {
     ind__attr a = ind__attr_float(p);
     return ind__call(IND_OP_PDIST_FORWARD, &x, 1, &a, 1);
+}
+
+static ind__attr ind__attr_loss(ind_loss_reduction reduction) {
+    return (ind__attr){.kind = IND__ATTR_STR,
+                       .s = reduction == IND_LOSS_MEAN   ? "mean"
+                            : reduction == IND_LOSS_SUM  ? "sum"
+                            : reduction == IND_LOSS_NONE ? "none"
+                                                         : "?"};
+}
+
+ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction) {
+    ind_tensor operands[2] = {x, target};
+    ind__attr a = ind__attr_loss(reduction);
+    return ind__call(IND_OP_MSE_LOSS, operands, 2, &a, 1);
+}
+
+ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction) {
+    ind_tensor operands[2] = {x, target};
+    ind__attr a = ind__attr_loss(reduction);
+    return ind__call(IND_OP_L1_LOSS, operands, 2, &a, 1);
+}
+
+ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                        ind_loss_reduction reduction) {
+    ind_tensor operands[3] = {x, target, weight};
+    ind__attr a[2] = {ind__attr_int(ignore_index), ind__attr_loss(reduction)};
+    return ind__call(IND_OP_NLL_LOSS, operands, 3, a, 2);
+}
+
+ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                             ind_loss_reduction reduction, double label_smoothing) {
+    ind_tensor operands[3] = {x, target, weight};
+    ind__attr a[3] = {ind__attr_int(ignore_index), ind__attr_loss(reduction), ind__attr_float(label_smoothing)};
+    return ind__call(IND_OP_CROSS_ENTROPY, operands, 3, a, 3);
 }
 
 ind_tensor ind_softmax(ind_tensor x, int dim) {
@@ -7580,6 +7700,11 @@ struct graph__lower_ctx {
         bool grouped;
         int rows; /* leading dimensions of x that number what is normalised together */
     } norm;
+    struct {                         /* loss over classes */
+        ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
+        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions but that of the classes */
+        int rank, classes;
+    } loss;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
@@ -9026,19 +9151,169 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 
 /* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
  * m does. */
+static ind_value graph__log_softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    return ind_op_sub(o, ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m), ind_op_log(o, sum));
+}
+
 static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
-    ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
-    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
-    return logs ? ind_op_sub(o, x, ind_op_log(o, sum)) : ind_op_div(o, ind_op_exp(o, x), sum);
+    return ind_op_div(o, ind_op_exp(o, ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m)), sum);
 }
 
 static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[0], l->result->rank));
     ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
     if (status) return status;
-    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__softmax_element, results);
+    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             logs ? graph__log_softmax_element : graph__softmax_element, results);
+}
+
+/* ---- losses */
+
+static ind_value graph__distance_loss_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value d = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), graph__lower_operand(o, l, 1, index, rank));
+    return l->node->op == IND_OP_MSE_LOSS ? ind_op_mul(o, d, d) : ind_op_abs(o, d);
+}
+
+/* The reduced sum, or the mean: over part 1 where that is given, else over the number of elements. */
+static ind_value graph__loss_mean(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value sum = ind__box_load(o, l->part[0], index, rank);
+    return ind_op_div(o, sum, l->part[1] ? ind__box_load(o, l->part[1], index, rank) : graph__lower_count(o, l));
+}
+
+/* element: the loss at an index; weight: what it counts in the mean, NULL for 1. */
+static ind_status graph__lower_loss(graph__lower_ctx *l, const char *how, const ind_expr *size, int rank,
+                                    graph__lower_element_fn element, graph__lower_element_fn weight,
+                                    ind__box **results) {
+    if (!strcmp(how, "none")) return graph__lower_loop(l, l->result->dtype, size, rank, element, results);
+    bool mean = !strcmp(how, "mean");
+    graph__split_sizes(l, size, rank, (1u << rank) - 1);
+    l->part[1] = NULL;
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, mean ? l->compute : l->result->dtype, element, l->part);
+    if (status == IND_OK && !mean) results[0] = l->part[0];
+    if (status || !mean) return status;
+    if (weight) status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, weight, &l->part[1]);
+    return status ? status : graph__lower_loop(l, l->result->dtype, NULL, 0, graph__loss_mean, results);
+}
+
+static ind_status graph__lower_distance_loss(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x[2] = {graph__lower_operand_info(l, 0), graph__lower_operand_info(l, 1)};
+    const ind__tensor_info *longer = x[x[1]->rank > x[0]->rank], *other = x[x[1]->rank <= x[0]->rank];
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < longer->rank; d++) {
+        int e = d - (longer->rank - other->rank);
+        size[d] = e >= 0 && graph__size_is_one(longer->size[d]) ? other->size[e] : longer->size[d];
+    }
+    return graph__lower_loss(l, l->node->attr[0].s, size, longer->rank, graph__distance_loss_element, NULL, results);
+}
+
+/* Index of the scores: that of a row with a class put into it. */
+static void graph__class_index(const graph__lower_ctx *l, const ind_expr *row, ind_expr class_, ind_expr *at) {
+    for (int d = 0; d <= l->loss.rank; d++) at[d] = d == l->loss.classes ? class_ : row[d - (d > l->loss.classes)];
+}
+
+/* weight[class], or 1. */
+static ind_value graph__class_weight(ind_ops *o, const graph__lower_ctx *l, ind_expr class_) {
+    if (!graph__lower_has_operand(l, 2)) return graph__lower_float(o, l, 1);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), &class_, 1), l->compute);
+}
+
+/* The class of a row, checked; one that is ignored reads the first instead. *counts: it is not ignored. */
+static ind_expr graph__target_class(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *counts) {
+    ind_value t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
+    *counts = ind_op_ne(o, t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
+    t = ind_op_where(o, *counts, t, ind_op_constant_int(o, 0, IND_I64));
+    return ind_op_indirect(o, t, graph__lower_operand_info(l, 0)->size[l->loss.classes], false);
+}
+
+static double graph__label_smoothing(const graph__lower_ctx *l) {
+    return l->node->op == IND_OP_CROSS_ENTROPY ? l->node->attr[2].f : 0;
+}
+
+/* label_smoothing / number of classes. */
+static ind_value graph__smooth_share(ind_ops *o, const graph__lower_ctx *l) {
+    ind_expr classes = graph__lower_operand_info(l, 0)->size[l->loss.classes];
+    ind_value n = ind_op_cast(o, ind_op_index(o, classes, IND_I64), l->compute);
+    return ind_op_div(o, graph__lower_float(o, l, graph__label_smoothing(l)), n);
+}
+
+/* -weight[t] * score[t]; with smoothing (1 - e) times that, minus e / C times the sum over all classes. */
+static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
+    ind_value counts, zero = graph__lower_float(o, l, 0);
+    ind_expr at[IND_MAX_RANK], t = graph__target_class(o, l, row, &counts);
+    graph__class_index(l, row, t, at);
+    ind_value score = graph__lower_cast(o, ind__box_load(o, l->loss.scores, at, rank + 1), l->compute);
+    if (graph__lower_has_operand(l, 2)) score = ind_op_mul(o, score, graph__class_weight(o, l, t));
+    if (l->loss.smooth) {
+        ind_value all = ind_op_mul(o, ind__box_load(o, l->loss.smooth, row, rank), graph__smooth_share(o, l));
+        score = ind_op_mul(o, score, graph__lower_float(o, l, 1 - graph__label_smoothing(l)));
+        score = ind_op_add(o, score, all);
+    }
+    return ind_op_where(o, counts, ind_op_neg(o, score), zero);
+}
+
+static ind_value graph__class_loss_weight(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
+    ind_value counts;
+    (void)rank;
+    ind_expr t = graph__target_class(o, l, row, &counts);
+    return ind_op_where(o, counts, graph__class_weight(o, l, t), graph__lower_float(o, l, 0));
+}
+
+static void graph__split_classes(graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    l->loss.classes = ind__class_dim(x->rank);
+    graph__split_axes(l, 1u << l->loss.classes);
+    l->loss.rank = l->axes.num_kept;
+    memcpy(l->loss.size, l->axes.size, sizeof l->loss.size);
+}
+
+static ind_status graph__lower_nll_loss(graph__lower_ctx *l, ind__box **results) {
+    graph__split_classes(l);
+    l->loss.scores = graph__lower_operand_box(l, 0);
+    return graph__lower_loss(l, l->node->attr[1].s, l->loss.size, l->loss.rank, graph__class_loss_element,
+                             graph__class_loss_weight, results);
+}
+
+/* weight[c] * score[c], at an index of the scores. */
+static ind_value graph__weighted_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value score = ind__box_load(o, l->loss.scores, index, rank);
+    if (!graph__lower_has_operand(l, 2)) return score;
+    return ind_op_mul(o, score, graph__class_weight(o, l, index[l->loss.classes]));
+}
+
+/* The same times the target's probability, smoothed. */
+static ind_value graph__expected_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value p = graph__lower_operand(o, l, 1, index, rank), score = graph__weighted_score(o, index, rank, l);
+    if (graph__label_smoothing(l) != 0) {
+        p = ind_op_mul(o, p, graph__lower_float(o, l, 1 - graph__label_smoothing(l)));
+        p = ind_op_add(o, p, graph__smooth_share(o, l));
+    }
+    return ind_op_mul(o, p, score);
+}
+
+static ind_value graph__negative_row(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
+    return ind_op_neg(o, ind__box_load(o, l->loss.smooth, row, rank));
+}
+
+static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    bool probabilities = ind_dtype_is_float(graph__lower_operand_info(l, 1)->dtype);
+    graph__split_classes(l);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
+    if (!status)
+        status = graph__lower_loop(l, l->compute, x->size, x->rank, graph__log_softmax_element, &l->loss.scores);
+    if (!status && (probabilities || graph__label_smoothing(l) != 0)) {
+        status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute,
+                                     probabilities ? graph__expected_score : graph__weighted_score, &l->loss.smooth);
+    }
+    if (status) return status;
+    return graph__lower_loss(l, l->node->attr[1].s, l->loss.size, l->loss.rank,
+                             probabilities ? graph__negative_row : graph__class_loss_element,
+                             probabilities ? NULL : graph__class_loss_weight, results);
 }
 
 /* Bits of the last dimensions that normalized_shape names. */
@@ -10180,6 +10455,10 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PDIST_FORWARD, pdist, NULL, NONE, NONE)                                                                          \
     X(SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                         \
     X(LOG_SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                     \
+    X(MSE_LOSS, distance_loss, NULL, NONE, NONE)                                                                       \
+    X(L1_LOSS, distance_loss, NULL, NONE, NONE)                                                                        \
+    X(NLL_LOSS, nll_loss, NULL, NONE, NONE)                                                                            \
+    X(CROSS_ENTROPY, cross_entropy, NULL, NONE, NONE)                                                                  \
     X(SOFTMAX, softmax, NULL, NONE, NONE)                                                                              \
     X(LOG_SOFTMAX, softmax, NULL, NONE, NONE)                                                                          \
     X(LAYER_NORM, layer_norm, NULL, NONE, NONE)                                                                        \
