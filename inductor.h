@@ -243,6 +243,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
     X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
     X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
+    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
+    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
+    X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
     X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
     X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
     X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
@@ -275,7 +281,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
     X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "Pn")                                                                   \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
     X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
     X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
     X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
@@ -355,6 +361,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
       "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
+    X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
+      "normalized_shape:sizes output_mask:ints", 3, "C")                                                               \
+    X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
+      "N:size C:size HxW:size group:int output_mask:ints", 3, "C")                                                     \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -486,7 +496,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
     X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M")                                        \
-    X(LINEAR, "linear", "input weight bias?", "", 1, "M")
+    X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
+    X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
+      "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
@@ -583,6 +595,12 @@ IND_API ind_tensor ind_exp2(ind_tensor a);
 IND_API ind_tensor ind_expm1(ind_tensor a);
 IND_API ind_tensor ind_floor(ind_tensor a);
 IND_API ind_tensor ind_lgamma(ind_tensor a);
+IND_API ind_tensor ind_erfinv(ind_tensor a);
+IND_API ind_tensor ind_digamma(ind_tensor a);
+IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the first kind; e: times exp(-|a|) */
+IND_API ind_tensor ind_special_i0e(ind_tensor a);
+IND_API ind_tensor ind_special_i1(ind_tensor a);
+IND_API ind_tensor ind_special_i1e(ind_tensor a);
 IND_API ind_tensor ind_log10(ind_tensor a);
 IND_API ind_tensor ind_log1p(ind_tensor a);
 IND_API ind_tensor ind_log2(ind_tensor a);
@@ -724,6 +742,14 @@ IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bi
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
+/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
+   rstd are what the forward op gave. */
+IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                                  ind_tensor rstd, ind_tensor weight, ind_tensor bias,
+                                                  ind_tensor *weight_grad, ind_tensor *bias_grad);
+IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                                  ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                                  ind_tensor *bias_grad);
 /* As ind_batch_norm, but every channel of every sample by itself. */
 IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                      ind_tensor running_var, double eps);
@@ -849,6 +875,17 @@ IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha);
 IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR to leave out */
+
+/* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
+   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false where a key is left out,
+   or floats that are added. A row of which every key is left out gives 0. desc may be NULL. */
+typedef struct ind_attention_desc {
+    bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
+    double scale;    /* 0: 1 / sqrt(E) */
+    bool enable_gqa; /* dimension -3, the heads: key and value may have fewer, each for several of query in a row */
+} ind_attention_desc;
+IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
+                                                    ind_tensor attn_mask, const ind_attention_desc *desc);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
@@ -1741,6 +1778,12 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_LERP:
+        return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
+    case IND_OP_NEXTAFTER:
+        if (result == IND_F32 || result == IND_F64) return IND_OK;
+        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
+                           ind_dtype_name(result), ind_dtype_name(result));
     case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
@@ -2046,10 +2089,9 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
-static ind_status ind__rule_norm(ind__infer *in) {
+static ind_status ind__check_normalized_shape(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shape = &in->attr[0];
-    if (ind__need_float(in, 0)) return in->status;
     bool fits = shape->count >= 1 && shape->count <= x->rank;
     for (int d = 0; fits && d < shape->count; d++) {
         fits = ind_known_eq(shape->list[d], x->size[x->rank - shape->count + d]);
@@ -2059,6 +2101,13 @@ static ind_status ind__rule_norm(ind__infer *in) {
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
                            ind__say_name(in, 0), ind__say_type(in, 0));
     }
+    return IND_OK;
+}
+
+static ind_status ind__rule_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
     }
@@ -2089,13 +2138,15 @@ static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
+static ind_status ind__need_channels(ind__infer *in) {
+    if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
 static ind_status ind__check_channel_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    if (ind__need_float(in, 0)) return in->status;
-    if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
-    }
+    if (ind__need_channels(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
     }
@@ -2128,18 +2179,22 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     return IND_OK;
 }
 
+/* Groups must divide the channels; the lowering needs a dimension for them. */
+static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                       ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0), (long long)groups);
+}
+
 static ind_status ind__rule_group_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
-    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
-    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1); /* with the channels split into groups */
     int64_t groups = in->attr[native ? 3 : 0].i;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (ind__check_groups(in, groups)) return in->status;
     ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
-    if (groups <= 0 || !ind_known_eq(ind_expr_mod(x->size[1], size[1]), ind_int(in->c, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
-                           ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0),
-                           (long long)groups);
-    }
     for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
     return IND_OK;
 }
@@ -2167,6 +2222,72 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     for (int r = 1; r < 3; r++) {
         ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
     }
+    return IND_OK;
+}
+
+/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
+    bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(t->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__say_name(in, k), ind__say_type(in, k),
+                       want);
+}
+
+/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
+ */
+static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
+    int64_t wanted = 0;
+    (void)ind_expr_is_int(mask->list[r], &wanted);
+    return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
+}
+
+/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
+                                           int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_same_dtype(in, 1, 0) || ind__check_like(in, 1, x->size, x->rank)) return in->status;
+    if (ind__check_like(in, 2, statistics, rank) || ind__check_like(in, 3, statistics, rank)) return in->status;
+    if (mask->count == 3) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
+}
+
+static void ind__set_gradients(ind__infer *in, const ind__attr *mask, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_dtype dtype = ind__has_operand(in, 4) ? ind__operand(in, 4)->dtype : x->dtype;
+    ind_expr empty = ind_int(in->c, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, dtype, size, rank);
+    for (uint32_t r = 0; r < 3; r++) {
+        if (ind__gives_gradient(in->op, in->operand, mask, r)) continue;
+        ind__set_result(in, (int)r, x->dtype, &empty, 1);
+    }
+}
+
+static ind_status ind__rule_layer_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = d < x->rank - shape->count ? x->size[d] : ind_int(in->c, 1);
+    if (ind__check_norm_backward(in, &in->attr[1], size, x->rank)) return in->status;
+    for (uint32_t k = 4; k < 6; k++) {
+        if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
+    }
+    ind__set_gradients(in, &in->attr[1], shape->list, shape->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_channels(in) || ind__check_group_sizes(in) || ind__check_groups(in, in->attr[3].i)) return in->status;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, in->attr[3].i)};
+    if (ind__check_norm_backward(in, &in->attr[4], size, 2)) return in->status;
+    if (ind__has_operand(in, 4) && ind__check_channel_parameter(in, 4)) return in->status;
+    ind__set_gradients(in, &in->attr[4], &x->size[1], 1);
     return IND_OK;
 }
 
@@ -2254,7 +2375,7 @@ static ind_status ind__rule_transpose(ind__infer *in) {
 
 static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    ind_expr size[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK] = {{0}};
     int lead = rank - x->rank;
     if (lead < 0) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
@@ -3612,6 +3733,79 @@ static ind_status ind__rule_linear(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- attention */
+
+/* Types and inner sizes of query, key and value. */
+static ind_status ind__check_attention(ind__infer *in, int least_rank) {
+    for (uint32_t k = 0; k < 3; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
+        if (x->rank >= least_rank) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
+                           ind__say_name(in, k), ind__say_type(in, k), x->rank, x->rank == 1 ? "" : "s", least_rank);
+    }
+    ind__agreement features = {0, ind__operand(in, 0)->rank - 1, " features", 1, ind__operand(in, 1)->rank - 1, "has",
+                               ""};
+    ind__agreement keys = {1, ind__operand(in, 1)->rank - 2, " keys", 2, ind__operand(in, 2)->rank - 2, "has", ""};
+    return ind__need_agree(in, features) ? in->status : ind__need_agree(in, keys);
+}
+
+/* The heads of operand k divide those of query. */
+static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *q = ind__operand(in, 0), *x = ind__operand(in, k);
+    ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
+    if (ind_known_lt(ind_int(in->c, 0), own) && ind_known_eq(ind_expr_mod(heads, own), ind_int(in->c, 0)))
+        return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH,
+                       "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
+                       ind__say_name(in, 0), ind__say_size(in, heads), q->rank - 3, ind__say_type(in, 0),
+                       ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
+}
+
+/* attn_mask expands to the scores, of this size. */
+static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size, int rank) {
+    const ind__tensor_info *mask = ind__operand(in, 3);
+    ind_dtype d = mask->dtype;
+    if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
+        ind_dtype own = ind__operand(in, 0)->dtype;
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__say_name(in, 3),
+                           ind__say_type(in, 3), own == IND_F32 ? "" : ", ", own == IND_F32 ? "" : ind_dtype_name(own));
+    }
+    bool fits = mask->rank <= rank;
+    for (int i = 0; fits && i < mask->rank; i++) {
+        ind_expr have = mask->size[i];
+        fits = ind__is_int(have, 1) || ind_known_eq(have, size[rank - mask->rank + i]);
+    }
+    if (fits) return IND_OK;
+    char *scores = ind__scratch(in);
+    ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__say_name(in, 3),
+                       ind__say_type(in, 3), scores);
+}
+
+static ind_status ind__rule_attention(ind__infer *in) {
+    bool gqa = in->attr[3].i != 0;
+    int outer = gqa ? 3 : 2;
+    ind__shape s = {0};
+    if (in->attr[0].f != 0)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported", in->attr[0].f);
+    if (in->attr[1].i && ind__has_operand(in, 3))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
+    if (ind__check_attention(in, outer)) return in->status;
+    for (uint32_t k = 0; k < 3; k++) {
+        if (ind__broadcast(in, &s, k, outer)) return in->status;
+    }
+    const ind__tensor_info *q = ind__operand(in, 0), *v = ind__operand(in, 2);
+    if (gqa && (ind__check_grouped_heads(in, 1) || ind__check_grouped_heads(in, 2))) return in->status;
+    if (gqa) s.size[s.rank++] = q->size[q->rank - 3];
+    s.size[s.rank++] = q->size[q->rank - 2];
+    s.size[s.rank++] = v->size[v->rank - 2];
+    if (ind__has_operand(in, 3) && ind__check_attention_mask(in, s.size, s.rank)) return in->status;
+    s.size[s.rank - 1] = v->size[v->rank - 1];
+    ind__set_result(in, 0, q->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
 /* The rule of each op; pointwise ops without a row have the general one. INPUT and CONST carry their type. */
 static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALAR] = ind__rule_scalar,
@@ -3678,6 +3872,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
     [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_LAYER_NORM_BACKWARD] = ind__rule_layer_norm_backward,
+    [IND_OP_NATIVE_GROUP_NORM_BACKWARD] = ind__rule_group_norm_backward,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -3781,6 +3977,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_BMM] = ind__rule_mm,
     [IND_OP_ADDMM] = ind__rule_addmm,
     [IND_OP_LINEAR] = ind__rule_linear,
+    [IND_OP_SCALED_DOT_PRODUCT_ATTENTION] = ind__rule_attention,
 };
 
 /* ---- what holds for every op */
@@ -4569,6 +4766,12 @@ IND__DEFINE_UNARY(exp2, EXP2)
 IND__DEFINE_UNARY(expm1, EXPM1)
 IND__DEFINE_UNARY(floor, FLOOR)
 IND__DEFINE_UNARY(lgamma, LGAMMA)
+IND__DEFINE_UNARY(erfinv, ERFINV)
+IND__DEFINE_UNARY(digamma, DIGAMMA)
+IND__DEFINE_UNARY(i0, I0)
+IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
+IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
+IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
 IND__DEFINE_UNARY(log10, LOG10)
 IND__DEFINE_UNARY(log1p, LOG1P)
 IND__DEFINE_UNARY(log2, LOG2)
@@ -4721,6 +4924,8 @@ ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight) {
 
 ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
     ind__attr v = ind__attr_scalar(value);
+    v.is_int = ind_dtype_is_integer(ind_tensor_dtype(a)) && fabs(value) < 9.2e18 && value == floor(value);
+    if (v.is_int) v.i = (int64_t)value;
     return ind__call_ternary(IND_OP_ADDCMUL, a, b, c, &v, 1);
 }
 
@@ -5067,18 +5272,60 @@ ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_t
 }
 
 /* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    bool fits = t && t->rank >= 2;
+    a[0] = ind__attr_size(fits ? t->size[0] : one);
+    a[1] = ind__attr_size(fits ? t->size[1] : one);
+    a[2] = ind__attr_size(fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one);
+    a[3] = ind__attr_int(num_groups);
+}
+
 ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
                                  ind_tensor *mean, ind_tensor *rstd) {
-    const ind__tensor_info *t = ind__tensor_of(x);
-    bool fits = t && t->rank >= 2;
-    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
-    ind_expr rest = fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one;
     ind_tensor operands[3] = {x, weight, bias};
-    ind__attr a[5] = {ind__attr_size(fits ? t->size[0] : one), ind__attr_size(fits ? t->size[1] : one),
-                      ind__attr_size(rest), ind__attr_int(num_groups), ind__attr_float(eps)};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__attr_float(eps);
     ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
     ind__give_result(y, 1, mean);
     ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* output_mask: the gradient of x always, the others where they have a place to go. */
+static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
+    ind_context *c = x.graph ? x.graph->context : NULL;
+    list[0] = ind_int(c, 1);
+    list[1] = ind_int(c, weight != NULL);
+    list[2] = ind_int(c, bias != NULL);
+    return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = 3};
+}
+
+ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                          ind_tensor rstd, ind_tensor weight, ind_tensor bias, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr size[IND_MAX_RANK], list[3];
+    ind_tensor operands[6] = {grad_out, x, mean, rstd, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__gradient_mask(x, weight_grad, bias_grad, list)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM_BACKWARD, operands, 6, a, 2);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
+    return y;
+}
+
+ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                          ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr list[3];
+    ind_tensor operands[5] = {grad_out, x, mean, rstd, weight};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__gradient_mask(x, weight_grad, bias_grad, list);
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM_BACKWARD, operands, 5, a, 5);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
     return y;
 }
 
@@ -5527,6 +5774,17 @@ ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, d
 ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias) {
     ind_tensor operands[3] = {x, weight, bias};
     return ind__call(IND_OP_LINEAR, operands, 3, NULL, 0);
+}
+
+ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value, ind_tensor attn_mask,
+                                            const ind_attention_desc *desc) {
+    ind_attention_desc d = {0};
+    if (desc) d = *desc;
+    ind_tensor operands[4] = {query, key, value, attn_mask};
+    ind__attr a[4] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
+                      ind__attr_bool(d.enable_gqa)};
+    if (d.scale == 0) a[2].kind = IND__ATTR_NONE;
+    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 4);
 }
 
 /* ---- ops of the user */
@@ -6144,7 +6402,8 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
 
-static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+/* flags: true and false stand for 1 and 0. */
+static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count, bool flags) {
     *count = 0;
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
@@ -6152,10 +6411,18 @@ static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *c
             return ind__parse_error(p, p->at, IND_LIMIT, "more than %d dimensions; at most %d are possible",
                                     IND__MAX_LIST, IND_MAX_RANK);
         }
-        if (!ind__need_expr(p, &list[(*count)++])) return false;
+        bool yes = flags && ind__take_word(p, "true"), no = flags && !yes && ind__take_word(p, "false");
+        if (yes || no)
+            list[(*count)++] = ind_int(p->g->context, yes);
+        else if (!ind__need_expr(p, &list[(*count)++]))
+            return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     return ind__need(p, ']');
+}
+
+static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+    return ind__need_list(p, list, count, false);
 }
 
 static bool ind__need_dtype(ind__parser *p, ind_dtype *dtype) {
@@ -6224,7 +6491,7 @@ static bool ind__need_bool(ind__parser *p, ind__attr *a) {
 static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     int64_t v;
     a->count = 1;
-    if (ind__peek(p, '[')) return ind__need_exprs(p, list, &a->count);
+    if (ind__peek(p, '[')) return ind__need_list(p, list, &a->count, true);
     if (!ind__need_int(p, &v)) return false;
     list[0] = ind_int(p->g->context, v);
     return true;
@@ -7574,20 +7841,25 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
+    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+        ind__box *x, *gradient;
+        bool grouped;
+        int rows; /* leading dimensions of x that number what is normalised together */
+    } norm;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
     bool adaptive[3];                     /* the window's size and place depend on its number */
-    struct { /* norm over channels: its input with the channel dimension split into groups, if it has groups */
-        ind__box *x;
-        bool grouped;
-    } norm;
-    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct {
+        ind__box *scores;  /* query @ key^T */
+        ind_expr features; /* of query and key */
+    } attention;
 };
 
 static const ind__tensor_info *graph__lower_operand_info(const graph__lower_ctx *l, uint32_t k) {
@@ -7936,6 +8208,15 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
+/* I0 and I1 in two factors of exp(|x| / 2), so that they overflow no sooner than they must. */
+static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), size = ind_op_abs(o, x);
+    ind_value root = ind_op_exp(o, ind_op_mul(o, size, graph__lower_float(o, l, 0.5)));
+    ind_value v = ind_op_mul(o, ind_op_mul(o, ind__emit1(o, l->row->op, x), root), root);
+    ind_value infinite = ind_op_eq(o, size, graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
+}
+
 /* sin(pi x) / (pi x), 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
@@ -7974,8 +8255,11 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
 /* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
 static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
-    if (graph__lower_has_operand(l, 1)) x = ind_op_maximum(o, x, graph__lower_operand(o, l, 1, index, rank));
-    if (graph__lower_has_operand(l, 2)) x = ind_op_minimum(o, x, graph__lower_operand(o, l, 2, index, rank));
+    bool logic = l->compute == IND_BOOL;
+    for (uint32_t k = 1; k <= 2; k++) {
+        ind_loop_op op = k == 1 ? (logic ? IND_LOOP_OR : IND_LOOP_MAXIMUM) : (logic ? IND_LOOP_AND : IND_LOOP_MINIMUM);
+        if (graph__lower_has_operand(l, k)) x = ind__emit2(o, op, x, graph__lower_operand(o, l, k, index, rank));
+    }
     return x;
 }
 
@@ -9066,6 +9350,218 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
 }
 
+/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
+static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
+    return ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, eps)));
+}
+
+static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
+}
+
+/* Results 1 and 2, where the op has them. */
+static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
+                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+        if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
+    }
+    return status;
+}
+
+static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_layer_norm(l, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+/* ---- norms over channels: group, instance and batch norm */
+
+/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k);
+    ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
+    size[0] = x->size[0];
+    size[1] = ind_int(l->context, groups);
+    size[2] = ind_expr_floordiv(x->size[1], size[1]);
+    for (int d = 2; d < x->rank; d++) size[d + 1] = x->size[d];
+    for (int d = 0; d < x->rank; d++) {
+        map[d] = ind__index_symbol(l->context, 'i', d ? d + 1 : 0, size[d ? d + 1 : 0]);
+    }
+    ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
+    map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, k), size, x->rank + 1, map);
+}
+
+static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
+}
+
+/* Operand k, which has one element per channel. */
+static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    ind_expr channel = index[1];
+    if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), &channel, 1), l->compute);
+}
+
+static ind_value graph__norm_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind_expr *index) {
+    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__norm_parameter(o, l, 1, index));
+    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__norm_parameter(o, l, 2, index)) : x;
+}
+
+static ind_value graph__channel_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__lower_row_part(o, l, 0, index));
+    x = ind_op_mul(o, x, graph__norm_rstd(o, l, graph__lower_row_part(o, l, 1, index)));
+    return graph__norm_scaled(o, l, x, index);
+}
+
+/* With given statistics: (x - mean) / sqrt(variance + eps). */
+static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_parameter(o, l, 3, index));
+    ind_value variance = ind_op_add(o, graph__norm_parameter(o, l, 4, index), graph__lower_float(o, l, eps));
+    return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
+}
+
+/* Back from groups to channels. */
+static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
+    if ((*x)->rank == to->rank) return IND_OK;
+    *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
+    return *x ? IND_OK : ind__failed(l->context);
+}
+
+/* Result r without elements: what PyTorch leaves undefined or empty. */
+static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    graph__typed_number zero = {l->result[r].dtype, 0, 0};
+    results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
+/* Statistics over the dimensions of `mask` of l->norm.x. */
+static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, mask);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
+    if (status == IND_OK) status = graph__lower_ungroup(l, l->result, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
+    int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
+    l->norm.x = graph__split_channels(l, 0, groups);
+    l->norm.grouped = true;
+    if (!l->norm.x) return ind__failed(l->context);
+    return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
+}
+
+/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
+   the batch are empty, as PyTorch's are. */
+static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
+    uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
+    l->norm.x = graph__lower_operand_box(l, 0);
+    if (!ind__uses_running(l->node->op, l->node->attr)) {
+        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+    }
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_empty_result(l, k, results);
+    }
+    return status;
+}
+
+/* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
+
+/* Operand k, mean or rstd, of the row that `index` lies in. */
+static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    const ind__box *box = graph__lower_operand_box(l, k);
+    ind_expr at[IND_MAX_RANK];
+    for (int d = 0; d < box->rank; d++) at[d] = d < l->norm.rows ? index[d] : ind_int(l->context, 0);
+    return graph__lower_cast(o, ind__box_load(o, box, at, box->rank), l->compute);
+}
+
+/* (input - mean) * rstd */
+static ind_value graph__norm_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_statistic(o, l, 2, index));
+    return ind_op_mul(o, x, graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_value graph__norm_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.gradient, index, rank), l->compute);
+}
+
+static ind_value graph__norm_gradient_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_gradient(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* grad_out * weight */
+static ind_value graph__norm_weighted(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value g = graph__norm_gradient(o, index, rank, l);
+    if (!graph__lower_has_operand(l, 4)) return g;
+    return ind_op_mul(
+        o, g, l->norm.grouped ? graph__norm_parameter(o, l, 4, index) : graph__lower_operand(o, l, 4, index, rank));
+}
+
+static ind_value graph__norm_weighted_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_weighted(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* With g the weighted gradient and x the normalised input: (g - (sum g + x sum(g x)) / n) rstd. */
+static ind_value graph__norm_backward_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__norm_normalised(o, index, rank, l), g = graph__norm_weighted(o, index, rank, l);
+    ind_value along = ind_op_mul(o, x, graph__lower_row_part(o, l, 1, index));
+    along = ind_op_div(o, ind_op_add(o, graph__lower_row_part(o, l, 0, index), along), graph__lower_count(o, l));
+    return ind_op_mul(o, ind_op_sub(o, g, along), graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, ((1u << x->rank) - 1) & ~((1u << l->norm.rows) - 1));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted, &l->part[0]);
+    if (!status)
+        status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted_normalised, &l->part[1]);
+    if (!status)
+        status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__norm_backward_element, results);
+    return status ? status : graph__lower_ungroup(l, l->result, results);
+}
+
+/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);
+    graph__split_sizes(l, x->size, x->rank, all & ~kept);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_SUM, l->result[r].dtype,
+                            r == 1 ? graph__norm_gradient_normalised : graph__norm_gradient, &results[r]);
+    return status ? status : graph__lower_ungroup(l, &l->result[r], &results[r]);
+}
+
+static ind_status graph__lower_norm_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__node *n = l->node;
+    const ind__attr *mask = &n->attr[n->num_attrs - 1];
+    l->norm.grouped = n->op == IND_OP_NATIVE_GROUP_NORM_BACKWARD;
+    l->norm.gradient = l->norm.grouped ? graph__split_channels(l, 0, n->attr[3].i) : graph__lower_operand_box(l, 0);
+    l->norm.x = l->norm.grouped ? graph__split_channels(l, 1, n->attr[3].i) : graph__lower_operand_box(l, 1);
+    if (!l->norm.gradient || !l->norm.x) return ind__failed(l->context);
+    l->norm.rows = l->norm.grouped ? 2 : l->norm.x->rank - n->attr[0].count;
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, 1)->dtype);
+    ind_status status = IND_OK;
+    for (uint32_t r = 0; status == IND_OK && r < 3; r++) {
+        status = !ind__gives_gradient(n->op, n->operand, mask, r) ? graph__lower_empty_result(l, r, results)
+                 : r == 0                                         ? graph__lower_input_gradient(l, results)
+                                                                  : graph__lower_parameter_gradient(l, r, results);
+    }
+    return status;
+}
+
 /* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
 
 /* The only element of a window. */
@@ -9250,126 +9746,6 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
-static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return ind__box_load(o, l->part[0], index, rank);
-}
-
-static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
-    double eps = l->node->attr[l->node->num_attrs - 1].f;
-    ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
-    return ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, eps)));
-}
-
-static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
-}
-
-/* Results 1 and 2, where the op has them. */
-static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
-    ind_status status = IND_OK;
-    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
-        status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
-                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
-        if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
-    }
-    return status;
-}
-
-static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box **results) {
-    ind_status status = graph__lower_layer_norm(l, results);
-    return status ? status : graph__lower_norm_statistics(l, results);
-}
-
-/* ---- norms over channels: group, instance and batch norm */
-
-/* [N, C, ..] seen as [N, groups, C / groups, ..]. */
-static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_expr *size) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
-    ind_expr map[IND_MAX_RANK];
-    size[0] = x->size[0];
-    size[1] = ind_int(l->context, groups);
-    size[2] = ind_expr_floordiv(x->size[1], size[1]);
-    for (int d = 2; d < x->rank; d++) size[d + 1] = x->size[d];
-    for (int d = 0; d < x->rank; d++) {
-        map[d] = ind__index_symbol(l->context, 'i', d ? d + 1 : 0, size[d ? d + 1 : 0]);
-    }
-    ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
-    map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
-    return ind__box_view(l->w->program, graph__lower_operand_box(l, 0), size, x->rank + 1, map);
-}
-
-static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
-}
-
-/* Operand k, which has one element per channel. */
-static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
-    ind_expr channel = index[1];
-    if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
-    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), &channel, 1), l->compute);
-}
-
-static ind_value graph__norm_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind_expr *index) {
-    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__norm_parameter(o, l, 1, index));
-    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__norm_parameter(o, l, 2, index)) : x;
-}
-
-static ind_value graph__channel_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__lower_row_part(o, l, 0, index));
-    x = ind_op_mul(o, x, graph__norm_rstd(o, l, graph__lower_row_part(o, l, 1, index)));
-    return graph__norm_scaled(o, l, x, index);
-}
-
-/* With given statistics: (x - mean) / sqrt(variance + eps). */
-static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    double eps = l->node->attr[l->node->num_attrs - 1].f;
-    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_parameter(o, l, 3, index));
-    ind_value variance = ind_op_add(o, graph__norm_parameter(o, l, 4, index), graph__lower_float(o, l, eps));
-    return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
-}
-
-/* Statistics over the dimensions of `mask` of l->norm.x. */
-static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
-    const ind__box *x = l->norm.x;
-    graph__split_sizes(l, x->size, x->rank, mask);
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
-    if (status) return status;
-    status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
-    if (status == IND_OK && x->rank != l->result->rank) {
-        results[0] = ind__box_reshape(l->w->program, results[0], l->result->size, l->result->rank);
-        status = results[0] ? IND_OK : ind__failed(l->context);
-    }
-    return status ? status : graph__lower_norm_statistics(l, results);
-}
-
-static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
-    ind_expr size[IND_MAX_RANK];
-    int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
-    l->norm.x = graph__split_channels(l, groups, size);
-    l->norm.grouped = true;
-    if (!l->norm.x) return ind__failed(l->context);
-    return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
-}
-
-/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
-   the batch are empty, as PyTorch's are. */
-static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
-    uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
-    l->norm.x = graph__lower_operand_box(l, 0);
-    if (!ind__uses_running(l->node->op, l->node->attr)) {
-        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
-    }
-    ind_status status =
-        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
-    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
-        graph__typed_number zero = {l->result[k].dtype, 0, 0};
-        results[k] = ind__box_pointwise(l->w->program, zero.dtype, l->result[k].size, 1, graph__neutral_element, &zero);
-        if (!results[k]) status = ind__failed(l->context);
-    }
-    return status;
-}
-
 /* ---- matrix products ---- */
 
 /* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
@@ -9434,7 +9810,28 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
-/* *out: the product of operands x and y, of l->product.size. Over an inner dimension of size 0 it is 0. */
+/* *out: what l->product says, in dtype. Over an inner dimension of size 0 it is 0. */
+static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
+    const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
+    graph__typed_number zero = {dtype, 0, 0};
+    if (graph__size_is_zero(*k)) {
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
+                                  &zero);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = k,
+                             .rrank = 1,
+                             .fn = graph__product_a,
+                             .second_fn = graph__product_b,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* *out: the product of operands x and y, of l->product.size. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
     l->product.a = graph__stored_operand(l, x);
     l->product.b = graph__stored_operand(l, y);
@@ -9451,23 +9848,7 @@ static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, 
         if (l->product.has_n) l->product.size[1] = l->result->size[l->result->rank - 1];
         l->product.rank = 1 + l->product.has_n;
     }
-    const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
-    graph__typed_number zero = {l->result->dtype, 0, 0};
-    if (graph__size_is_zero(*k)) {
-        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
-                                  &zero);
-        return *out ? IND_OK : ind__failed(l->context);
-    }
-    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
-                             .dtype = l->result->dtype,
-                             .size = l->product.size,
-                             .rank = l->product.rank,
-                             .rrange = k,
-                             .rrank = 1,
-                             .fn = graph__product_a,
-                             .second_fn = graph__product_b,
-                             .user = l};
-    return ind__box_reduction(l->w->program, &d, out);
+    return graph__lower_product(l, l->result->dtype, out);
 }
 
 /* Back to the shape of the graph, where rows were flattened for the product. */
@@ -9516,150 +9897,6 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 1, 2, false, l->part);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
-}
-
-/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
-
-/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
-typedef struct graph__conv_index {
-    ind_expr channel; /* of the operand, of all groups */
-    const ind_expr *place, *window;
-    ind_expr group, out, in; /* channels within the group */
-} graph__conv_index;
-
-static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
-    graph__conv_index at = {.group = ind_int(l->context, 0)};
-    if (l->conv.groups > 1) at.group = index[next++];
-    at.out = index[next++];
-    at.place = index + next;
-    next += l->conv.window.rank;
-    at.in = index[next++];
-    at.window = index + next;
-    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
-    return at;
-}
-
-/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
-   i * stride - padding + k * dilation: o has one if the division is without remainder. */
-static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
-                                  ind_expr *at) {
-    const ind__window *w = &l->conv.window;
-    ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
-    if (!l->conv.transposed) {
-        *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
-        return graph__and_within(one, *at, size);
-    }
-    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
-    *at = ind_expr_floordiv(spread, w->stride[s]);
-    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
-    return graph__and_within(whole, *at, size);
-}
-
-/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
-static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const graph__lower_ctx *l = user;
-    const ind__box *x = l->product.a;
-    graph__conv_index c = graph__conv_index_of(l, index);
-    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
-    int lead = x->rank - l->conv.window.rank - 1;
-    (void)rank;
-    for (int d = 0; d < lead; d++) at[d] = index[d];
-    at[lead] = c.channel;
-    for (int s = 0; s < l->conv.window.rank; s++) {
-        int d = lead + 1 + s;
-        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
-    }
-    ind_value outer = o->mask;
-    if (!ind_known_true(inside)) {
-        ind_value mask = ind_op_index(o, inside, IND_BOOL);
-        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
-    }
-    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
-    o->mask = outer;
-    return v;
-}
-
-static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const graph__lower_ctx *l = user;
-    graph__conv_index c = graph__conv_index_of(l, index);
-    ind_expr at[IND_MAX_RANK];
-    (void)rank;
-    at[0] = c.channel;
-    at[1] = c.out;
-    if (!l->conv.transposed) {
-        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
-        at[1] = c.in;
-    }
-    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
-    return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
-}
-
-/* A single product: no channel and no window to sum over. */
-static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const graph__lower_ctx *l = user;
-    ind_expr at[2 * IND_MAX_RANK];
-    for (int d = 0; d < rank; d++) at[d] = index[d];
-    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
-    return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
-}
-
-/* The sums over channels and windows, of l->product.size. */
-static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv_channels};
-    int n = 1 + l->conv.window.rank;
-    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
-    ind_expr count = ind_expr_product(l->context, range, n);
-    graph__typed_number zero = {l->result->dtype, 0, 0};
-    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
-        bool none = graph__size_is_zero(count);
-        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank,
-                                  none ? graph__neutral_element : graph__conv_single, none ? (void *)&zero : l);
-        return *out ? IND_OK : ind__failed(l->context);
-    }
-    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
-                             .dtype = l->result->dtype,
-                             .size = l->product.size,
-                             .rank = l->product.rank,
-                             .rrange = range,
-                             .rrank = n,
-                             .fn = graph__conv_input,
-                             .second_fn = graph__conv_weight,
-                             .user = l};
-    return ind__box_reduction(l->w->program, &d, out);
-}
-
-/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
-static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
-    ind_expr channel = index[lead];
-    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
-    ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
-    return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
-}
-
-static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
-    ind_expr *size = l->product.size;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
-    ind_expr groups = ind_int(l->context, l->conv.groups);
-    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
-    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
-    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
-    l->product.a = graph__stored_operand(l, 0);
-    l->product.b = graph__stored_operand(l, 1);
-    if (!l->product.a || !l->product.b) return ind__failed(l->context);
-    for (int d = 0; d < y->rank; d++) {
-        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
-        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
-    }
-    l->product.rank = rank;
-    ind_status status = graph__conv_sums(l, results);
-    if (status == IND_OK && graph__lower_has_operand(l, 2)) {
-        l->part[0] = results[0];
-        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
-    }
-    return status ? status : graph__lower_unflatten(l, results);
 }
 
 /* ---- scans, sorts, searches ---- */
@@ -10097,6 +10334,226 @@ static ind_status graph__lower_col2im(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype, graph__col2im_element, results);
 }
 
+/* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
+
+/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *scale = &l->node->attr[2];
+    ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
+    ind_value out = graph__lower_float(o, l, -INFINITY), factor;
+    if (scale->kind != IND__ATTR_NONE) {
+        factor = graph__lower_float(o, l, scale->f);
+    } else {
+        factor = ind_op_index(o, l->attention.features, IND_I64);
+        factor = ind_op_rsqrt(o, ind_op_cast(o, factor, l->compute));
+    }
+    x = ind_op_mul(o, x, factor);
+    if (l->node->attr[1].i) {
+        ind_expr seen = ind_expr_le(index[rank - 1], index[rank - 2]);
+        return ind_op_where(o, ind_op_index(o, seen, IND_BOOL), x, out);
+    }
+    if (!graph__lower_has_operand(l, 3)) return x;
+    ind_value mask = graph__lower_load_broadcast(o, graph__lower_operand_box(l, 3), index, rank);
+    if (graph__lower_operand_info(l, 3)->dtype == IND_BOOL) return ind_op_where(o, mask, x, out);
+    return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
+}
+
+/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
+    ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
+    return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
+}
+
+/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__stored_operand(l, k);
+    const ind__tensor_info *q = graph__lower_operand_info(l, 0);
+    if (!x || k == 0 || !l->node->attr[3].i) return x;
+    int head = x->rank - 3;
+    ind_expr size[IND_MAX_RANK], map[IND_MAX_RANK], group = ind_expr_floordiv(q->size[q->rank - 3], x->size[head]);
+    for (int d = 0; d < x->rank; d++) {
+        size[d] = d == head ? q->size[q->rank - 3] : x->size[d];
+        map[d] = ind__index_symbol(l->context, 'i', d, size[d]);
+    }
+    map[head] = ind_expr_floordiv(map[head], group);
+    return ind__box_view(l->w->program, x, size, x->rank, map);
+}
+
+/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
+ */
+static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
+                                           ind_dtype dtype, ind__box **out) {
+    if (!a || !b) return ind__failed(l->context);
+    l->product.a = a;
+    l->product.b = b;
+    l->product.has_m = l->product.has_n = true;
+    l->product.transposed = transposed;
+    graph__product_sizes(l);
+    return graph__lower_product(l, dtype, out);
+}
+
+static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results) {
+    ind__box *q = graph__attention_operand(l, 0), *v = graph__attention_operand(l, 2), *p;
+    l->attention.features = graph__lower_operand_info(l, 0)->size[graph__lower_operand_info(l, 0)->rank - 1];
+    ind_status status =
+        graph__attention_product(l, q, graph__attention_operand(l, 1), true, l->compute, &l->attention.scores);
+    if (status) return status;
+    const ind__box *scores = l->attention.scores;
+    graph__split_sizes(l, scores->size, scores->rank, 1u << (scores->rank - 1));
+    status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__attention_score, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, scores->size, scores->rank, graph__attention_probability, &p);
+    if (status == IND_OK) status = ind__box_realise(l->w->program, p);
+    return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
+}
+
+/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+
+/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+typedef struct graph__conv_index {
+    ind_expr channel; /* of the operand, of all groups */
+    const ind_expr *place, *window;
+    ind_expr group, out, in; /* channels within the group */
+} graph__conv_index;
+
+static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    graph__conv_index at = {.group = ind_int(l->context, 0)};
+    if (l->conv.groups > 1) at.group = index[next++];
+    at.out = index[next++];
+    at.place = index + next;
+    next += l->conv.window.rank;
+    at.in = index[next++];
+    at.window = index + next;
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    return at;
+}
+
+/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
+   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                  ind_expr *at) {
+    const ind__window *w = &l->conv.window;
+    ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
+    if (!l->conv.transposed) {
+        *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
+        return graph__and_within(one, *at, size);
+    }
+    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
+    *at = ind_expr_floordiv(spread, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
+    return graph__and_within(whole, *at, size);
+}
+
+/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
+    int lead = x->rank - l->conv.window.rank - 1;
+    (void)rank;
+    for (int d = 0; d < lead; d++) at[d] = index[d];
+    at[lead] = c.channel;
+    for (int s = 0; s < l->conv.window.rank; s++) {
+        int d = lead + 1 + s;
+        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    at[0] = c.channel;
+    at[1] = c.out;
+    if (!l->conv.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+        at[1] = c.in;
+    }
+    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
+}
+
+/* A single product: no channel and no window to sum over. */
+static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
+}
+
+/* The sums over channels and windows, of l->product.size. */
+static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
+    ind_expr range[4] = {l->conv_channels};
+    int n = 1 + l->conv.window.rank;
+    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {l->result->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank,
+                                  none ? graph__neutral_element : graph__conv_single, none ? (void *)&zero : l);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = l->result->dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = range,
+                             .rrank = n,
+                             .fn = graph__conv_input,
+                             .second_fn = graph__conv_weight,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    ind_expr channel = index[lead];
+    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
+    return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
+    ind_expr *size = l->product.size;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
+    ind_expr groups = ind_int(l->context, l->conv.groups);
+    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
+    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    l->product.a = graph__stored_operand(l, 0);
+    l->product.b = graph__stored_operand(l, 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    for (int d = 0; d < y->rank; d++) {
+        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+    }
+    l->product.rank = rank;
+    ind_status status = graph__conv_sums(l, results);
+    if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        l->part[0] = results[0];
+        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+    }
+    return status ? status : graph__lower_unflatten(l, results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -10167,6 +10624,12 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(LOG1P, pointwise, graph__lower_unary, LOG1P, NONE)                                                               \
     X(ERFC, pointwise, graph__lower_unary, ERFC, NONE)                                                                 \
     X(LGAMMA, pointwise, graph__lower_unary, LGAMMA, NONE)                                                             \
+    X(ERFINV, pointwise, graph__lower_unary, ERFINV, NONE)                                                             \
+    X(DIGAMMA, pointwise, graph__lower_unary, DIGAMMA, NONE)                                                           \
+    X(I0, pointwise, graph__lower_bessel, I0E, NONE)                                                                   \
+    X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
+    X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
+    X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
     X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
     X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
     X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
@@ -10271,6 +10734,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
     X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
+    X(NATIVE_LAYER_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
+    X(NATIVE_GROUP_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
@@ -10373,7 +10838,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
     X(ADDMM, addmm, NULL, NONE, NONE)                                                                                  \
-    X(LINEAR, linear, NULL, NONE, NONE)
+    X(LINEAR, linear, NULL, NONE, NONE)                                                                                \
+    X(SCALED_DOT_PRODUCT_ATTENTION, attention, NULL, NONE, NONE)
 
 static const graph__lowering_row graph__lowering_table[] = {
 #define X(name, lower, element, op, bool_op) {graph__lower_##lower, element, IND_LOOP_##op, IND_LOOP_##bool_op},

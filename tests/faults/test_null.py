@@ -30,6 +30,7 @@ GOOD = {
     "ind_loop_fn": "good_fn",
     "ind_symbol_value_fn": "good_symbol",
     "ind_symbol *": '&(ind_symbol){.kind = IND_SYMBOL_SIZE, .name = "Q", .lo = 1, .hi = 9, .multiple_of = 1, .hint = 2}',
+    "ind_attention_desc *": "&(ind_attention_desc){0}",
     "ind_loop_desc *": '&(ind_loop_desc){.name = "mine", .like = s.x, .fn = good_fn}',
     "ind_pool_desc *": "&(ind_pool_desc){.kernel_size = {1, 1, 1}}",
     "ind_conv_desc *": "&(ind_conv_desc){0}",
@@ -59,38 +60,51 @@ GOOD = {
     "size_t": "8",
     "int64_t": "2",
     "double": "1.5",
+    "ind_attention_desc *": "&s.attention",
     "bool": "true",
 }
 # (function, parameter) where NULL or an invalid handle is documented to have a meaning, so that success is right.
 ALLOWED = {
     ("ind_adaptive_max_pool", "indices"),
+    ("ind_aminmax", "max"),
     ("ind_arange", "start"),
     ("ind_arange", "step"),
     ("ind_as_strided", "storage_offset"),
+    ("ind_clamp", "max"),
+    ("ind_clamp", "min"),
     ("ind_compile", "desc"),
     ("ind_context_create", "desc"),
     ("ind_convolution", "bias"),
     ("ind_convolution", "conv"),
+    ("ind_cummax", "indices"),
+    ("ind_cummin", "indices"),
+    ("ind_evaluator_run", "sizes_v"),  # the module has no size
     ("ind_expr_eval", "user"),
-    ("ind_eye", "m"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
+    ("ind_expr_parse", "column"),
+    ("ind_expr_parse", "user"),
+    ("ind_eye", "m"),
     ("ind_facts_check", "failed"),
     ("ind_facts_check", "user"),
     ("ind_facts_check", "value"),  # as in ind_expr_eval
     ("ind_formula_eval", "sizes"),  # a number needs none
-    ("ind_expr_parse", "column"),
-    ("ind_expr_parse", "user"),
-    ("ind_evaluator_run", "sizes_v"),  # the module has no size
     ("ind_graph_create", "name"),
     ("ind_guard_that", "holds"),
     ("ind_instance_create", "desc"),
     ("ind_linear", "bias"),
     ("ind_max", "indices"),
     ("ind_max_pool", "indices"),
+    ("ind_min", "indices"),
     ("ind_named", "name"),
+    ("ind_nan_to_num", "neginf"),
+    ("ind_nan_to_num", "posinf"),
+    ("ind_native_dropout", "mask"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
     ("ind_rms_norm", "weight"),
+    ("ind_scaled_dot_product_attention", "attn_mask"),
+    ("ind_scaled_dot_product_attention", "desc"),
+    ("ind_searchsorted", "sorter"),
     ("ind_simplify", "facts"),
     ("ind_slice", "end"),
     ("ind_slice", "start"),
@@ -98,8 +112,12 @@ ALLOWED = {
     ("ind_slice_scatter", "end"),
     ("ind_slice_scatter", "start"),
     ("ind_slice_scatter", "step"),
+    ("ind_sort", "indices"),
+    ("ind_std_mean", "mean"),
+    ("ind_topk", "indices"),
     ("ind_tril", "diagonal"),
     ("ind_triu", "diagonal"),
+    ("ind_var_mean", "mean"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.
 LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "repeats"}
@@ -123,6 +141,7 @@ typedef struct state {
     ind_cubin cubin;
     ind_kernel_time times[128];
     ind_kernel_info kernel;
+    ind_attention_desc attention;
     ind_evaluator *evaluator, *other_evaluator;
     ind_facts *facts, *other_facts;
     bool flag;
