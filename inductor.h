@@ -7179,7 +7179,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind_status status = IND_OK;
     ind__infer_init(&in, g, n);
     if (ind__infer_results(&in)) {
-        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
+        status = in.status == IND_OUT_OF_MEMORY ? in.status : IND_VERIFY;
+        ind__fail(g->context, status, "graph %s: %s: %s", g->name, in.op_name, in.error);
     } else if (in.num_results != n->num_results) {
         status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
                            in.op_name, (unsigned)n->num_results, (unsigned)in.num_results);
@@ -7188,7 +7189,9 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
-        if (!same)
+        if (!same && ind_error_status(g->context) == IND_OUT_OF_MEMORY) {
+            status = IND_OUT_OF_MEMORY; /* the sizes could not be compared */
+        } else if (!same)
             status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
                                g->name, in.op_name, (unsigned)r);
     }
@@ -7213,7 +7216,8 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
                              ind__op_name(n->op));
         next += n->num_results;
         bool source = n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
-        if (!source && ind__verify_types(g, n)) return IND_VERIFY;
+        ind_status status = source ? IND_OK : ind__verify_types(g, n);
+        if (status) return status;
     }
     for (uint32_t i = 0; i < g->num_outputs; i++) {
         uint32_t x = g->output[i].tensor;
