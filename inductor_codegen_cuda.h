@@ -2548,11 +2548,19 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
+/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+static bool cg__wraps(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
+    return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
+}
+
 /* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
 static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
     ind_dtype t = (ind_dtype)(operand ? cg__inst(w, inst->arg[0])->dtype : inst->dtype);
+    if (cg__wraps(w, i)) return ind_dtype_bytes(t) < 8 ? "unsigned" : "unsigned long long";
     if (inst->reduction == IND_REDUCE_ANY || (!ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4)) return "int";
     return cg__types[t].value;
 }
@@ -2642,6 +2650,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
             continue;
         }
         ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
         else

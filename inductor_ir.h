@@ -174,7 +174,7 @@ IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neithe
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
 /* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such. */
+/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* -------------------------------------------------------------------------------------------------- >>expr */
@@ -1452,7 +1452,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
 }
 
 ind_dtype ind_dtype_parse(const char *name, size_t length) {
-    for (int d = 1; d < IND_NUM_DTYPES; d++)
+    for (int d = 1; name && d < IND_NUM_DTYPES; d++)
         if (strlen(ir__dtype_table[d].name) == length && !memcmp(ir__dtype_table[d].name, name, length))
             return (ind_dtype)d;
     return IND_DTYPE_NONE;
@@ -5950,6 +5950,16 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
+/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
+   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
+    const ir__knowledge *k = &f->known;
+    if (!(ir__node_of(e)->symbols & k->mask)) return false;
+    for (uint32_t i = 0; i < k->from.num; i++)
+        if (ind__expr_depends(e, ir__id_at(f, &k->from, i))) return true;
+    return false;
+}
+
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5965,7 +5975,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
-    if (ir__solve(d, a, b, &s)) {
+    if (ir__solve(d, a, b, &s) && !ir__has_replaced(f, s.value)) {
         ind_status status = ir__replace(f, s.symbol, s.value);
         if (!status && ind__ok(s.rest)) {
             ind_expr modulo = ind_expr_mod(s.rest, ind_int(c, s.divisor));

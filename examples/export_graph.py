@@ -21,6 +21,7 @@ names all such ops.
     buffer or input that is written to      input NAME, and an output NAME.next that has what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
+    random numbers                          from the input seed : i64[], which there is then
 
 Needs torch (2.11 is tested), nothing else: not for TABLE, which make_ops_page.py reads without it.
 """
@@ -45,8 +46,9 @@ class ExportError(Exception):
 
 
 DTYPES = {"bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
-          "float32": "f32", "float64": "f64"}  # torch's names to ours
-SAFETENSORS = {"bool": "BOOL", "u8": "U8", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64", "f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64"}
+          "float32": "f32", "float64": "f64", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}  # torch's names to ours
+SAFETENSORS = {"bool": "BOOL", "u8": "U8", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64", "f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64",
+               "f8e4m3fn": "F8_E4M3", "f8e5m2": "F8_E5M2"}
 RESERVED = {"true", "false", "none", "inf", "nan", "and", "or", "not"}
 
 
@@ -194,11 +196,6 @@ def arange(w, node, a):
     return w.emit(node, f"cast({x}, {dtype})")
 
 
-def copied(w, node, a):
-    x = w.new_tensor(node, f"cast({a['src']}, {dtype_text(w.meta(node).dtype)})")
-    return w.emit(node, f"expand({x}, size={w.size_list(w.meta(node).shape)})")
-
-
 def softmax(name):
     def rule(w, node, a):
         dtype = ", dtype=f32" if a.get("half_to_float") else f", dtype={dtype_text(a['dtype'])}" if a.get("dtype") else ""
@@ -231,11 +228,21 @@ def split(w, node, a):
     return tuple(parts)
 
 
+def random(name):
+    """Random numbers: the seed is an input, and every op has a stream of its own."""
+
+    def rule(w, node, a):
+        call = f"{name}({w.seed()}, size={w.size_list(w.meta(node).shape)}, dtype={dtype_text(w.meta(node).dtype)}, stream={w.new_stream()})"
+        return w.emit(node, call)
+
+    return rule
+
+
 def dropout(w, node, a):
-    if a["train"] is not False:
-        raise ExportError(f"{node.target}: only for inference (train=False)")
-    size = w.size_list(w.meta(node)[1].shape)
-    return a["input"], w.emit(node, f"full(size={size}, fill_value=1, dtype=bool)", w.meta(node)[1])
+    if a["train"] is False:
+        size = w.size_list(w.meta(node)[1].shape)
+        return a["input"], w.emit(node, f"full(size={size}, fill_value=1, dtype=bool)", w.meta(node)[1])
+    return w.emit(node, f"native_dropout({a['input']}, {w.seed()}, p={number_text(a['p'])}, stream={w.new_stream()})")
 
 
 def var_unbiased(w, node, a):
@@ -323,7 +330,7 @@ TABLE = {
     "constant_pad_nd": "constant_pad_nd(self, pad=, value=)",
     "convolution": "convolution(input, weight, bias, stride=, padding=, dilation=, transposed=, output_padding=, groups=)",
     "convolution_backward": TRAINING,
-    "copy": ("cast and expand", copied),
+    "copy": "copy(self, src)",
     "cos": "cos(self)",
     "cosh": "cosh(self)",
     "cumsum": "cumsum(self, dim=, dtype=)",
@@ -343,7 +350,7 @@ TABLE = {
     "exp": "exp(self)",
     "expand": "expand(self, size=)",
     "expm1": "expm1(self)",
-    "fill.Scalar": ("full", filled("value")),
+    "fill.Scalar": "fill(self, value)",
     "flip": "flip(self, dims=)",
     "floor": "floor(self)",
     "fmod.Scalar": "fmod(self, other)",
@@ -389,7 +396,7 @@ TABLE = {
     "mm": "mm(self, mat2)",
     "mul.Scalar": "mul(self, other)",
     "mul.Tensor": "mul(self, other)",
-    "native_dropout": ("nothing: for inference the identity", dropout),
+    "native_dropout": ("native_dropout; nothing where it is not trained", dropout),
     "native_group_norm": ("group_norm", first_result("group_norm(input, weight, bias, num_groups=group, eps=eps)",
                                                       "native_group_norm(input, weight, bias, N=, C=, HxW=, group=, eps=eps)")),
     "native_group_norm_backward": TRAINING,
@@ -406,9 +413,9 @@ TABLE = {
     "pow.Tensor_Tensor": "pow(self, exponent)",
     "prod": "prod(self, dtype=)",
     "prod.dim_int": "prod(self, dim=, keepdim=, dtype=)",
-    "rand": "rand(size=, dtype=)",
-    "randn": "randn(size=, dtype=)",
-    "randperm": "randperm(n=, dtype=)",
+    "rand": ("rand", random("rand")),
+    "randn": ("randn", random("randn")),
+    "randperm": "not supported: no permutations are drawn; rand and argsort make one",
     "reciprocal": "reciprocal(self)",
     "reflection_pad1d": "reflection_pad1d(self, padding=)",
     "reflection_pad2d": "reflection_pad2d(self, padding=)",
@@ -503,6 +510,7 @@ class Writer:
         self.guards, self.declared, self.lines, self.outputs = [], [], [], []
         self.weights = {}  # name -> tensor
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
+        self.seed_name, self.num_streams = None, 0
 
     # -- types
 
@@ -581,6 +589,18 @@ class Writer:
         names = [self.names.new(node.name if not several else f"{node.name}.{i}") for i in range(len(metas))]
         self.lines.append(", ".join(f"{n} : {self.type_text(m)}" for n, m in zip(names, metas)) + f" = {call}")
         return tuple(names) if several else names[0]
+
+    # -- random numbers
+
+    def seed(self):
+        if self.seed_name is None:
+            self.seed_name = self.names.new("seed")
+            self.lines.append(f"input {self.seed_name} : i64[]")
+        return self.seed_name
+
+    def new_stream(self):
+        self.num_streams += 1
+        return self.num_streams - 1
 
     # -- ops
 
