@@ -243,6 +243,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
     X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
     X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
+    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
+    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
+    X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
     X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
     X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
     X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
@@ -275,7 +281,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
     X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "Pn")                                                                   \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
     X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
     X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
     X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
@@ -566,6 +572,12 @@ IND_API ind_tensor ind_exp2(ind_tensor a);
 IND_API ind_tensor ind_expm1(ind_tensor a);
 IND_API ind_tensor ind_floor(ind_tensor a);
 IND_API ind_tensor ind_lgamma(ind_tensor a);
+IND_API ind_tensor ind_erfinv(ind_tensor a);
+IND_API ind_tensor ind_digamma(ind_tensor a);
+IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the first kind; e: times exp(-|a|) */
+IND_API ind_tensor ind_special_i0e(ind_tensor a);
+IND_API ind_tensor ind_special_i1(ind_tensor a);
+IND_API ind_tensor ind_special_i1e(ind_tensor a);
 IND_API ind_tensor ind_log10(ind_tensor a);
 IND_API ind_tensor ind_log1p(ind_tensor a);
 IND_API ind_tensor ind_log2(ind_tensor a);
@@ -1741,6 +1753,12 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_LERP:
+        return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
+    case IND_OP_NEXTAFTER:
+        if (result == IND_F32 || result == IND_F64) return IND_OK;
+        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
+                           ind_dtype_name(result), ind_dtype_name(result));
     case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
@@ -3539,8 +3557,9 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     const ind__tensor_info *mask = ind__operand(in, 3);
     ind_dtype d = mask->dtype;
     if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool, f32 or %s is needed", ind__say_name(in, 3),
-                           ind__say_type(in, 3), ind_dtype_name(ind__operand(in, 0)->dtype));
+        ind_dtype own = ind__operand(in, 0)->dtype;
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__say_name(in, 3),
+                           ind__say_type(in, 3), own == IND_F32 ? "" : ", ", own == IND_F32 ? "" : ind_dtype_name(own));
     }
     bool fits = mask->rank <= rank;
     for (int i = 0; fits && i < mask->rank; i++) {
@@ -4511,6 +4530,12 @@ IND__DEFINE_UNARY(exp2, EXP2)
 IND__DEFINE_UNARY(expm1, EXPM1)
 IND__DEFINE_UNARY(floor, FLOOR)
 IND__DEFINE_UNARY(lgamma, LGAMMA)
+IND__DEFINE_UNARY(erfinv, ERFINV)
+IND__DEFINE_UNARY(digamma, DIGAMMA)
+IND__DEFINE_UNARY(i0, I0)
+IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
+IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
+IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
 IND__DEFINE_UNARY(log10, LOG10)
 IND__DEFINE_UNARY(log1p, LOG1P)
 IND__DEFINE_UNARY(log2, LOG2)
@@ -4663,6 +4688,8 @@ ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight) {
 
 ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
     ind__attr v = ind__attr_scalar(value);
+    v.is_int = ind_dtype_is_integer(ind_tensor_dtype(a)) && fabs(value) < 9.2e18 && value == floor(value);
+    if (v.is_int) v.i = (int64_t)value;
     return ind__call_ternary(IND_OP_ADDCMUL, a, b, c, &v, 1);
 }
 
@@ -7915,6 +7942,15 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
+/* I0 and I1 in two factors of exp(|x| / 2), so that they overflow no sooner than they must. */
+static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), size = ind_op_abs(o, x);
+    ind_value root = ind_op_exp(o, ind_op_mul(o, size, graph__lower_float(o, l, 0.5)));
+    ind_value v = ind_op_mul(o, ind_op_mul(o, ind__emit1(o, l->row->op, x), root), root);
+    ind_value infinite = ind_op_eq(o, size, graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
+}
+
 /* sin(pi x) / (pi x), 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
@@ -7953,8 +7989,11 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
 /* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
 static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
-    if (graph__lower_has_operand(l, 1)) x = ind_op_maximum(o, x, graph__lower_operand(o, l, 1, index, rank));
-    if (graph__lower_has_operand(l, 2)) x = ind_op_minimum(o, x, graph__lower_operand(o, l, 2, index, rank));
+    bool logic = l->compute == IND_BOOL;
+    for (uint32_t k = 1; k <= 2; k++) {
+        ind_loop_op op = k == 1 ? (logic ? IND_LOOP_OR : IND_LOOP_MAXIMUM) : (logic ? IND_LOOP_AND : IND_LOOP_MINIMUM);
+        if (graph__lower_has_operand(l, k)) x = ind__emit2(o, op, x, graph__lower_operand(o, l, k, index, rank));
+    }
     return x;
 }
 
@@ -10042,6 +10081,12 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(LOG1P, pointwise, graph__lower_unary, LOG1P, NONE)                                                               \
     X(ERFC, pointwise, graph__lower_unary, ERFC, NONE)                                                                 \
     X(LGAMMA, pointwise, graph__lower_unary, LGAMMA, NONE)                                                             \
+    X(ERFINV, pointwise, graph__lower_unary, ERFINV, NONE)                                                             \
+    X(DIGAMMA, pointwise, graph__lower_unary, DIGAMMA, NONE)                                                           \
+    X(I0, pointwise, graph__lower_bessel, I0E, NONE)                                                                   \
+    X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
+    X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
+    X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
     X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
     X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
     X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \

@@ -294,6 +294,37 @@ typedef struct ind__writer {
       "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
       "    return (T)(a >> by);\n"                                                                                     \
       "}\n")                                                                                                           \
+    X(DIGAMMA, 0,                                                                                                      \
+      "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \
+      "static IND_INLINE double ind_digamma(double x) {\n"                                                             \
+      "    double sum = 0;\n"                                                                                          \
+      "    if (x == 0) return copysign((double)__uint_as_float(0x7f800000u), -x);\n"                                   \
+      "    if (x < 0) {\n"                                                                                             \
+      "        const double fraction = x - rint(x);\n"                                                                 \
+      "        if (fraction == 0) return (double)__uint_as_float(0x7fc00000u);\n"                                      \
+      "        sum = -3.14159265358979323846 * cospi(fraction) / sinpi(fraction);\n"                                   \
+      "        x = 1 - x;\n"                                                                                           \
+      "    }\n"                                                                                                        \
+      "    for (; x < 10; x += 1) sum -= 1 / x;\n"                                                                     \
+      "    const double z = 1 / (x * x);\n"                                                                            \
+      "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760));\n"                                    \
+      "    return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));\n"          \
+      "}\n")                                                                                                           \
+    X(BESSEL, 0,                                                                                                       \
+      "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n"                                         \
+      "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n"                                          \
+      "    const double y = fabs(x);\n"                                                                                \
+      "    double term = N ? y / 2 : 1, sum = term;\n"                                                                 \
+      "    if (y <= 30) {\n"                                                                                           \
+      "        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + N));\n"      \
+      "        sum *= exp(-y);\n"                                                                                      \
+      "    } else {\n"                                                                                                 \
+      "        sum = term = 1;\n"                                                                                      \
+      "        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * N) / (8 * y * k);\n"     \
+      "        sum /= sqrt(2 * 3.14159265358979323846 * y);\n"                                                         \
+      "    }\n"                                                                                                        \
+      "    return N ? copysign(sum, x) : sum;\n"                                                                       \
+      "}\n")                                                                                                           \
     X(POW, 0,                                                                                                          \
       "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
       "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n"                                      \
@@ -942,6 +973,10 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_RINT, "rintf($0)", "rint($0)", NULL, NULL},
     {IND_LOOP_ERFC, "erfcf($0)", "erfc($0)", NULL, NULL},
     {IND_LOOP_LGAMMA, "lgammaf($0)", "lgamma($0)", NULL, NULL},
+    {IND_LOOP_ERFINV, "erfinvf($0)", "erfinv($0)", NULL, NULL},
+    {IND_LOOP_DIGAMMA, "(float)ind_digamma($0)", "ind_digamma($0)", NULL, NULL},
+    {IND_LOOP_I0E, "(float)ind_bessel_ie<0>($0)", "ind_bessel_ie<0>($0)", NULL, NULL},
+    {IND_LOOP_I1E, "(float)ind_bessel_ie<1>($0)", "ind_bessel_ie<1>($0)", NULL, NULL},
     {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
     {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
     {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
@@ -1417,7 +1452,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     } pieces[] = {{"f16(", IND__CG_F16},           {"_bf16(", IND__CG_BF16},     {"ind_max", IND__CG_MAXMIN},
                   {"ind_min", IND__CG_MAXMIN},     {"ind_div", IND__CG_DIV},     {"ind_pow", IND__CG_POW},
                   {"ind_mod", IND__CG_MOD},        {"ind_shift", IND__CG_SHIFT}, {"ind_philox", IND__CG_PHILOX},
-                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2}};
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2},  {"ind_digamma", IND__CG_DIGAMMA},
+                  {"ind_bessel", IND__CG_BESSEL}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);
