@@ -9515,6 +9515,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     x = ind_op_cast(o, x, IND_I64);
     if (o->mask.id) /* where nothing is read, nothing is out of range */
         x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
+    if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
     i.num_index = 2;
     ind_expr index[2] = {size, size};

@@ -322,6 +322,24 @@ class Generator:
             self.lines.append(f"  {value}, {index} = {self.random.choice(['max', 'min'])}({t.name}, dim={d})")
             self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(self.largest(t.shape[d])), True)]
 
+    def op_scan(self):
+        t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
+        d = self.random.randrange(len(t.shape))
+        n = self.largest(t.shape[d])
+        if self.random.random() < 0.5:
+            if n > 16:
+                t = self.emit(f"mul({t.name}, {1 / n})", t.dtype, t.shape, t.magnitude / n)
+            self.emit(f"cumsum({t.name}, dim={d - len(t.shape)})", t.dtype, t.shape, t.magnitude * min(n, 16))
+            return
+        if not t.exact:  # an order must not hang on rounding
+            t = self.input(t.dtype, t.shape)
+        value, index, shape, k = self.name(), self.name(), list(t.shape), self.smallest(t.shape[d])
+        op = self.random.choice(["cummax({}, dim={})", "cummin({}, dim={})", "sort({}, dim={})", "sort({}, dim={}, descending=true)", "topk({}, k={k}, dim={})"])
+        if op.startswith("topk"):
+            shape[d] = k = self.random.randint(1, k)
+        self.lines.append(f"  {value}, {index} = {op.format(t.name, d, k=k)}")
+        self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(n), True)]
+
     def op_softmax(self):
         t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
         op = self.random.choice(["softmax", "softmax", "log_softmax"])
@@ -502,6 +520,7 @@ class Generator:
             self.op_reduce: 5,
             self.op_any: 1,
             self.op_argmax: 1,
+            self.op_scan: 2,
             self.op_softmax: 3,
             self.op_norm: 3,
             self.op_channel_norm: 1,
