@@ -243,6 +243,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
     X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
     X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
+    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
+    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
+    X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
     X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
     X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
     X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
@@ -275,7 +281,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
     X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "Pn")                                                                   \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
     X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
     X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
     X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
@@ -355,6 +361,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
       "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
+    X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
+      "normalized_shape:sizes output_mask:ints", 3, "C")                                                               \
+    X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
+      "N:size C:size HxW:size group:int output_mask:ints", 3, "C")                                                     \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -394,6 +404,56 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
     X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
     X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
+    X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
+    X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
+    X(REFLECTION_PAD1D, "reflection_pad1d", "self", "padding:sizes", 1, "D")                                           \
+    X(REFLECTION_PAD2D, "reflection_pad2d", "self", "padding:sizes", 1, "D")                                           \
+    X(REFLECTION_PAD3D, "reflection_pad3d", "self", "padding:sizes", 1, "D")                                           \
+    X(REPLICATION_PAD1D, "replication_pad1d", "self", "padding:sizes", 1, "D")                                         \
+    X(REPLICATION_PAD2D, "replication_pad2d", "self", "padding:sizes", 1, "D")                                         \
+    X(REPLICATION_PAD3D, "replication_pad3d", "self", "padding:sizes", 1, "D")                                         \
+    X(AVG_POOL1D, "avg_pool1d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true", 1, "R")  \
+    X(AVG_POOL2D, "avg_pool2d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "R")                                                                                                          \
+    X(AVG_POOL3D, "avg_pool3d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "R")                                                                                                          \
+    X(MAX_POOL1D, "max_pool1d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL2D, "max_pool2d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL3D, "max_pool3d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL1D_WITH_INDICES, "max_pool1d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(MAX_POOL2D_WITH_INDICES, "max_pool2d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(MAX_POOL3D_WITH_INDICES, "max_pool3d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(ADAPTIVE_AVG_POOL1D, "adaptive_avg_pool1d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_AVG_POOL3D, "adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", "self", "output_size:sizes", 2, "R")                                 \
+    X(CONVOLUTION, "convolution", "input weight bias?",                                                                \
+      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "M")             \
+    X(CONV1D, "conv1d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV2D, "conv2d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV3D, "conv3d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV_TRANSPOSE1D, "conv_transpose1d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(CONV_TRANSPOSE2D, "conv_transpose2d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
     X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
@@ -512,6 +572,12 @@ IND_API ind_tensor ind_exp2(ind_tensor a);
 IND_API ind_tensor ind_expm1(ind_tensor a);
 IND_API ind_tensor ind_floor(ind_tensor a);
 IND_API ind_tensor ind_lgamma(ind_tensor a);
+IND_API ind_tensor ind_erfinv(ind_tensor a);
+IND_API ind_tensor ind_digamma(ind_tensor a);
+IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the first kind; e: times exp(-|a|) */
+IND_API ind_tensor ind_special_i0e(ind_tensor a);
+IND_API ind_tensor ind_special_i1(ind_tensor a);
+IND_API ind_tensor ind_special_i1e(ind_tensor a);
 IND_API ind_tensor ind_log10(ind_tensor a);
 IND_API ind_tensor ind_log1p(ind_tensor a);
 IND_API ind_tensor ind_log2(ind_tensor a);
@@ -653,6 +719,14 @@ IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bi
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
+/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
+   rstd are what the forward op gave. */
+IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                                  ind_tensor rstd, ind_tensor weight, ind_tensor bias,
+                                                  ind_tensor *weight_grad, ind_tensor *bias_grad);
+IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                                  ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                                  ind_tensor *bias_grad);
 /* As ind_batch_norm, but every channel of every sample by itself. */
 IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                      ind_tensor running_var, double eps);
@@ -713,6 +787,35 @@ IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
 IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
 /* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
 IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
+
+/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on;
+   negative ones crop. value: for IND_PAD_CONSTANT. */
+typedef enum ind_pad_mode { IND_PAD_CONSTANT, IND_PAD_REFLECT, IND_PAD_REPLICATE, IND_PAD_CIRCULAR } ind_pad_mode;
+IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value);
+
+/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
+ */
+typedef struct ind_pool_desc {
+    int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
+    bool ceil_mode, count_exclude_pad;
+    int divisor_override; /* of averages; 0: the number of elements */
+} ind_pool_desc;
+/* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
+   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. */
+IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
+IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
+IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
+
+/* A convolution. Zero is the default: stride, dilation and groups 1. */
+typedef struct ind_conv_desc {
+    int stride[3], padding[3], dilation[3], output_padding[3]; /* as many as the weight has spatial dimensions */
+    int groups;
+    bool transposed; /* torch.conv_transpose*d; output_padding is for it alone */
+} ind_conv_desc;
+/* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
+   groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
+IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
@@ -1650,6 +1753,12 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_LERP:
+        return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
+    case IND_OP_NEXTAFTER:
+        if (result == IND_F32 || result == IND_F64) return IND_OK;
+        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
+                           ind_dtype_name(result), ind_dtype_name(result));
     case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
@@ -1955,10 +2064,9 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
-static ind_status ind__rule_norm(ind__infer *in) {
+static ind_status ind__check_normalized_shape(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shape = &in->attr[0];
-    if (ind__need_float(in, 0)) return in->status;
     bool fits = shape->count >= 1 && shape->count <= x->rank;
     for (int d = 0; fits && d < shape->count; d++) {
         fits = ind_known_eq(shape->list[d], x->size[x->rank - shape->count + d]);
@@ -1968,6 +2076,13 @@ static ind_status ind__rule_norm(ind__infer *in) {
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
                            ind__say_name(in, 0), ind__say_type(in, 0));
     }
+    return IND_OK;
+}
+
+static ind_status ind__rule_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
     }
@@ -1998,13 +2113,15 @@ static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
+static ind_status ind__need_channels(ind__infer *in) {
+    if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
 static ind_status ind__check_channel_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    if (ind__need_float(in, 0)) return in->status;
-    if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
-    }
+    if (ind__need_channels(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
     }
@@ -2037,18 +2154,22 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     return IND_OK;
 }
 
+/* Groups must divide the channels; the lowering needs a dimension for them. */
+static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                       ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0), (long long)groups);
+}
+
 static ind_status ind__rule_group_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
-    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
-    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1); /* with the channels split into groups */
     int64_t groups = in->attr[native ? 3 : 0].i;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (ind__check_groups(in, groups)) return in->status;
     ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
-    if (groups <= 0 || !ind_known_eq(ind_expr_mod(x->size[1], size[1]), ind_int(in->c, 0))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
-                           ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0),
-                           (long long)groups);
-    }
     for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
     return IND_OK;
 }
@@ -2076,6 +2197,72 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     for (int r = 1; r < 3; r++) {
         ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
     }
+    return IND_OK;
+}
+
+/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
+    bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(t->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__say_name(in, k), ind__say_type(in, k),
+                       want);
+}
+
+/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
+ */
+static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
+    int64_t wanted = 0;
+    (void)ind_expr_is_int(mask->list[r], &wanted);
+    return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
+}
+
+/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
+                                           int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_same_dtype(in, 1, 0) || ind__check_like(in, 1, x->size, x->rank)) return in->status;
+    if (ind__check_like(in, 2, statistics, rank) || ind__check_like(in, 3, statistics, rank)) return in->status;
+    if (mask->count == 3) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
+}
+
+static void ind__set_gradients(ind__infer *in, const ind__attr *mask, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_dtype dtype = ind__has_operand(in, 4) ? ind__operand(in, 4)->dtype : x->dtype;
+    ind_expr empty = ind_int(in->c, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, dtype, size, rank);
+    for (uint32_t r = 0; r < 3; r++) {
+        if (ind__gives_gradient(in->op, in->operand, mask, r)) continue;
+        ind__set_result(in, (int)r, x->dtype, &empty, 1);
+    }
+}
+
+static ind_status ind__rule_layer_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = d < x->rank - shape->count ? x->size[d] : ind_int(in->c, 1);
+    if (ind__check_norm_backward(in, &in->attr[1], size, x->rank)) return in->status;
+    for (uint32_t k = 4; k < 6; k++) {
+        if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
+    }
+    ind__set_gradients(in, &in->attr[1], shape->list, shape->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_channels(in) || ind__check_group_sizes(in) || ind__check_groups(in, in->attr[3].i)) return in->status;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, in->attr[3].i)};
+    if (ind__check_norm_backward(in, &in->attr[4], size, 2)) return in->status;
+    if (ind__has_operand(in, 4) && ind__check_channel_parameter(in, 4)) return in->status;
+    ind__set_gradients(in, &in->attr[4], &x->size[1], 1);
     return IND_OK;
 }
 
@@ -2163,7 +2350,7 @@ static ind_status ind__rule_transpose(ind__infer *in) {
 
 static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    ind_expr size[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK] = {{0}};
     int lead = rank - x->rank;
     if (lead < 0) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
@@ -2790,6 +2977,350 @@ static ind_status ind__rule_linspace(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- pads */
+
+/* Spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
+static int ind__spatial_rank(ind_graph_op op) {
+    const char *digit = strpbrk(ind__op_name(op), "123");
+    return digit ? *digit - '0' : 2;
+}
+
+typedef enum ind__pad_mode { IND__PAD_CONSTANT, IND__PAD_REFLECT, IND__PAD_REPLICATE, IND__PAD_CIRCULAR } ind__pad_mode;
+
+static const char *const ind__pad_modes[] = {"constant", "reflect", "replicate", "circular"};
+
+/* The mode, -1 if there is none of this name. */
+static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
+    if (op == IND_OP_CONSTANT_PAD_ND) return IND__PAD_CONSTANT;
+    if (op != IND_OP_PAD) return strncmp(ind__op_name(op), "refl", 4) ? IND__PAD_REPLICATE : IND__PAD_REFLECT;
+    for (int m = 0; attr[1].s && m < 4; m++) {
+        if (strcmp(attr[1].s, ind__pad_modes[m]) == 0) return m;
+    }
+    return -1;
+}
+
+/* How much is put before (side 0) or after (side 1) dimension d; the list begins with the last dimension. */
+static ind_expr ind__pad_of(ind_context *c, const ind__attr *pad, int rank, int d, int side) {
+    int at = 2 * (rank - 1 - d) + side;
+    return at < pad->count ? pad->list[at] : ind_int(c, 0);
+}
+
+/* A reflection needs more elements than it mirrors, a wrap as many. */
+static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size = x->size[d], one = ind_int(in->c, 1);
+    ind_expr most = mode == IND__PAD_REFLECT ? ind_expr_sub(size, one) : size;
+    for (int side = 0; side < 2; side++) {
+        ind_expr pad = ind__pad_of(in->c, &in->attr[0], x->rank, d, side);
+        if (mode == IND__PAD_REPLICATE ? ind_known_le(one, size) : ind_known_le(pad, most)) continue;
+        return ind__reject(in, IND_OUT_OF_RANGE,
+                           "dim %d of %s (%s) is not known to have enough elements to pad %s with", d,
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, pad));
+    }
+    return IND_OK;
+}
+
+/* The number of padded dimensions, which modes other than "constant" tie to the operand's. */
+static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int count = in->attr[0].count, dims = count / 2;
+    int want = in->op == IND_OP_PAD || mode == IND__PAD_CONSTANT ? dims : ind__spatial_rank(in->op);
+    if (count % 2 || dims > x->rank || dims != want) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d paddings are given for %s (%s); two are needed for each of %s",
+                           count, ind__say_name(in, 0), ind__say_type(in, 0),
+                           dims != want ? "the dimensions that it pads" : "the last dimensions");
+    }
+    if (mode == IND__PAD_CONSTANT || (dims >= 1 && dims <= 3 && (x->rank == dims + 1 || x->rank == dims + 2)))
+        return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions", ind__say_name(in, 0),
+                       ind__say_type(in, 0), count, dims + 1, dims + 2);
+}
+
+static ind_status ind__rule_pad(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int mode = ind__pad_mode_of(in->op, in->attr);
+    ind_expr size[IND_MAX_RANK];
+    if (mode < 0) {
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
+                           in->attr[1].s ? in->attr[1].s : "");
+    }
+    if (ind__check_pad_rank(in, mode)) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        bool padded = d >= x->rank - in->attr[0].count / 2;
+        if (padded && mode != IND__PAD_CONSTANT && ind__check_pad(in, d, mode)) return in->status;
+        size[d] = ind_expr_add(x->size[d], ind_expr_add(ind__pad_of(in->c, &in->attr[0], x->rank, d, 0),
+                                                        ind__pad_of(in->c, &in->attr[0], x->rank, d, 1)));
+    }
+    if (ind__need_sizes(in, size, x->rank)) return in->status;
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* ---- windows: pools and convolutions */
+
+/* How windows lie over the last `rank` dimensions of an operand. */
+typedef struct ind__window {
+    int rank;
+    ind_expr kernel[3], stride[3], padding[3], dilation[3];
+} ind__window;
+
+/* The attribute of this name, NULL if the op has none. */
+static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const char *name) {
+    const ind__schema *s = &g->schema[op];
+    for (uint32_t i = 0; i < s->num_attrs; i++) {
+        if (ind__same_name(s->attr[i].name, (size_t)s->attr[i].length, name, strlen(name))) return &attr[i];
+    }
+    return NULL;
+}
+
+/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out
+   or empty. False: another count. */
+static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *otherwise, ind_expr out[3]) {
+    bool given = a && a->kind != IND__ATTR_NONE && a->count > 0;
+    if (given && a->count != 1 && a->count != rank) return false;
+    for (int s = 0; s < rank; s++) out[s] = !given ? otherwise[s] : a->list[a->count == 1 ? 0 : s];
+    return true;
+}
+
+/* The windows of a pool (stride: left out, that of the kernel) or, with a given kernel, of a convolution (1). NULL, or
+   the name of the attribute that has the wrong count. */
+static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const ind_expr *kernel,
+                                  ind__window *w) {
+    int rank = w->rank;
+    ind_expr zero[3], one[3];
+    for (int s = 0; s < 3; s++) {
+        zero[s] = ind_int(g->context, 0);
+        one[s] = ind_int(g->context, 1);
+        if (kernel && s < rank) w->kernel[s] = kernel[s];
+    }
+    if (!kernel && !ind__spatial_list(ind__attr_named(g, op, attr, "kernel_size"), rank, one, w->kernel))
+        return "kernel_size";
+    if (!ind__spatial_list(ind__attr_named(g, op, attr, "stride"), rank, kernel ? one : w->kernel, w->stride))
+        return "stride";
+    if (!ind__spatial_list(ind__attr_named(g, op, attr, "padding"), rank, zero, w->padding)) return "padding";
+    return ind__spatial_list(ind__attr_named(g, op, attr, "dilation"), rank, one, w->dilation) ? NULL : "dilation";
+}
+
+static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind__window *w) {
+    const char *wrong = ind__window_of(in->g, in->op, in->attr, kernel, w);
+    if (wrong) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d %s needed", wrong,
+                           w->rank, w->rank == 1 ? "is" : "are");
+    }
+    for (int s = 0; s < w->rank; s++) {
+        if (ind__need_positive(in, w->kernel[s], "kernel size") || ind__need_positive(in, w->stride[s], "stride") ||
+            ind__need_positive(in, w->dilation[s], "dilation"))
+            return in->status;
+        if (!ind_known_le(ind_int(in->c, 0), w->padding[s])) {
+            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s may be negative",
+                               ind__say_size(in, w->padding[s]));
+        }
+    }
+    return IND_OK;
+}
+
+/* Elements between the first and the last that a window touches. */
+static ind_expr ind__window_reach(const ind__window *w, int s) {
+    ind_expr one = ind_int(w->kernel[s].context, 1);
+    return ind_expr_mul(w->dilation[s], ind_expr_sub(w->kernel[s], one));
+}
+
+/* Windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the padding before it. */
+static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
+    ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
+    ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
+    room = ind_expr_sub(room, one);
+    ind_expr whole = ind_expr_add(ind_expr_floordiv(room, w->stride[s]), one);
+    if (!ceil || ind__is_int(w->stride[s], 1)) return whole;
+    ind_expr any = ind_expr_ceildiv(room, w->stride[s]);
+    ind_expr begins = ind_expr_floordiv(ind_expr_sub(ind_expr_add(size, w->padding[s]), one), w->stride[s]);
+    return ind_expr_add(ind_known_le(any, begins) ? any : ind_expr_min(any, begins), one);
+}
+
+static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
+    if (ind_known_le(ind_int(in->c, 1), windows)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to hold a window: there would be %s%s",
+                       d, ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, windows),
+                       ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
+}
+
+/* An image may come with or without a batch in front. */
+static ind_status ind__need_image(ind__infer *in, int spatial) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__say_name(in, 0),
+                       ind__say_type(in, 0), spatial + 1, spatial + 2);
+}
+
+static ind_status ind__need_number(ind__infer *in, uint32_t k) {
+    if (ind__operand(in, k)->dtype != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
+}
+
+static bool ind__is_max_pool(ind_graph_op op) {
+    return strstr(ind__op_name(op), "max_pool") != NULL;
+}
+
+static ind_status ind__pool_results(ind__infer *in, const ind_expr *size) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    if (in->num_results > 1) ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_pool(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
+    ind__window w = {.rank = ind__spatial_rank(in->op)};
+    ind_expr size[IND_MAX_RANK], two = ind_int(in->c, 2);
+    if (ind__need_image(in, w.rank) || ind__check_window(in, NULL, &w)) return in->status;
+    if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (int s = 0; s < w.rank; s++) {
+        int d = x->rank - w.rank + s;
+        if (!ind_known_le(ind_expr_mul(two, w.padding[s]), ind_expr_add(ind__window_reach(&w, s), ind_int(in->c, 1)))) {
+            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
+                               ind__say_size(in, w.padding[s]));
+        }
+        size[d] = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
+        if (ind__need_windows(in, size[d], d)) return in->status;
+    }
+    const ind__attr *divisor = ind__attr_named(in->g, in->op, in->attr, "divisor_override");
+    if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+    return ind__pool_results(in, size);
+}
+
+static ind_status ind__rule_adaptive_pool(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int spatial = ind__spatial_rank(in->op);
+    ind_expr size[IND_MAX_RANK], out[3], one[3] = {{0}};
+    if (ind__need_image(in, spatial)) return in->status;
+    if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
+    if (in->attr[0].count == 0 || !ind__spatial_list(&in->attr[0], spatial, one, out)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "output_size has %d elements; 1 or %d %s needed",
+                           in->attr[0].count, spatial, spatial == 1 ? "is" : "are");
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (int s = 0; s < spatial; s++) {
+        int d = x->rank - spatial + s;
+        if (ind__need_positive(in, out[s], "output size") || ind__need_positive(in, x->size[d], "input size"))
+            return in->status;
+        size[d] = out[s];
+    }
+    return ind__pool_results(in, size);
+}
+
+/* A convolution's numbers, from the attributes of any of its ops. */
+typedef struct ind__conv {
+    ind__window window;
+    ind_expr output_padding[3];
+    bool transposed;
+    int64_t groups;
+} ind__conv;
+
+static bool ind__is_transposed(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
+    const ind__attr *given = ind__attr_named(g, op, attr, "transposed");
+    return given ? given->i != 0 : strstr(ind__op_name(op), "transpose") != NULL;
+}
+
+/* NULL, or the name of the attribute that has the wrong count. The weight gives the kernel. */
+static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr,
+                                const ind__tensor_info *weight, ind__conv *c) {
+    int rank = c->window.rank = weight->rank - 2;
+    ind_expr zero[3];
+    for (int s = 0; s < 3; s++) zero[s] = c->output_padding[s] = ind_int(g->context, 0);
+    c->transposed = ind__is_transposed(g, op, attr);
+    c->groups = ind__attr_named(g, op, attr, "groups")->i;
+    const char *wrong = ind__window_of(g, op, attr, weight->size + 2, &c->window);
+    if (wrong || !c->transposed) return wrong;
+    bool ok = ind__spatial_list(ind__attr_named(g, op, attr, "output_padding"), rank, zero, c->output_padding);
+    return ok ? NULL : "output_padding";
+}
+
+/* Elements of spatial dimension s of the result. */
+static ind_expr ind__conv_size(const ind__conv *c, int s, ind_expr size) {
+    const ind__window *w = &c->window;
+    ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
+    if (!c->transposed) return ind__windows_in(w, s, size, false);
+    ind_expr n = ind_expr_add(ind_expr_mul(ind_expr_sub(size, one), w->stride[s]), ind__window_reach(w, s));
+    n = ind_expr_sub(n, ind_expr_mul(two, w->padding[s]));
+    return ind_expr_add(ind_expr_add(n, c->output_padding[s]), one);
+}
+
+static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
+    const ind__tensor_info *w = ind__operand(in, 1);
+    const char *wrong = ind__conv_of(in->g, in->op, in->attr, w, c);
+    if (!wrong && ind__check_window(in, w->size + 2, &c->window)) return in->status;
+    if (wrong) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed", wrong,
+                           c->window.rank);
+    }
+    for (int s = 0; s < c->window.rank; s++) {
+        ind_expr pad = c->output_padding[s];
+        bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
+        if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
+        return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
+                           ind__say_size(in, pad));
+    }
+    return IND_OK;
+}
+
+/* Channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
+static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int channel, ind_expr *out) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    ind_expr groups = ind_int(in->c, c->groups);
+    if (c->groups < 1)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
+    ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
+    if (!ind_known_eq(have, want)) {
+        return ind__reject(
+            in, IND_SHAPE_MISMATCH, "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
+            ind__say_name(in, 0), ind__say_size(in, have), channel, ind__say_type(in, 0), ind__say_name(in, 1),
+            ind__say_size(in, want), ind__say_type(in, 1), (long long)c->groups, ind__say_differ(in, have, want));
+    }
+    *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
+    if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
+                       ind__say_name(in, 1), ind__say_type(in, 1), (long long)c->groups);
+}
+
+static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
+    const ind__tensor_info *bias = ind__operand(in, 2);
+    if (!ind__has_operand(in, 2)) return IND_OK;
+    if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
+    if (ind_known_eq(bias->size[0], channels)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_size(in, channels));
+}
+
+static ind_status ind__rule_convolution(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    int rank = in->op == IND_OP_CONVOLUTION ? w->rank - 2 : ind__spatial_rank(in->op);
+    ind__conv c;
+    ind_expr size[IND_MAX_RANK];
+    if (rank < 1 || rank > 3) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
+        ind__need_number(in, 0))
+        return in->status;
+    int channel = x->rank - rank - 1;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    if (ind__check_conv_numbers(in, &c) || ind__check_channels(in, &c, channel, &size[channel]) ||
+        ind__check_conv_bias(in, size[channel]))
+        return in->status;
+    for (int s = 0; s < rank; s++) {
+        int d = channel + 1 + s;
+        size[d] = ind__conv_size(&c, s, x->size[d]);
+        if (ind__need_windows(in, size[d], d)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
 /* ---- gathers */
 
 static ind_status ind__rule_embedding(ind__infer *in) {
@@ -3131,6 +3662,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
     [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_LAYER_NORM_BACKWARD] = ind__rule_layer_norm_backward,
+    [IND_OP_NATIVE_GROUP_NORM_BACKWARD] = ind__rule_group_norm_backward,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -3170,6 +3703,36 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_TRIL] = ind__rule_tril,
     [IND_OP_TRIU] = ind__rule_tril,
     [IND_OP_ONE_HOT] = ind__rule_one_hot,
+    [IND_OP_CONSTANT_PAD_ND] = ind__rule_pad,
+    [IND_OP_PAD] = ind__rule_pad,
+    [IND_OP_REFLECTION_PAD1D] = ind__rule_pad,
+    [IND_OP_REFLECTION_PAD2D] = ind__rule_pad,
+    [IND_OP_REFLECTION_PAD3D] = ind__rule_pad,
+    [IND_OP_REPLICATION_PAD1D] = ind__rule_pad,
+    [IND_OP_REPLICATION_PAD2D] = ind__rule_pad,
+    [IND_OP_REPLICATION_PAD3D] = ind__rule_pad,
+    [IND_OP_AVG_POOL1D] = ind__rule_pool,
+    [IND_OP_AVG_POOL2D] = ind__rule_pool,
+    [IND_OP_AVG_POOL3D] = ind__rule_pool,
+    [IND_OP_MAX_POOL1D] = ind__rule_pool,
+    [IND_OP_MAX_POOL2D] = ind__rule_pool,
+    [IND_OP_MAX_POOL3D] = ind__rule_pool,
+    [IND_OP_MAX_POOL1D_WITH_INDICES] = ind__rule_pool,
+    [IND_OP_MAX_POOL2D_WITH_INDICES] = ind__rule_pool,
+    [IND_OP_MAX_POOL3D_WITH_INDICES] = ind__rule_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL1D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL2D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL3D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_MAX_POOL1D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_MAX_POOL2D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_MAX_POOL3D] = ind__rule_adaptive_pool,
+    [IND_OP_CONVOLUTION] = ind__rule_convolution,
+    [IND_OP_CONV1D] = ind__rule_convolution,
+    [IND_OP_CONV2D] = ind__rule_convolution,
+    [IND_OP_CONV3D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE1D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE2D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE3D] = ind__rule_convolution,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -3877,6 +4440,12 @@ static ind__attr ind__attr_scalar(double v) {
     return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
 }
 
+/* A whole number is an integer, which also fits integer tensors. */
+static ind__attr ind__attr_number(double v) {
+    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
+}
+
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
@@ -3961,6 +4530,12 @@ IND__DEFINE_UNARY(exp2, EXP2)
 IND__DEFINE_UNARY(expm1, EXPM1)
 IND__DEFINE_UNARY(floor, FLOOR)
 IND__DEFINE_UNARY(lgamma, LGAMMA)
+IND__DEFINE_UNARY(erfinv, ERFINV)
+IND__DEFINE_UNARY(digamma, DIGAMMA)
+IND__DEFINE_UNARY(i0, I0)
+IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
+IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
+IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
 IND__DEFINE_UNARY(log10, LOG10)
 IND__DEFINE_UNARY(log1p, LOG1P)
 IND__DEFINE_UNARY(log2, LOG2)
@@ -4113,6 +4688,8 @@ ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight) {
 
 ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
     ind__attr v = ind__attr_scalar(value);
+    v.is_int = ind_dtype_is_integer(ind_tensor_dtype(a)) && fabs(value) < 9.2e18 && value == floor(value);
+    if (v.is_int) v.i = (int64_t)value;
     return ind__call_ternary(IND_OP_ADDCMUL, a, b, c, &v, 1);
 }
 
@@ -4459,18 +5036,60 @@ ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_t
 }
 
 /* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    bool fits = t && t->rank >= 2;
+    a[0] = ind__attr_size(fits ? t->size[0] : one);
+    a[1] = ind__attr_size(fits ? t->size[1] : one);
+    a[2] = ind__attr_size(fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one);
+    a[3] = ind__attr_int(num_groups);
+}
+
 ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
                                  ind_tensor *mean, ind_tensor *rstd) {
-    const ind__tensor_info *t = ind__tensor_of(x);
-    bool fits = t && t->rank >= 2;
-    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
-    ind_expr rest = fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one;
     ind_tensor operands[3] = {x, weight, bias};
-    ind__attr a[5] = {ind__attr_size(fits ? t->size[0] : one), ind__attr_size(fits ? t->size[1] : one),
-                      ind__attr_size(rest), ind__attr_int(num_groups), ind__attr_float(eps)};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__attr_float(eps);
     ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
     ind__give_result(y, 1, mean);
     ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* output_mask: the gradient of x always, the others where they have a place to go. */
+static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
+    ind_context *c = x.graph ? x.graph->context : NULL;
+    list[0] = ind_int(c, 1);
+    list[1] = ind_int(c, weight != NULL);
+    list[2] = ind_int(c, bias != NULL);
+    return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = 3};
+}
+
+ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                          ind_tensor rstd, ind_tensor weight, ind_tensor bias, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr size[IND_MAX_RANK], list[3];
+    ind_tensor operands[6] = {grad_out, x, mean, rstd, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__gradient_mask(x, weight_grad, bias_grad, list)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM_BACKWARD, operands, 6, a, 2);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
+    return y;
+}
+
+ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                          ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr list[3];
+    ind_tensor operands[5] = {grad_out, x, mean, rstd, weight};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__gradient_mask(x, weight_grad, bias_grad, list);
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM_BACKWARD, operands, 5, a, 5);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
     return y;
 }
 
@@ -4725,6 +5344,109 @@ ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype) {
 ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype) {
     ind__attr a[4] = {ind__attr_scalar(start), ind__attr_scalar(end), ind__attr_size(steps), ind__attr_dtype(dtype)};
     return ind__graph_add(graph, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
+}
+
+ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value) {
+    ind__attr a[3] = {ind__attr_sizes(pad, num_pad), {.kind = IND__ATTR_STR}, {.kind = IND__ATTR_NONE}};
+    bool known = mode >= IND_PAD_CONSTANT && mode <= IND_PAD_CIRCULAR;
+    a[1].s = known ? ind__pad_modes[mode] : "?";
+    if (mode == IND_PAD_CONSTANT) a[2] = ind__attr_number(value);
+    return ind__call(IND_OP_PAD, &x, 1, a, 3);
+}
+
+/* Three lists of three at most, as expressions; a list that is all 0 is left out. */
+typedef struct ind__int_lists {
+    ind_expr list[4][3];
+    ind__attr attr[4];
+} ind__int_lists;
+
+static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_kind kind, const int *v, int n) {
+    bool given = false;
+    for (int s = 0; s < n; s++) {
+        l->list[k][s] = ind_int(c, v[s]);
+        given = given || v[s] != 0;
+    }
+    l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
+}
+
+/* The op of a family for this number of dimensions; the table has them in a row. IND_NUM_OPS: there is none. */
+static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
+    if (!x.graph || x.graph->status) return IND_NUM_OPS;
+    if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
+    ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first), dims);
+    return IND_NUM_OPS;
+}
+
+static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
+    if (op == IND_NUM_OPS) return false;
+    if (!pool) {
+        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
+        return false;
+    }
+    ind__int_list(l, 0, x.graph->context, IND__ATTR_INTS, pool->kernel_size, dims);
+    ind__int_list(l, 1, x.graph->context, IND__ATTR_INTS, pool->stride, dims);
+    ind__int_list(l, 2, x.graph->context, IND__ATTR_INTS, pool->padding, dims);
+    ind__int_list(l, 3, x.graph->context, IND__ATTR_INTS, pool->dilation, dims);
+    return true;
+}
+
+static ind_tensor ind__with_second(ind_tensor first, ind_tensor *second) {
+    if (second) *second = ind__graph_tensor(first.graph, first.id ? first.id + 1 : 0);
+    return first;
+}
+
+ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices) {
+    ind__int_lists l;
+    ind_graph_op op = ind__op_of_dims(x, indices ? IND_OP_MAX_POOL1D_WITH_INDICES : IND_OP_MAX_POOL1D, dims);
+    if (indices) *indices = ind__graph_tensor(x.graph, 0);
+    if (!ind__pool_lists(x, op, dims, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
+    return ind__with_second(ind__call(op, &x, 1, a, 5), indices);
+}
+
+ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
+    ind__int_lists l;
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_AVG_POOL1D, dims);
+    if (!ind__pool_lists(x, op, dims, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
+                      ind__attr_bool(!pool->count_exclude_pad)};
+    if (pool->divisor_override && dims > 1) a[5] = ind__attr_int(pool->divisor_override);
+    return ind__call(op, &x, 1, a, 6);
+}
+
+ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices) {
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_ADAPTIVE_MAX_POOL1D, dims);
+    if (indices) *indices = ind__graph_tensor(x.graph, 0);
+    if (op == IND_NUM_OPS) return ind__graph_tensor(x.graph, 0);
+    return ind__with_second(ind__call_sizes(op, x, output_size, dims), indices);
+}
+
+ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims) {
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_ADAPTIVE_AVG_POOL1D, dims);
+    return op == IND_NUM_OPS ? ind__graph_tensor(x.graph, 0) : ind__call_sizes(op, x, output_size, dims);
+}
+
+ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv) {
+    static const ind_conv_desc plain;
+    const ind__tensor_info *w = ind__tensor_of(weight);
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__int_lists l;
+    if (!conv) conv = &plain;
+    ind_graph_op first = conv->transposed ? IND_OP_CONV_TRANSPOSE1D : IND_OP_CONV1D;
+    ind_graph_op op = ind__op_of_dims(x, first, w ? w->rank - 2 : 1);
+    if (op == IND_NUM_OPS) return ind__graph_tensor(x.graph, 0);
+    int dims = (int)op - (int)first + 1;
+    ind__int_list(&l, 0, x.graph->context, IND__ATTR_SIZES, conv->stride, dims);
+    ind__int_list(&l, 1, x.graph->context, IND__ATTR_SIZES, conv->padding, dims);
+    ind__int_list(&l, 2, x.graph->context, IND__ATTR_SIZES, conv->dilation, dims);
+    ind__int_list(&l, 3, x.graph->context, IND__ATTR_SIZES, conv->output_padding, dims);
+    ind__attr groups = ind__attr_int(conv->groups ? conv->groups : 1);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], groups};
+    if (conv->transposed) {
+        a[2] = l.attr[3];
+        a[4] = l.attr[2];
+    }
+    return ind__call(op, operands, 3, a, 5);
 }
 
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
@@ -5435,7 +6157,8 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
 
-static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+/* flags: true and false stand for 1 and 0. */
+static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count, bool flags) {
     *count = 0;
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
@@ -5443,10 +6166,18 @@ static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *c
             return ind__parse_error(p, p->at, IND_LIMIT, "more than %d dimensions; at most %d are possible",
                                     IND__MAX_LIST, IND_MAX_RANK);
         }
-        if (!ind__need_expr(p, &list[(*count)++])) return false;
+        bool yes = flags && ind__take_word(p, "true"), no = flags && !yes && ind__take_word(p, "false");
+        if (yes || no)
+            list[(*count)++] = ind_int(p->g->context, yes);
+        else if (!ind__need_expr(p, &list[(*count)++]))
+            return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     return ind__need(p, ']');
+}
+
+static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+    return ind__need_list(p, list, count, false);
 }
 
 static bool ind__need_dtype(ind__parser *p, ind_dtype *dtype) {
@@ -5515,7 +6246,7 @@ static bool ind__need_bool(ind__parser *p, ind__attr *a) {
 static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     int64_t v;
     a->count = 1;
-    if (ind__peek(p, '[')) return ind__need_exprs(p, list, &a->count);
+    if (ind__peek(p, '[')) return ind__need_list(p, list, &a->count, true);
     if (!ind__need_int(p, &v)) return false;
     list[0] = ind_int(p->g->context, v);
     return true;
@@ -6844,11 +7575,16 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
-    struct { /* norm over channels: its input with the channel dimension split into groups, if it has groups */
-        ind__box *x;
+    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+        ind__box *x, *gradient;
         bool grouped;
+        int rows; /* leading dimensions of x that number what is normalised together */
     } norm;
-    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    ind__window window; /* of a pool or a convolution */
+    ind__conv conv;
+    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
+    bool adaptive[3];                     /* the window's size and place depend on its number */
+    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
@@ -7206,6 +7942,15 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
+/* I0 and I1 in two factors of exp(|x| / 2), so that they overflow no sooner than they must. */
+static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), size = ind_op_abs(o, x);
+    ind_value root = ind_op_exp(o, ind_op_mul(o, size, graph__lower_float(o, l, 0.5)));
+    ind_value v = ind_op_mul(o, ind_op_mul(o, ind__emit1(o, l->row->op, x), root), root);
+    ind_value infinite = ind_op_eq(o, size, graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
+}
+
 /* sin(pi x) / (pi x), 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
@@ -7244,8 +7989,11 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
 /* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
 static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
-    if (graph__lower_has_operand(l, 1)) x = ind_op_maximum(o, x, graph__lower_operand(o, l, 1, index, rank));
-    if (graph__lower_has_operand(l, 2)) x = ind_op_minimum(o, x, graph__lower_operand(o, l, 2, index, rank));
+    bool logic = l->compute == IND_BOOL;
+    for (uint32_t k = 1; k <= 2; k++) {
+        ind_loop_op op = k == 1 ? (logic ? IND_LOOP_OR : IND_LOOP_MAXIMUM) : (logic ? IND_LOOP_AND : IND_LOOP_MINIMUM);
+        if (graph__lower_has_operand(l, k)) x = ind__emit2(o, op, x, graph__lower_operand(o, l, k, index, rank));
+    }
     return x;
 }
 
@@ -7735,6 +8483,12 @@ static ind_value graph__lower_zero(ind_ops *o, const graph__lower_ctx *l) {
     return graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
 }
 
+/* inside, and 0 <= i < size. */
+static ind_expr graph__and_within(ind_expr inside, ind_expr i, ind_expr size) {
+    ind_expr within = ind_expr_and(ind_expr_le(ind_int(size.context, 0), i), ind_expr_lt(i, size));
+    return ind_expr_and(inside, within);
+}
+
 /* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
 static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
@@ -7822,6 +8576,44 @@ static ind_value graph__lower_linspace(ind_ops *o, const ind_expr *index, int ra
     ind_expr half = ind_expr_floordiv(steps, ind_int(l->context, 2));
     ind_expr front = ind_expr_or(ind_expr_lt(index[0], half), ind_expr_eq(steps, one));
     return graph__lower_cast(o, ind_op_where(o, ind_op_index(o, front, IND_BOOL), up, down), l->compute);
+}
+
+/* ---- pads ---- */
+
+/* Index i of a padded dimension as one of the operand of `size`, for the modes that repeat elements. */
+static ind_expr graph__padded_index(int mode, ind_expr i, ind_expr size) {
+    ind_expr zero = ind_int(size.context, 0), last = ind_expr_sub(size, ind_int(size.context, 1));
+    if (mode == IND__PAD_CIRCULAR) return graph__wrapped(i, size);
+    if (mode == IND__PAD_REPLICATE) return ind_expr_min(ind_expr_max(i, zero), last);
+    ind_expr back = ind_expr_sub(last, ind_expr_max(i, ind_expr_neg(i))); /* last - |i| */
+    return ind_expr_sub(last, ind_expr_max(back, ind_expr_neg(back)));    /* last - |last - |i|| */
+}
+
+static ind_value graph__lower_constant_pad(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *value = &l->node->attr[l->node->op == IND_OP_PAD ? 2 : 1];
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
+    graph__typed_number outside = {IND_I64, 0, 0};
+    if (value->kind != IND__ATTR_NONE) outside = graph__typed_number_of(value);
+    for (int d = 0; d < rank; d++) {
+        at[d] = ind_expr_sub(index[d], ind__pad_of(l->context, &l->node->attr[0], rank, d, 0));
+        inside = graph__and_within(inside, at[d], x->size[d]);
+    }
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_number(o, outside, l->result->dtype));
+}
+
+static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
+    int mode = ind__pad_mode_of(l->node->op, l->node->attr), rank = l->result->rank;
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    if (mode == IND__PAD_CONSTANT)
+        return graph__lower_loop(l, l->result->dtype, l->result->size, rank, graph__lower_constant_pad, results);
+    graph__lower_same_indices(l, map);
+    for (int d = rank - l->node->attr[0].count / 2; d < rank; d++) {
+        map[d] = ind_expr_sub(map[d], ind__pad_of(l->context, &l->node->attr[0], rank, d, 0));
+        map[d] = graph__padded_index(mode, map[d], x->size[d]);
+    }
+    return graph__lower_make_view(l, map, results);
 }
 
 /* ---- reductions ---- */
@@ -8325,10 +9117,10 @@ static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box *
 
 /* ---- norms over channels: group, instance and batch norm */
 
-/* [N, C, ..] seen as [N, groups, C / groups, ..]. */
-static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_expr *size) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
-    ind_expr map[IND_MAX_RANK];
+/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k);
+    ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
     size[0] = x->size[0];
     size[1] = ind_int(l->context, groups);
     size[2] = ind_expr_floordiv(x->size[1], size[1]);
@@ -8338,7 +9130,7 @@ static ind__box *graph__split_channels(graph__lower_ctx *l, int64_t groups, ind_
     }
     ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
     map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
-    return ind__box_view(l->w->program, graph__lower_operand_box(l, 0), size, x->rank + 1, map);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, k), size, x->rank + 1, map);
 }
 
 static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -8371,6 +9163,20 @@ static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, i
     return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
 }
 
+/* Back from groups to channels. */
+static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
+    if ((*x)->rank == to->rank) return IND_OK;
+    *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
+    return *x ? IND_OK : ind__failed(l->context);
+}
+
+/* Result r without elements: what PyTorch leaves undefined or empty. */
+static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    graph__typed_number zero = {l->result[r].dtype, 0, 0};
+    results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
 /* Statistics over the dimensions of `mask` of l->norm.x. */
 static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
     const ind__box *x = l->norm.x;
@@ -8378,17 +9184,13 @@ static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, 
     ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
     if (status) return status;
     status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
-    if (status == IND_OK && x->rank != l->result->rank) {
-        results[0] = ind__box_reshape(l->w->program, results[0], l->result->size, l->result->rank);
-        status = results[0] ? IND_OK : ind__failed(l->context);
-    }
+    if (status == IND_OK) status = graph__lower_ungroup(l, l->result, results);
     return status ? status : graph__lower_norm_statistics(l, results);
 }
 
 static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
-    ind_expr size[IND_MAX_RANK];
     int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
-    l->norm.x = graph__split_channels(l, groups, size);
+    l->norm.x = graph__split_channels(l, 0, groups);
     l->norm.grouped = true;
     if (!l->norm.x) return ind__failed(l->context);
     return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
@@ -8405,11 +9207,277 @@ static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **result
     ind_status status =
         graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
     for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
-        graph__typed_number zero = {l->result[k].dtype, 0, 0};
-        results[k] = ind__box_pointwise(l->w->program, zero.dtype, l->result[k].size, 1, graph__neutral_element, &zero);
-        if (!results[k]) status = ind__failed(l->context);
+        status = graph__lower_empty_result(l, k, results);
     }
     return status;
+}
+
+/* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
+
+/* Operand k, mean or rstd, of the row that `index` lies in. */
+static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    const ind__box *box = graph__lower_operand_box(l, k);
+    ind_expr at[IND_MAX_RANK];
+    for (int d = 0; d < box->rank; d++) at[d] = d < l->norm.rows ? index[d] : ind_int(l->context, 0);
+    return graph__lower_cast(o, ind__box_load(o, box, at, box->rank), l->compute);
+}
+
+/* (input - mean) * rstd */
+static ind_value graph__norm_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_statistic(o, l, 2, index));
+    return ind_op_mul(o, x, graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_value graph__norm_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.gradient, index, rank), l->compute);
+}
+
+static ind_value graph__norm_gradient_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_gradient(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* grad_out * weight */
+static ind_value graph__norm_weighted(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value g = graph__norm_gradient(o, index, rank, l);
+    if (!graph__lower_has_operand(l, 4)) return g;
+    return ind_op_mul(
+        o, g, l->norm.grouped ? graph__norm_parameter(o, l, 4, index) : graph__lower_operand(o, l, 4, index, rank));
+}
+
+static ind_value graph__norm_weighted_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_weighted(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* With g the weighted gradient and x the normalised input: (g - (sum g + x sum(g x)) / n) rstd. */
+static ind_value graph__norm_backward_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__norm_normalised(o, index, rank, l), g = graph__norm_weighted(o, index, rank, l);
+    ind_value along = ind_op_mul(o, x, graph__lower_row_part(o, l, 1, index));
+    along = ind_op_div(o, ind_op_add(o, graph__lower_row_part(o, l, 0, index), along), graph__lower_count(o, l));
+    return ind_op_mul(o, ind_op_sub(o, g, along), graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, ((1u << x->rank) - 1) & ~((1u << l->norm.rows) - 1));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted, &l->part[0]);
+    if (!status)
+        status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted_normalised, &l->part[1]);
+    if (!status)
+        status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__norm_backward_element, results);
+    return status ? status : graph__lower_ungroup(l, l->result, results);
+}
+
+/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);
+    graph__split_sizes(l, x->size, x->rank, all & ~kept);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_SUM, l->result[r].dtype,
+                            r == 1 ? graph__norm_gradient_normalised : graph__norm_gradient, &results[r]);
+    return status ? status : graph__lower_ungroup(l, &l->result[r], &results[r]);
+}
+
+static ind_status graph__lower_norm_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__node *n = l->node;
+    const ind__attr *mask = &n->attr[n->num_attrs - 1];
+    l->norm.grouped = n->op == IND_OP_NATIVE_GROUP_NORM_BACKWARD;
+    l->norm.gradient = l->norm.grouped ? graph__split_channels(l, 0, n->attr[3].i) : graph__lower_operand_box(l, 0);
+    l->norm.x = l->norm.grouped ? graph__split_channels(l, 1, n->attr[3].i) : graph__lower_operand_box(l, 1);
+    if (!l->norm.gradient || !l->norm.x) return ind__failed(l->context);
+    l->norm.rows = l->norm.grouped ? 2 : l->norm.x->rank - n->attr[0].count;
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, 1)->dtype);
+    ind_status status = IND_OK;
+    for (uint32_t r = 0; status == IND_OK && r < 3; r++) {
+        status = !ind__gives_gradient(n->op, n->operand, mask, r) ? graph__lower_empty_result(l, r, results)
+                 : r == 0                                         ? graph__lower_input_gradient(l, results)
+                                                                  : graph__lower_parameter_gradient(l, r, results);
+    }
+    return status;
+}
+
+/* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
+
+/* The only element of a window. */
+static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s < l->window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    return l->element(o, at, rank + l->window.rank, l);
+}
+
+/* Reduces element(indices of the result, then of the window) over l->window. */
+static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
+                                      graph__lower_element_fn element, ind__box **result) {
+    const ind__tensor_info *y = l->result;
+    graph__typed_number zero = {dtype, 0, 0};
+    l->element = element;
+    if (graph__size_is_one(ind_expr_product(l->context, l->window.kernel, l->window.rank))) {
+        bool position = type == IND_REDUCE_ARGMAX;
+        *result =
+            ind__box_pointwise(l->w->program, dtype, y->size, y->rank,
+                               position ? graph__neutral_element : graph__only_element, position ? (void *)&zero : l);
+        return *result ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = type,
+                             .dtype = dtype,
+                             .size = y->size,
+                             .rank = y->rank,
+                             .rrange = l->window.kernel,
+                             .rrank = l->window.rank,
+                             .fn = graph__lower_run_element,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, result);
+}
+
+/* Where adaptive window index[d] begins. */
+static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
+    ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
+    return ind_expr_floordiv(whole, l->result->size[d]);
+}
+
+/* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
+   floor(o * in / out) to ceil((o + 1) * in / out). */
+static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr inside = ind_int(l->context, 1), one = inside;
+    for (int d = 0; d < x->rank; d++) {
+        int s = d - (x->rank - w->rank);
+        at[d] = index[d];
+        if (s < 0) continue;
+        ind_expr step = index[x->rank + s];
+        if (l->adaptive[s]) {
+            ind_expr end = ind_expr_mul(ind_expr_add(index[d], one), x->size[d]);
+            at[d] = ind_expr_add(graph__adaptive_start(l, index, d), step);
+            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->result->size[d])));
+        } else {
+            at[d] = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
+            at[d] = ind_expr_add(at[d], ind_expr_mul(step, w->dilation[s]));
+            inside = graph__and_within(inside, at[d], x->size[d]);
+        }
+    }
+    return inside;
+}
+
+/* Less than or equal to every number of a type. */
+static ind_value graph__lower_lowest(ind_ops *o, ind_dtype dtype) {
+    int bits = 8 * ind_dtype_bytes(dtype);
+    if (ind_dtype_is_float(dtype)) return ind_op_constant(o, -HUGE_VAL, dtype);
+    return ind_op_constant_int(o, dtype == IND_U8 ? 0 : bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1)), dtype);
+}
+
+static ind_value graph__max_pool_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside = graph__window_element(l, index, at);
+    (void)rank;
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_lowest(o, l->compute));
+}
+
+static ind_value graph__avg_pool_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside = graph__window_element(l, index, at);
+    (void)rank;
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
+}
+
+/* From the position in the window to that in the operand's plane. A position outside of the operand can only be the
+   first, where every element is the lowest number: then the first element inside is meant. */
+static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr zero = ind_int(l->context, 0);
+    ind_value at = ind__box_load(o, l->part[1], index, rank), flat = ind_op_constant_int(o, 0, IND_I64);
+    for (int s = 0; s < w->rank; s++) {
+        int d = x->rank - w->rank + s;
+        ind_expr below = ind_expr_product(l->context, w->kernel + s + 1, w->rank - s - 1);
+        ind_value size = ind_op_index(o, below, IND_I64), step = ind_op_div(o, at, size);
+        at = ind_op_sub(o, at, ind_op_mul(o, step, size));
+        ind_expr start = graph__adaptive_start(l, index, d);
+        if (!l->adaptive[s]) start = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
+        step = ind_op_mul(o, step, ind_op_index(o, w->dilation[s], IND_I64));
+        ind_value i = ind_op_add(o, ind_op_index(o, start, IND_I64), step);
+        if (!ind_known_le(zero, start)) {
+            ind_expr skip = ind_expr_ceildiv(ind_expr_neg(start), w->dilation[s]);
+            ind_expr first = ind_expr_add(start, ind_expr_mul(skip, w->dilation[s]));
+            ind_value outside = ind_op_lt(o, i, ind_op_constant_int(o, 0, IND_I64));
+            i = ind_op_where(o, outside, ind_op_index(o, first, IND_I64), i);
+        }
+        flat = ind_op_add(o, ind_op_mul(o, flat, ind_op_index(o, x->size[d], IND_I64)), i);
+    }
+    return flat;
+}
+
+/* Values and, where they are asked for, positions: two reductions over the same windows, which share a kernel. */
+static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_window(l, IND_REDUCE_MAX, l->result->dtype, graph__max_pool_element, &results[0]);
+    if (status || l->node->num_results == 1) return status;
+    status = graph__lower_window(l, IND_REDUCE_ARGMAX, IND_I64, graph__max_pool_element, &l->part[1]);
+    if (status) return status;
+    return graph__lower_loop(l, IND_I64, l->result->size, l->result->rank, graph__pool_index_element, &results[1]);
+}
+
+/* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
+   only what lies inside of the operand. */
+static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr count = ind_int(l->context, 1), zero = ind_int(l->context, 0);
+    const ind__attr *include = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "count_include_pad");
+    bool padded = include && include->i;
+    for (int s = 0; s < w->rank; s++) {
+        int d = x->rank - w->rank + s;
+        ind_expr start = graph__adaptive_start(l, index, d), end, size = x->size[d];
+        if (l->adaptive[s]) {
+            end = ind_expr_mul(ind_expr_add(index[d], ind_int(l->context, 1)), size);
+            end = ind_expr_ceildiv(end, l->result->size[d]);
+        } else {
+            start = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
+            end = ind_expr_add(start, w->kernel[s]);
+            if (padded) size = ind_expr_add(size, w->padding[s]);
+            if (!padded && !ind_known_le(zero, start)) start = ind_expr_max(start, zero);
+            if (!ind_known_le(end, size)) end = ind_expr_min(end, size);
+        }
+        count = ind_expr_mul(count, ind_expr_sub(end, start));
+    }
+    return count;
+}
+
+static ind_value graph__avg_pool_divided(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *divisor = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "divisor_override");
+    bool given = divisor && divisor->kind != IND__ATTR_NONE;
+    ind_expr count = given ? ind_int(l->context, divisor->i) : graph__pooled_count(l, index);
+    return ind_op_div(o, ind__box_load(o, l->part[0], index, rank), ind_op_index(o, count, l->compute));
+}
+
+static ind_status graph__lower_avg_windows(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_window(l, IND_REDUCE_SUM, l->compute, graph__avg_pool_element, l->part);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__avg_pool_divided, results);
+}
+
+static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
+    l->window.rank = ind__spatial_rank(l->node->op);
+    (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
+    return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
+}
+
+/* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
+   ceil(in / out) + 1 elements, of which each uses its own. */
+static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
+    l->window.rank = ind__spatial_rank(l->node->op);
+    for (int s = 0; s < l->window.rank; s++) {
+        int d = x->rank - l->window.rank + s;
+        ind_expr size = x->size[d], out = l->result->size[d];
+        bool even = ind_known_eq(ind_expr_mod(size, out), zero);
+        l->adaptive[s] = !even;
+        l->window.padding[s] = zero;
+        l->window.dilation[s] = one;
+        l->window.stride[s] = ind_expr_floordiv(size, out);
+        l->window.kernel[s] = even ? l->window.stride[s] : ind_expr_add(ind_expr_ceildiv(size, out), one);
+    }
+    return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
 /* ---- matrix products ---- */
@@ -8563,82 +9631,6 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 1, 2, false, l->part);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
-}
-
-/* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
-
-/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
-static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    const ind__attr *scale = &l->node->attr[2];
-    ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
-    ind_value out = graph__lower_float(o, l, -INFINITY), factor;
-    if (scale->kind != IND__ATTR_NONE) {
-        factor = graph__lower_float(o, l, scale->f);
-    } else {
-        factor = ind_op_index(o, l->attention.features, IND_I64);
-        factor = ind_op_rsqrt(o, ind_op_cast(o, factor, l->compute));
-    }
-    x = ind_op_mul(o, x, factor);
-    if (l->node->attr[1].i) {
-        ind_expr seen = ind_expr_le(index[rank - 1], index[rank - 2]);
-        return ind_op_where(o, ind_op_index(o, seen, IND_BOOL), x, out);
-    }
-    if (!graph__lower_has_operand(l, 3)) return x;
-    ind_value mask = graph__lower_load_broadcast(o, graph__lower_operand_box(l, 3), index, rank);
-    if (graph__lower_operand_info(l, 3)->dtype == IND_BOOL) return ind_op_where(o, mask, x, out);
-    return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
-}
-
-/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
-static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value m = graph__lower_row_part(o, l, 0, index);
-    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
-    ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
-    ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
-    return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
-}
-
-/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
-static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
-    ind__box *x = graph__stored_operand(l, k);
-    const ind__tensor_info *q = graph__lower_operand_info(l, 0);
-    if (!x || k == 0 || !l->node->attr[3].i) return x;
-    int head = x->rank - 3;
-    ind_expr size[IND_MAX_RANK], map[IND_MAX_RANK], group = ind_expr_floordiv(q->size[q->rank - 3], x->size[head]);
-    for (int d = 0; d < x->rank; d++) {
-        size[d] = d == head ? q->size[q->rank - 3] : x->size[d];
-        map[d] = ind__index_symbol(l->context, 'i', d, size[d]);
-    }
-    map[head] = ind_expr_floordiv(map[head], group);
-    return ind__box_view(l->w->program, x, size, x->rank, map);
-}
-
-/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
- */
-static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
-                                           ind_dtype dtype, ind__box **out) {
-    if (!a || !b) return ind__failed(l->context);
-    l->product.a = a;
-    l->product.b = b;
-    l->product.has_m = l->product.has_n = true;
-    l->product.transposed = transposed;
-    graph__product_sizes(l);
-    return graph__lower_product(l, dtype, out);
-}
-
-static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results) {
-    ind__box *q = graph__attention_operand(l, 0), *v = graph__attention_operand(l, 2), *p;
-    l->attention.features = graph__lower_operand_info(l, 0)->size[graph__lower_operand_info(l, 0)->rank - 1];
-    ind_status status =
-        graph__attention_product(l, q, graph__attention_operand(l, 1), true, l->compute, &l->attention.scores);
-    if (status) return status;
-    const ind__box *scores = l->attention.scores;
-    graph__split_sizes(l, scores->size, scores->rank, 1u << (scores->rank - 1));
-    status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__attention_score, l->part);
-    if (status) return status;
-    status = graph__lower_loop(l, l->result->dtype, scores->size, scores->rank, graph__attention_probability, &p);
-    if (status == IND_OK) status = ind__box_realise(l->w->program, p);
-    return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
 }
 
 /* ---- scans, sorts, searches ---- */
@@ -8799,6 +9791,226 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
+
+/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *scale = &l->node->attr[2];
+    ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
+    ind_value out = graph__lower_float(o, l, -INFINITY), factor;
+    if (scale->kind != IND__ATTR_NONE) {
+        factor = graph__lower_float(o, l, scale->f);
+    } else {
+        factor = ind_op_index(o, l->attention.features, IND_I64);
+        factor = ind_op_rsqrt(o, ind_op_cast(o, factor, l->compute));
+    }
+    x = ind_op_mul(o, x, factor);
+    if (l->node->attr[1].i) {
+        ind_expr seen = ind_expr_le(index[rank - 1], index[rank - 2]);
+        return ind_op_where(o, ind_op_index(o, seen, IND_BOOL), x, out);
+    }
+    if (!graph__lower_has_operand(l, 3)) return x;
+    ind_value mask = graph__lower_load_broadcast(o, graph__lower_operand_box(l, 3), index, rank);
+    if (graph__lower_operand_info(l, 3)->dtype == IND_BOOL) return ind_op_where(o, mask, x, out);
+    return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
+}
+
+/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
+    ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
+    return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
+}
+
+/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__stored_operand(l, k);
+    const ind__tensor_info *q = graph__lower_operand_info(l, 0);
+    if (!x || k == 0 || !l->node->attr[3].i) return x;
+    int head = x->rank - 3;
+    ind_expr size[IND_MAX_RANK], map[IND_MAX_RANK], group = ind_expr_floordiv(q->size[q->rank - 3], x->size[head]);
+    for (int d = 0; d < x->rank; d++) {
+        size[d] = d == head ? q->size[q->rank - 3] : x->size[d];
+        map[d] = ind__index_symbol(l->context, 'i', d, size[d]);
+    }
+    map[head] = ind_expr_floordiv(map[head], group);
+    return ind__box_view(l->w->program, x, size, x->rank, map);
+}
+
+/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
+ */
+static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
+                                           ind_dtype dtype, ind__box **out) {
+    if (!a || !b) return ind__failed(l->context);
+    l->product.a = a;
+    l->product.b = b;
+    l->product.has_m = l->product.has_n = true;
+    l->product.transposed = transposed;
+    graph__product_sizes(l);
+    return graph__lower_product(l, dtype, out);
+}
+
+static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results) {
+    ind__box *q = graph__attention_operand(l, 0), *v = graph__attention_operand(l, 2), *p;
+    l->attention.features = graph__lower_operand_info(l, 0)->size[graph__lower_operand_info(l, 0)->rank - 1];
+    ind_status status =
+        graph__attention_product(l, q, graph__attention_operand(l, 1), true, l->compute, &l->attention.scores);
+    if (status) return status;
+    const ind__box *scores = l->attention.scores;
+    graph__split_sizes(l, scores->size, scores->rank, 1u << (scores->rank - 1));
+    status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__attention_score, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, scores->size, scores->rank, graph__attention_probability, &p);
+    if (status == IND_OK) status = ind__box_realise(l->w->program, p);
+    return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
+}
+
+/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+
+/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+typedef struct graph__conv_index {
+    ind_expr channel; /* of the operand, of all groups */
+    const ind_expr *place, *window;
+    ind_expr group, out, in; /* channels within the group */
+} graph__conv_index;
+
+static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    graph__conv_index at = {.group = ind_int(l->context, 0)};
+    if (l->conv.groups > 1) at.group = index[next++];
+    at.out = index[next++];
+    at.place = index + next;
+    next += l->conv.window.rank;
+    at.in = index[next++];
+    at.window = index + next;
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    return at;
+}
+
+/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
+   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                  ind_expr *at) {
+    const ind__window *w = &l->conv.window;
+    ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
+    if (!l->conv.transposed) {
+        *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
+        return graph__and_within(one, *at, size);
+    }
+    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
+    *at = ind_expr_floordiv(spread, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
+    return graph__and_within(whole, *at, size);
+}
+
+/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
+    int lead = x->rank - l->conv.window.rank - 1;
+    (void)rank;
+    for (int d = 0; d < lead; d++) at[d] = index[d];
+    at[lead] = c.channel;
+    for (int s = 0; s < l->conv.window.rank; s++) {
+        int d = lead + 1 + s;
+        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    at[0] = c.channel;
+    at[1] = c.out;
+    if (!l->conv.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+        at[1] = c.in;
+    }
+    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
+}
+
+/* A single product: no channel and no window to sum over. */
+static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
+}
+
+/* The sums over channels and windows, of l->product.size. */
+static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
+    ind_expr range[4] = {l->conv_channels};
+    int n = 1 + l->conv.window.rank;
+    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {l->result->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank,
+                                  none ? graph__neutral_element : graph__conv_single, none ? (void *)&zero : l);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = l->result->dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = range,
+                             .rrank = n,
+                             .fn = graph__conv_input,
+                             .second_fn = graph__conv_weight,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    ind_expr channel = index[lead];
+    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
+    return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
+    ind_expr *size = l->product.size;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
+    ind_expr groups = ind_int(l->context, l->conv.groups);
+    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
+    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    l->product.a = graph__stored_operand(l, 0);
+    l->product.b = graph__stored_operand(l, 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    for (int d = 0; d < y->rank; d++) {
+        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+    }
+    l->product.rank = rank;
+    ind_status status = graph__conv_sums(l, results);
+    if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        l->part[0] = results[0];
+        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+    }
+    return status ? status : graph__lower_unflatten(l, results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -8869,6 +10081,12 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(LOG1P, pointwise, graph__lower_unary, LOG1P, NONE)                                                               \
     X(ERFC, pointwise, graph__lower_unary, ERFC, NONE)                                                                 \
     X(LGAMMA, pointwise, graph__lower_unary, LGAMMA, NONE)                                                             \
+    X(ERFINV, pointwise, graph__lower_unary, ERFINV, NONE)                                                             \
+    X(DIGAMMA, pointwise, graph__lower_unary, DIGAMMA, NONE)                                                           \
+    X(I0, pointwise, graph__lower_bessel, I0E, NONE)                                                                   \
+    X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
+    X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
+    X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
     X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
     X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
     X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
@@ -8973,6 +10191,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
     X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
+    X(NATIVE_LAYER_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
+    X(NATIVE_GROUP_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
@@ -9012,6 +10232,36 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
+    X(CONSTANT_PAD_ND, pad, NULL, NONE, NONE)                                                                          \
+    X(PAD, pad, NULL, NONE, NONE)                                                                                      \
+    X(REFLECTION_PAD1D, pad, NULL, NONE, NONE)                                                                         \
+    X(REFLECTION_PAD2D, pad, NULL, NONE, NONE)                                                                         \
+    X(REFLECTION_PAD3D, pad, NULL, NONE, NONE)                                                                         \
+    X(REPLICATION_PAD1D, pad, NULL, NONE, NONE)                                                                        \
+    X(REPLICATION_PAD2D, pad, NULL, NONE, NONE)                                                                        \
+    X(REPLICATION_PAD3D, pad, NULL, NONE, NONE)                                                                        \
+    X(AVG_POOL1D, pool, NULL, NONE, NONE)                                                                              \
+    X(AVG_POOL2D, pool, NULL, NONE, NONE)                                                                              \
+    X(AVG_POOL3D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL1D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL2D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL3D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL1D_WITH_INDICES, pool, NULL, NONE, NONE)                                                                 \
+    X(MAX_POOL2D_WITH_INDICES, pool, NULL, NONE, NONE)                                                                 \
+    X(MAX_POOL3D_WITH_INDICES, pool, NULL, NONE, NONE)                                                                 \
+    X(ADAPTIVE_AVG_POOL1D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_AVG_POOL2D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_AVG_POOL3D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_MAX_POOL1D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_MAX_POOL2D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_MAX_POOL3D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(CONVOLUTION, convolution, NULL, NONE, NONE)                                                                      \
+    X(CONV1D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV2D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV3D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV_TRANSPOSE1D, convolution, NULL, NONE, NONE)                                                                 \
+    X(CONV_TRANSPOSE2D, convolution, NULL, NONE, NONE)                                                                 \
+    X(CONV_TRANSPOSE3D, convolution, NULL, NONE, NONE)                                                                 \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \

@@ -78,7 +78,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
     X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
     X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_GLOBAL, "sort in place")         /* the same network where the row is stored, for rows of any length */     \
+    X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")
@@ -293,6 +293,37 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_shift_right(T a, T by) {\n"                                       \
       "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
       "    return (T)(a >> by);\n"                                                                                     \
+      "}\n")                                                                                                           \
+    X(DIGAMMA, 0,                                                                                                      \
+      "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \
+      "static IND_INLINE double ind_digamma(double x) {\n"                                                             \
+      "    double sum = 0;\n"                                                                                          \
+      "    if (x == 0) return copysign((double)__uint_as_float(0x7f800000u), -x);\n"                                   \
+      "    if (x < 0) {\n"                                                                                             \
+      "        const double fraction = x - rint(x);\n"                                                                 \
+      "        if (fraction == 0) return (double)__uint_as_float(0x7fc00000u);\n"                                      \
+      "        sum = -3.14159265358979323846 * cospi(fraction) / sinpi(fraction);\n"                                   \
+      "        x = 1 - x;\n"                                                                                           \
+      "    }\n"                                                                                                        \
+      "    for (; x < 10; x += 1) sum -= 1 / x;\n"                                                                     \
+      "    const double z = 1 / (x * x);\n"                                                                            \
+      "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760));\n"                                    \
+      "    return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));\n"          \
+      "}\n")                                                                                                           \
+    X(BESSEL, 0,                                                                                                       \
+      "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n"                                         \
+      "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n"                                          \
+      "    const double y = fabs(x);\n"                                                                                \
+      "    double term = N ? y / 2 : 1, sum = term;\n"                                                                 \
+      "    if (y <= 30) {\n"                                                                                           \
+      "        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + N));\n"      \
+      "        sum *= exp(-y);\n"                                                                                      \
+      "    } else {\n"                                                                                                 \
+      "        sum = term = 1;\n"                                                                                      \
+      "        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * N) / (8 * y * k);\n"     \
+      "        sum /= sqrt(2 * 3.14159265358979323846 * y);\n"                                                         \
+      "    }\n"                                                                                                        \
+      "    return N ? copysign(sum, x) : sum;\n"                                                                       \
       "}\n")                                                                                                           \
     X(POW, 0,                                                                                                          \
       "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
@@ -805,29 +836,56 @@ typedef struct ind__writer {
       "    if (a > b || (a != a && b == b)) return DOWN;\n"                                                            \
       "    return i < j;\n"                                                                                            \
       "}\n"                                                                                                            \
-      "// A block sorts n elements and their positions in place: Batcher's bitonic network in the form whose comparators all\n"\
-      "// point one way, so that the elements missing for a power of two never move and need not exist.\n"             \
+      "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n"\
+      "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n"\
       "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
-      "static IND_INLINE void ind_sort(T *key, U key_step, P *at, U at_step, U n, int threads) {\n"                    \
-      "    for (U half = 1; half < n; half *= 2) {\n"                                                                  \
-      "        for (U gap = half; gap > 0; gap /= 2) {\n"                                                              \
+      "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n"\
+      "    __syncthreads();\n"                                                                                         \
+      "    for (U q = threadIdx.x;; q += threads) {\n"                                                                 \
+      "        const U in = q & (gap - 1), low = (q - in) * 2 + in, high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"\
+      "        if (low >= n) break;\n"                                                                                 \
+      "        if (high >= n) continue;\n"                                                                             \
+      "        const T a = key[low * key_step], b = key[high * key_step];\n"                                           \
+      "        const P i = at[low * at_step], j = at[high * at_step];\n"                                               \
+      "        if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                                 \
+      "        key[low * key_step] = b;\n"                                                                             \
+      "        key[high * key_step] = a;\n"                                                                            \
+      "        at[low * at_step] = j;\n"                                                                               \
+      "        at[high * at_step] = i;\n"                                                                              \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// A block sorts n elements and their positions in place.\n"                                                    \
+      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
+      "static IND_INLINE void ind_sort(T *key, P *at, U n, int threads) {\n"                                           \
+      "    for (U half = 1; half < n; half *= 2)\n"                                                                    \
+      "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n"\
+      "    __syncthreads();\n"                                                                                         \
+      "}\n")\
+    X(SORT_LONG, (uint64_t)1 << IND__CG_SORT,                                                                          \
+      "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n"                    \
+      "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n"                   \
+      "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n"\
+      "    for (U size = CHUNK;; size *= 2) {\n"                                                                       \
+      "        for (U gap = size / 2; gap >= CHUNK; gap /= 2)\n"                                                       \
+      "            ind_sort_step<KEY, DOWN, U>(key, key_step, at, at_step, n, size / 2, gap, threads);\n"              \
+      "        for (U begin = 0; begin < n; begin += CHUNK) {\n"                                                       \
+      "            const U m = n - begin < CHUNK ? n - begin : (U)CHUNK;\n"                                            \
       "            __syncthreads();\n"                                                                                 \
-      "            for (U q = threadIdx.x;; q += threads) {\n"                                                         \
-      "                const U in = q & (gap - 1), low = (q - in) * 2 + in;\n"                                         \
-      "                const U high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"                        \
-      "                if (low >= n) break;\n"                                                                         \
-      "                if (high >= n) continue;\n"                                                                     \
-      "                const T a = key[low * key_step], b = key[high * key_step];\n"                                   \
-      "                const P i = at[low * at_step], j = at[high * at_step];\n"                                       \
-      "                if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                         \
-      "                key[low * key_step] = b;\n"                                                                     \
-      "                key[high * key_step] = a;\n"                                                                    \
-      "                at[low * at_step] = j;\n"                                                                       \
-      "                at[high * at_step] = i;\n"                                                                      \
+      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
+      "                keys[i] = key[(begin + i) * key_step];\n"                                                       \
+      "                places[i] = (I)at[(begin + i) * at_step];\n"                                                    \
+      "            }\n"                                                                                                \
+      "            if (size == CHUNK) ind_sort<KEY, DOWN, U>(keys, places, m, threads);\n"                             \
+      "            for (U gap = CHUNK / 2; gap > 0 && size > CHUNK; gap /= 2)\n"                                       \
+      "                ind_sort_step<KEY, DOWN, U>(keys, 1, places, 1, m, 0, gap, threads);\n"                         \
+      "            __syncthreads();\n"                                                                                 \
+      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
+      "                key[(begin + i) * key_step] = keys[i];\n"                                                       \
+      "                at[(begin + i) * at_step] = places[i];\n"                                                       \
       "            }\n"                                                                                                \
       "        }\n"                                                                                                    \
+      "        if (size >= n) break;\n"                                                                                \
       "    }\n"                                                                                                        \
-      "    __syncthreads();\n"                                                                                         \
       "}\n")
 
 /* clang-format on */
@@ -915,6 +973,10 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_RINT, "rintf($0)", "rint($0)", NULL, NULL},
     {IND_LOOP_ERFC, "erfcf($0)", "erfc($0)", NULL, NULL},
     {IND_LOOP_LGAMMA, "lgammaf($0)", "lgamma($0)", NULL, NULL},
+    {IND_LOOP_ERFINV, "erfinvf($0)", "erfinv($0)", NULL, NULL},
+    {IND_LOOP_DIGAMMA, "(float)ind_digamma($0)", "ind_digamma($0)", NULL, NULL},
+    {IND_LOOP_I0E, "(float)ind_bessel_ie<0>($0)", "ind_bessel_ie<0>($0)", NULL, NULL},
+    {IND_LOOP_I1E, "(float)ind_bessel_ie<1>($0)", "ind_bessel_ie<1>($0)", NULL, NULL},
     {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
     {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
     {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
@@ -1390,7 +1452,8 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     } pieces[] = {{"f16(", IND__CG_F16},           {"_bf16(", IND__CG_BF16},     {"ind_max", IND__CG_MAXMIN},
                   {"ind_min", IND__CG_MAXMIN},     {"ind_div", IND__CG_DIV},     {"ind_pow", IND__CG_POW},
                   {"ind_mod", IND__CG_MOD},        {"ind_shift", IND__CG_SHIFT}, {"ind_philox", IND__CG_PHILOX},
-                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2}};
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2},  {"ind_digamma", IND__CG_DIGAMMA},
+                  {"ind_bessel", IND__CG_BESSEL}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);
@@ -2521,11 +2584,19 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
+/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+static bool cg__wraps(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
+    return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
+}
+
 /* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
 static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
     ind_dtype t = (ind_dtype)(operand ? cg__inst(w, inst->arg[0])->dtype : inst->dtype);
+    if (cg__wraps(w, i)) return ind_dtype_bytes(t) < 8 ? "unsigned" : "unsigned long long";
     if (inst->reduction == IND_REDUCE_ANY || (!ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4)) return "int";
     return cg__types[t].value;
 }
@@ -2615,6 +2686,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
             continue;
         }
         ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
         else
@@ -3197,7 +3269,7 @@ static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *k
     cg__value(w, cg__inst(w, ind__body_scan(w->body))->arg[0]);
     ind__textf(&w->code, ");\nat[r] = (int)r;\n");
     cg__end(w);
-    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, 1u, at, 1u, (unsigned)%s, %d);\n", key, down, size,
+    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, at, (unsigned)%s, %d);\n", key, down, size,
                w->variant->threads);
     cg__begin_row_loop(w, size);
     ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
@@ -3214,9 +3286,12 @@ static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *k
     cg__end(w);
 }
 
-static void cg__emit_sort_global(ind__writer *w, const char *size, const char *key, const char *down) {
+static void cg__emit_sort_long(ind__writer *w, const char *size, const char *key, const char *down) {
     uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
-    const char *begin[2], *step[2];
+    const char *begin[2], *step[2], *type = cg__types[cg__sorted_dtype(w, &key)].memory;
+    cg__use(w, IND__CG_SORT_LONG);
+    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s places[%d];\n", type, w->variant->per_thread,
+               cg__int(w), w->variant->per_thread);
     cg__emit_scan_position(w);
     cg__need_scanned(w);
     cg__begin_row_loop(w, size);
@@ -3229,8 +3304,9 @@ static void cg__emit_sort_global(ind__writer *w, const char *size, const char *k
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     for (int k = 0; k < 2; k++) cg__sorted_row(w, k, &begin[k], &step[k]);
-    ind__textf(&w->code, "ind_sort<%s, %s, %s>(%s, %s, %s, %s, (%s)%s, %d);\n", key, down, cg__unsigned(w), begin[0],
-               step[0], begin[1], step[1], cg__unsigned(w), size, w->variant->threads);
+    ind__textf(&w->code, "ind_sort_long<%s, %s, %d, %s>(%s, %s, %s, %s, (%s)%s, keys, places, %d);\n", key, down,
+               w->variant->per_thread, cg__unsigned(w), begin[0], step[0], begin[1], step[1], cg__unsigned(w), size,
+               w->variant->threads);
 }
 
 static ind_status cg__emit_sort(ind__writer *w) {
@@ -3241,7 +3317,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_SORT_SHARED)
         cg__emit_sort_shared(w, size, key, down);
     else
-        cg__emit_sort_global(w, size, key, down);
+        cg__emit_sort_long(w, size, key, down);
     return IND_OK;
 }
 
@@ -4320,6 +4396,12 @@ static void cg__choose_scan(ind__writer *w) {
     cg__grid(w, cg__p_numel(w), v->rows);
 }
 
+static int cg__pow2_below(int n) {
+    int p = 1;
+    while (p <= n / 2) p *= 2;
+    return p;
+}
+
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
 static void cg__choose_sort(ind__writer *w) {
     ind__variant *v = w->variant;
@@ -4329,15 +4411,16 @@ static void cg__choose_sort(ind__writer *w) {
     cg__analyse(w);
     cg__choose_index_bits(w);
     ind_expr n = cg__r_numel(w);
-    int64_t most = IND__CG_STATIC_SHARED / (ind_dtype_bytes(cg__sorted_dtype(w, &key)) + 4);
-    most -= most % 2; /* the positions stay aligned behind the keys */
+    int bytes = ind_dtype_bytes(cg__sorted_dtype(w, &key));
+    int64_t most = IND__CG_STATIC_SHARED / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
     if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
     if (longest > most) longest = most;
-    v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_GLOBAL;
+    v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
-    v->per_thread = fits ? (int)(longest > 0 ? longest : 1) : 1;
+    v->per_thread = (int)(longest > 0 ? longest : 1);
+    if (!fits) v->per_thread = cg__pow2_below(IND__CG_STATIC_SHARED / (bytes + v->index_bits / 8));
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
     if (fits)
         cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);

@@ -174,7 +174,7 @@ IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neithe
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
 /* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such. */
+/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* -------------------------------------------------------------------------------------------------- >>expr */
@@ -402,7 +402,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
    fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
-   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. All other
+   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. ERFINV
+   is the inverse of erf, I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|). All other
    names are those of libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
@@ -451,6 +452,10 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(RINT, rint, 1, 'f')                                                                                              \
     X(ERFC, erfc, 1, 'f')                                                                                              \
     X(LGAMMA, lgamma, 1, 'f')                                                                                          \
+    X(ERFINV, erfinv, 1, 'f')                                                                                          \
+    X(DIGAMMA, digamma, 1, 'f')                                                                                        \
+    X(I0E, i0e, 1, 'f')                                                                                                \
+    X(I1E, i1e, 1, 'f')                                                                                                \
     X(NOT, not, 1, 'l')                                                                                                \
     X(ADD, add, 2, 'a')                                                                                                \
     X(SUB, sub, 2, 'a')                                                                                                \
@@ -573,7 +578,7 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 #define IND__UNARY_OPS(X)                                                                                              \
     X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(sin) X(cos) X(tan)          \
     X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log2) X(log10) X(log1p)      \
-    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(not)
+    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(erfinv) X(digamma) X(i0e) X(i1e) X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
     X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
     X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
@@ -1452,8 +1457,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
 }
 
 ind_dtype ind_dtype_parse(const char *name, size_t length) {
-    if (!name) return IND_DTYPE_NONE;
-    for (int d = 1; d < IND_NUM_DTYPES; d++)
+    for (int d = 1; name && d < IND_NUM_DTYPES; d++)
         if (strlen(ir__dtype_table[d].name) == length && !memcmp(ir__dtype_table[d].name, name, length))
             return (ind_dtype)d;
     return IND_DTYPE_NONE;
@@ -4343,6 +4347,11 @@ static ir__wide ir__wide_floor_div(ir__wide a, ir__wide b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+static ir__wide ir__wide_floor_mod(ir__wide a, ir__wide b) {
+    ir__wide r = b == -1 ? 0 : a % b;
+    return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
 /* One node's value from its arguments' values: the single definition of what the kinds mean. */
 static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
                                  ir__wide *out) {
@@ -4354,8 +4363,8 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
         if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
-        overflow = b == -1 && __builtin_sub_overflow(0, a, &negated);
-        if (!overflow) *out = kind == IND_EXPR_MOD ? a - ir__wide_floor_div(a, b) * b : ir__wide_floor_div(a, b);
+        overflow = b == -1 && kind == IND_EXPR_FLOORDIV && __builtin_sub_overflow(0, a, &negated);
+        if (!overflow) *out = kind == IND_EXPR_MOD ? ir__wide_floor_mod(a, b) : ir__wide_floor_div(a, b);
         break;
     case IND_EXPR_MIN: *out = a < b ? a : b; break;
     case IND_EXPR_MAX: *out = a > b ? a : b; break;
@@ -5951,6 +5960,16 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
+/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
+   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
+    const ir__knowledge *k = &f->known;
+    if (!(ir__node_of(e)->symbols & k->mask)) return false;
+    for (uint32_t i = 0; i < k->from.num; i++)
+        if (ind__expr_depends(e, ir__id_at(f, &k->from, i))) return true;
+    return false;
+}
+
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5966,7 +5985,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
-    if (ir__solve(d, a, b, &s)) {
+    if (ir__solve(d, a, b, &s) && !ir__has_replaced(f, s.value)) {
         ind_status status = ir__replace(f, s.symbol, s.value);
         if (!status && ind__ok(s.rest)) {
             ind_expr modulo = ind_expr_mod(s.rest, ind_int(c, s.divisor));
@@ -9345,6 +9364,10 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(rint, RINT)                                                                                                      \
     X(erfc, ERFC)                                                                                                      \
     X(lgamma, LGAMMA)                                                                                                  \
+    X(erfinv, ERFINV)                                                                                                  \
+    X(digamma, DIGAMMA)                                                                                                \
+    X(i0e, I0E)                                                                                                        \
+    X(i1e, I1E)                                                                                                        \
     X(not, NOT)
 #define IR__BINARY(X)                                                                                                  \
     X(add, ADD)                                                                                                        \
@@ -10693,6 +10716,57 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
     }
 }
 
+/* ---- functions that libm lacks, in double for both types ---- */
+
+#define IR__PI 3.14159265358979323846
+
+/* From Winitzki's approximation (2008), good to 2e-3, by Halley's method, which triples the digits at each step. Far
+   from 0 on erfc, which keeps its digits there. */
+static double ir__erfinv(double x) {
+    double p = fabs(x), q = 1 - p, l = log1p(-p * p), t = 2 / (IR__PI * 0.147) + l / 2, s = -l / 0.147;
+    if (!(p < 1)) return p == 1 ? copysign(INFINITY, x) : NAN;
+    double y = sqrt(s / (sqrt(t * t + s) + t));
+    for (int i = 0; i < 3; i++) {
+        double error = p < 0.5 ? erf(y) - p : q - erfc(y);
+        double step = error / (2 / sqrt(IR__PI) * exp(-y * y));
+        y -= step / (1 + y * step);
+    }
+    return copysign(y, x);
+}
+
+/* By recurrence to x >= 10 and the asymptotic series there (Abramowitz and Stegun 6.3.5, 6.3.18); for negative x by
+   reflection (6.3.7). */
+static double ir__digamma(double x) {
+    double sum = 0;
+    if (x == 0) return copysign(INFINITY, -x);
+    if (x < 0) {
+        double fraction = x - rint(x); /* exact, unlike pi x */
+        if (fraction == 0) return NAN;
+        sum = -IR__PI / tan(IR__PI * fraction);
+        x = 1 - x;
+    }
+    for (; x < 10; x++) sum -= 1 / x;
+    double z = 1 / (x * x);
+    double series =
+        1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760)))));
+    return sum + (log(x) - 0.5 / x - z * series);
+}
+
+/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; beyond
+   30 the asymptotic one (9.7.1), which has more digits there than the type. */
+static double ir__bessel_ie(int n, double x) {
+    double y = fabs(x), term = n ? y / 2 : 1, sum = term;
+    if (y <= 30) {
+        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + n));
+        sum *= exp(-y);
+    } else {
+        sum = term = 1;
+        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * n) / (8 * y * k);
+        sum /= sqrt(2 * IR__PI * y);
+    }
+    return n ? copysign(sum, x) : sum;
+}
+
 /* One macro per number of operands: the loop over the lanes is the only difference between types. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
@@ -10733,6 +10807,10 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_RINT: IND__LANE_LOOP(f, rintf(x[l]));
     case IND_LOOP_ERFC: IND__LANE_LOOP(f, erfcf(x[l]));
     case IND_LOOP_LGAMMA: IND__LANE_LOOP(f, lgammaf(x[l]));
+    case IND_LOOP_ERFINV: IND__LANE_LOOP(f, (float)ir__erfinv(x[l]));
+    case IND_LOOP_DIGAMMA: IND__LANE_LOOP(f, (float)ir__digamma(x[l]));
+    case IND_LOOP_I0E: IND__LANE_LOOP(f, (float)ir__bessel_ie(0, x[l]));
+    case IND_LOOP_I1E: IND__LANE_LOOP(f, (float)ir__bessel_ie(1, x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(f, ind__f16_to_f32(ind__f32_to_f16(x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(f, ind__bf16_to_f32(ind__f32_to_bf16(x[l])));
     case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(f, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x[l])));
@@ -10794,6 +10872,10 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_RINT: IND__LANE_LOOP(d, rint(x[l]));
     case IND_LOOP_ERFC: IND__LANE_LOOP(d, erfc(x[l]));
     case IND_LOOP_LGAMMA: IND__LANE_LOOP(d, lgamma(x[l]));
+    case IND_LOOP_ERFINV: IND__LANE_LOOP(d, ir__erfinv(x[l]));
+    case IND_LOOP_DIGAMMA: IND__LANE_LOOP(d, ir__digamma(x[l]));
+    case IND_LOOP_I0E: IND__LANE_LOOP(d, ir__bessel_ie(0, x[l]));
+    case IND_LOOP_I1E: IND__LANE_LOOP(d, ir__bessel_ie(1, x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(d, ind__f16_to_f32(ind__f32_to_f16((float)x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(d, ind__bf16_to_f32(ind__f32_to_bf16((float)x[l])));
     case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(d, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)x[l])));

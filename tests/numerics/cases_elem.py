@@ -43,6 +43,12 @@ for t in FLOATS:
     many(f"exact_binary_{t}", of_type(t, "xpuw"), EXACT_BINARY, bits=True, p=POSITIVE, u=OPEN, w="nonzero")
     many(f"divisions_{t}", of_type(t, "xw"), DIVISIONS, w="nonzero", x="normal 20")
     many(f"round_decimals_{t}", of_type(t, "x"), ["round(x, 1)", "round(x, decimals=-1)", "round(x, 0)"], x="uniform 0.26 0.34")
+    many(f"special_functions_{t}", {"x": f"{t}[51]", "u": f"{t}[51]", "b": f"{t}[51]", "w": f"{t}[51]"}, ["digamma(x)", "erfinv(u)", "i0(b)", "special_i1(b)", "special_i0e(w)",
+         "special_i1e(w)"], x="uniform -3.3 14", u=OPEN, b="uniform -9 9", w="uniform -60 60")
+many("special_functions_of_integers", {"x": "i32[20]", "m": "bool[5]", "b": "u8[7]"}, ["digamma(x)", "erfinv(m)", "i0(b)", "special_i1(b)", "special_i1e(x)"], b="ints 0 12")
+for t in ("f32", "f64"):
+    many(f"special_functions_ends_{t}", {"x": f"{t}[12]", "u": f"{t}[12]"}, ["digamma(x)", "i0(x)", "special_i1(x)", "special_i0e(x)", "special_i1e(x)", "erfinv(u)"],
+         x="values nan inf -inf 0 -0 1 -1 30 -31 0.5 -2.5 88", u="values nan 1 -1 0 -0 0.9999999 -0.9999999 2 -2 1e-30 0.5 -0.25")
 many("libm_negative_f64", {"x": "f64[5, 33]"}, ["lgamma(x)"], x="uniform -2.2 -2.0")
 
 # ---- integers and bool: floats come out as f32, the rest stays

@@ -31,6 +31,15 @@ for t in FLOATS:
          "y, ym, yr = native_layer_norm(x, l, l, [6, 5], 1e-5); g = group_norm(x, 3, w, b); h, hm, hr = native_group_norm(x, w, b, 3, 6, 5, 2, 1e-3); "
          "i = instance_norm(x, w, b); n = batch_norm(x, w, b, m, v); t, tm, tr = _native_batch_norm_legit(x, w, b, none, none, true, 0.1, 1e-5); "
          "f, fm, fr = _native_batch_norm_legit_no_training(x, w, b, m, v, 0.1, 1e-4); output y, ym, yr, g, h, hm, hr, i, n, t, tm, tr, f, fm, fr", v="uniform 0.5 2")
+for t in FLOATS:
+    case(f"norm_gradients_{t}", f"input g : {t}[3, 6, 5]; input x : {t}[3, 6, 5]; input m : {t}[3, 1, 1]; input r : {t}[3, 1, 1]; input w : {t}[6, 5]; input n : {t}[3, 2]; "
+         f"input q : {t}[3, 2]; input c : {t}[6]; a, b, d = native_layer_norm_backward(g, x, [6, 5], m, r, w, w, [true, true, true]); "
+         "e, f, h = native_group_norm_backward(g, x, n, q, c, 3, 6, 5, 2, [true, true, true]); output a, b, d, e, f, h", r="uniform 0.5 2", q="uniform 0.5 2")
+case("norm_gradients_masked", "input g : f32[2, 4, 3]; input x : f32[2, 4, 3]; input m : f32[2, 4, 1]; input n : f32[2, 4]; input w : f32[3]; "
+     "a, b, c = native_layer_norm_backward(g, x, [3], m, m, none, none, [true, true, true]); d, e, f = native_layer_norm_backward(g, x, [3], m, m, w, w, [false, false, true]); "
+     "h, i, j = native_group_norm_backward(g, x, n, n, none, 2, 4, 3, 4, [true, false, true]); output a, b, c, d, e, f, h, i, j")
+case("norm_gradients_of_half", "input g : bf16[3, 9]; input x : bf16[3, 9]; input w : bf16[9]; y, m, r = native_layer_norm(x, w, w, [9], 1e-5); "
+     "a, b, c = native_layer_norm_backward(g, x, [9], m, r, w, w, [true, true, true]); output a, b, c")
 for t in ("f16", "bf16"):
     case(f"half_softmax_{t}", f"input x : {t}[3, 17]; y = _softmax(x, 1, true); z = _log_softmax(x, 1, true); a = _softmax(x, -1); b = _log_softmax(x, 0, false); output y, z, a, b")
     case(f"mixed_norms_{t}", f"input x : {t}[3, 4, 7]; input w : f32[4]; input m : f32[4]; input v : f32[4]; g, gm, gr = native_group_norm(x, w, none, 3, 4, 7, 2, 1e-5); "
@@ -99,6 +108,9 @@ case("symbolic_reduce", DECLARE + "input x : f32[B, S]; v, m = var_mean(x, [1]);
      "n = norm(x, 3, [1]); o = norm(x); p = prod(x, 1); e = all(x, [1]); k = count_nonzero(x); output v, m, w, lo, hi, a, i, j, l, n, o, p, e, k", runs=SIZES, x="uniform 0.5 1.5")
 case("symbolic_norms", DECLARE + "input x : f32[B, 6, S]; const w : f32[6]; const b : f32[6]; g, m, r = native_group_norm(x, w, b, B, 6, S, 3, 1e-5); i = instance_norm(x, w, b); "
      "y, u, v = native_layer_norm(x, normalized_shape=[S], eps=1e-5); output g, m, r, i, y, u, v", runs=SIZES)
+case("symbolic_gradients", DECLARE + "input g : f32[B, 6, S]; input x : f32[B, 6, S]; input n : f32[B, 3]; const c : f32[6]; input m : f32[B, 6, 1]; "
+     "a, b, d = native_group_norm_backward(g, x, n, n, c, B, 6, S, 3, [true, true, true]); e, f, h = native_layer_norm_backward(g, x, [S], m, m, none, none, [true, false, false]); "
+     "output a, b, d, e", runs=SIZES)
 case("symbolic_channels", DECLARE + "input x : f32[3, 4*B, S]; const w : f32[4*B]; g = group_norm(x, 4, w); t = batch_norm(x, w, training=true); output g, t", runs=SIZES)
 case("symbolic_distance", DECLARE + "input x : f32[B, 3]; input z : f32[S, 3]; c = cdist(x, z); d = _pdist_forward(z, 1.0); output c, d", runs=SIZES)
 case("symbolic_nothing", "size N in [0, 64] hint 8; input x : f32[3, N]; v, m = var_mean(x, [1]); p = prod(x, 1); e = all(x, [1]); k = count_nonzero(x, [1]); l = logsumexp(x, [1]); n = norm(x, 2, [1]); "

@@ -72,3 +72,72 @@ for name, body in SYMBOLIC.items():
     if name == "stack":
         body = body.replace("input x : f32[B, S];", "input x : f32[B, S]; input s0 : f32[S]; input l0 : f32[B, S//2];")
     case(f"views_symbolic_{name}", DECLARE + body, runs=SIZES, bits=True)
+
+# ---- pads
+
+PADS = "y = constant_pad_nd(a, [1, 2, 0, 3], 1); z = constant_pad_nd(a, [-1, 1, 2, -2]); r = reflection_pad1d(a, [2, 3]); e = replication_pad1d(a, [4, 0]); c = pad(a, [2, 4], mode=\"circular\"); output y, z, r, e, c"
+for t in DTYPES:
+    case(f"views_pad_{t}", f"input a : {t}[3, 5]; {PADS}", bits=True)
+case("views_pad_transposed", f"input x : f32[5, 3]; a = transpose(x, 0, 1); {PADS}", bits=True)
+case("views_pad_sliced", f"input x : f32[4, 11]; b = slice(x, 0, 1); a = slice(b, 1, 1, 11, 2); {PADS}", bits=True)
+case("views_pad_broadcast", f"input x : f32[3, 1]; a = expand(x, [3, 5]); {PADS}", bits=True)
+case("views_pad_computed", f"input x : f32[3, 5]; a = exp(x); {PADS}")
+case("views_pad_special", f"input a : f32[3, 5]; {PADS}", bits=True, a="special")
+case("views_pad_value", "input a : f32[2, 3]; y = constant_pad_nd(a, [1, 1], 2.5); z = pad(a, [1, 0, 0, 1], value=-0.5); w = constant_pad_nd(a, []); i = cast(a, i32); v = constant_pad_nd(i, [2, 2], 7); output y, z, w, v")
+case("views_pad_2d", "input a : f32[2, 3, 4, 5]; y = reflection_pad2d(a, [1, 2, 3, 0]); z = replication_pad2d(a, [3, 1, 0, 2]); w = pad(a, [2, 2, 1, 3], mode=\"reflect\"); u = pad(a, [1, 0, 2, 2], mode=\"replicate\"); "
+     "v = pad(a, [5, 1, 2, 4], mode=\"circular\"); output y, z, w, u, v", bits=True)
+case("views_pad_3d", "input a : f32[2, 3, 4, 5]; y = reflection_pad3d(a, [1, 2, 3, 0, 1, 1]); z = replication_pad3d(a, [3, 1, 0, 2, 1, 0]); w = constant_pad_nd(a, [1, 1, 1, 1, 0, 2]); output y, z, w", bits=True)
+case("views_pad_crop", "input a : f32[3, 6]; y = reflection_pad1d(a, [-2, 2]); z = replication_pad1d(a, [1, -3]); w = pad(a, [-1, 2], mode=\"circular\"); output y, z, w", bits=True)
+case("views_pad_empty", "input a : f32[0, 4]; y = constant_pad_nd(a, [1, 1, 2, 0], 3); b = full([3, 0], 1.0); z = constant_pad_nd(b, [1, 1]); output y, z", bits=True)
+case("views_pad_symbolic", DECLARE + "input a : f32[B, S]; y = constant_pad_nd(a, [1, S]); z = reflection_pad1d(a, [S//2, 3]); r = replication_pad1d(a, [S, 1]); c = pad(a, [S - 1, 2], mode=\"circular\"); output y, z, r, c",
+     runs=SIZES, bits=True)
+
+# ---- pools
+
+POOLS = ("y = max_pool2d(a, 2); v, i = max_pool2d_with_indices(a, 3, 2, 1); w, j = max_pool2d_with_indices(a, [3, 2], stride=[2, 1], padding=[1, 0], dilation=[2, 3], ceil_mode=true); "
+         "m, k = adaptive_max_pool2d(a, [3, 2]); output y, v, i, w, j, m, k")
+AVERAGES = ("y = avg_pool2d(a, 2); z = avg_pool2d(a, 3, 2, 1); w = avg_pool2d(a, [3, 2], padding=1, ceil_mode=true); v = avg_pool2d(a, 3, 2, 1, ceil_mode=true, count_include_pad=false); "
+            "d = avg_pool2d(a, [2, 3], stride=2, divisor_override=5); g = adaptive_avg_pool2d(a, 1); h = adaptive_avg_pool2d(a, [3, 4]); o = avg_pool2d(a, 1, 2); output y, z, w, v, d, g, h, o")
+for t in INTS + FLOATS:
+    case(f"views_max_pool_{t}", f"input a : {t}[2, 7, 8]; {POOLS}", bits=True)
+case("views_max_pool_ties", f"input a : i32[2, 7, 8]; {POOLS}", bits=True, a="few")
+case("views_max_pool_lowest", f"input a : i8[2, 7, 8]; {POOLS}", bits=True, a="values -128")
+case("views_max_pool_infinite", f"input a : f32[2, 7, 8]; {POOLS}", bits=True, a="values -inf")
+case("views_max_pool_special", "input a : f32[2, 7, 8]; y = max_pool2d(a, 2); z = max_pool2d(a, 3, 1, 1); output y, z", a="special")
+case("views_max_pool_transposed", f"input x : f32[8, 2, 7]; a = movedim(x, 0, 2); {POOLS}", bits=True)
+case("views_max_pool_computed", f"input x : f32[3, 1, 8]; e = mul(x, 2.0); a = expand(e, [3, 7, 8]); {POOLS}")
+for t in FLOATS:
+    case(f"views_avg_pool_{t}", f"input a : {t}[2, 7, 8]; {AVERAGES}")
+case("views_avg_pool_sliced", f"input x : f32[2, 9, 17]; b = slice(x, 1, 1, 8); a = slice(b, 2, 0, 16, 2); {AVERAGES}")
+case("views_avg_pool_computed", f"input x : f32[2, 7, 8]; a = tanh(x); {AVERAGES}")
+case("views_pool_1d", "input a : f32[2, 3, 11]; y = max_pool1d(a, 3, 2, 1); v, i = max_pool1d_with_indices(a, 4); z = avg_pool1d(a, 3, 2, 1, true, false); m, j = adaptive_max_pool1d(a, 4); g = adaptive_avg_pool1d(a, 5); output y, v, i, z, m, j, g")
+case("views_pool_3d", "input a : f32[2, 4, 5, 6]; y = max_pool3d(a, 2); v, i = max_pool3d_with_indices(a, 3, 2, 1); z = avg_pool3d(a, [2, 3, 2], 2, [1, 1, 0], ceil_mode=true); m, j = adaptive_max_pool3d(a, [2, 3, 4]); "
+     "g = adaptive_avg_pool3d(a, 3); output y, v, i, z, m, j, g")
+case("views_pool_batch", "input a : f32[2, 3, 6, 6]; b = relu(a); y = max_pool2d(b, 2); z = avg_pool2d(b, 2); w = add(y, z); g = adaptive_avg_pool2d(w, 1); f = flatten(g, 1); output f, w")
+case("views_pool_empty_batch", "input a : f32[0, 3, 6, 6]; y = max_pool2d(a, 2); z = avg_pool2d(a, 2); output y, z")
+case("views_pool_symbolic", DECLARE + "input a : f32[B, 2, S, 6]; y = max_pool2d(a, 2); v, i = max_pool2d_with_indices(a, 3, 2, 1, ceil_mode=true); z = avg_pool2d(a, 3, 2, 1, ceil_mode=true); "
+     "w = avg_pool2d(a, 3, 1, 1, count_include_pad=false); g = adaptive_avg_pool2d(a, 1); h = adaptive_avg_pool2d(a, [3, 4]); m, k = adaptive_max_pool2d(a, [2, 5]); output y, v, i, z, w, g, h, m, k", runs=SIZES[:2] + [{"B": 2, "S": 12}])
+
+# ---- convolutions
+
+for t in FLOATS + ("i32", "i64"):
+    case(f"views_conv2d_{t}", f"input a : {t}[2, 4, 7, 6]; const w : {t}[6, 4, 3, 2]; const b : {t}[6]; y = conv2d(a, w, b); z = conv2d(a, w, stride=2, padding=1); "
+         f"u = conv2d(a, w, b, [1, 2], [2, 1], [2, 1]); const v : {t}[4, 3, 3, 3]; p = conv_transpose2d(a, v, stride=2, padding=1, output_padding=1); output y, z, u, p")
+case("views_conv_groups", "input a : f32[2, 6, 5, 7]; const w : f32[4, 3, 3, 3]; const b : f32[4]; const d : f32[6, 1, 3, 3]; const e : f32[12, 1, 2, 2]; const t : f32[6, 2, 3, 2]; const c : f32[6]; "
+     "y = conv2d(a, w, b, padding=1, groups=2); z = conv2d(a, d, c, padding=1, groups=6); u = conv2d(a, e, stride=2, groups=6); p = conv_transpose2d(a, t, c, stride=[2, 1], groups=3); output y, z, u, p")
+case("views_conv_pointwise", "input a : f32[2, 8, 5, 6]; const w : f32[12, 8, 1, 1]; const b : f32[12]; y = conv2d(a, w, b); r = relu(y); z = conv2d(a, w, b, stride=2); output r, z")
+case("views_conv_1d", "input a : f32[2, 3, 17]; const w : f32[5, 3, 4]; const b : f32[5]; y = conv1d(a, w, b, stride=2, padding=3, dilation=2); const v : f32[3, 4, 3]; z = conv_transpose1d(a, v, stride=3); "
+     "const d : f32[3, 1, 5]; p = conv1d(a, d, padding=2, groups=3); output y, z, p")
+case("views_conv_3d", "input a : f32[2, 2, 4, 5, 6]; const w : f32[3, 2, 2, 3, 2]; const b : f32[3]; y = conv3d(a, w, b, [1, 2, 1], [1, 0, 1]); const v : f32[2, 3, 2, 2, 3]; z = conv_transpose3d(a, v, b, stride=2, padding=[0, 1, 1]); output y, z")
+case("views_conv_unbatched", "input a : f32[3, 9, 8]; const w : f32[4, 3, 3, 3]; const b : f32[4]; y = conv2d(a, w, b, padding=1); input c : f32[3, 9]; const v : f32[2, 3, 2]; z = conv1d(c, v); output y, z")
+case("views_conv_single", "input a : f32[2, 1, 5]; const w : f32[3, 1, 1]; const b : f32[3]; y = conv1d(a, w, b); const d : f32[1, 1, 1]; z = conv1d(a, d, padding=1); output y, z")
+case("views_convolution", "input a : f32[2, 4, 6, 5]; const w : f32[6, 2, 3, 3]; const b : f32[6]; y = convolution(a, w, b, [2, 1], [1, 1], [1, 1], false, [0, 0], 2); const v : f32[4, 3, 2, 2]; "
+     "z = convolution(a, v, none, [2, 2], [0, 0], [1, 1], true, [1, 0], 1); output y, z")
+case("views_conv_computed", "input x : f32[2, 6, 5, 3]; p = movedim(x, 3, 1); a = tanh(p); const w : f32[4, 3, 3, 3]; y = conv2d(a, w, padding=1); r = relu(y); m = max_pool2d(r, 2); output m")
+case("views_conv_sliced", "input x : f32[2, 5, 9, 12]; b = slice(x, 1, 1, 4); a = slice(b, 3, 1, 12, 2); const w : f32[4, 3, 3, 3]; y = conv2d(a, w, padding=1); output y")
+case("views_conv_broadcast", "input x : f32[3, 1, 1]; a = expand(x, [2, 3, 5, 6]); const w : f32[4, 3, 3, 3]; y = conv2d(a, w, padding=1); output y")
+case("views_conv_empty", "input a : f32[0, 3, 6, 6]; const w : f32[4, 3, 3, 3]; y = conv2d(a, w); output y")
+case("views_conv_block", "input x : f32[1, 8, 9, 9]; const w : f32[8, 8, 3, 3]; const b : f32[8]; const v : f32[8, 8, 1, 1]; h = conv2d(x, w, b, padding=1); r = relu(h); g = conv2d(r, v); s = add(g, x); y = relu(s); output y",
+     w="normal 0.2", v="normal 0.3")
+case("views_conv_symbolic", DECLARE + "input a : f32[B, 3, S, 6]; const w : f32[4, 3, 3, 3]; const b : f32[4]; const v : f32[3, 2, 4, 2]; const p : f32[5, 3, 1, 1]; y = conv2d(a, w, b, padding=1); z = conv2d(a, w, stride=2, padding=[1, 0]); "
+     "u = conv_transpose2d(a, v, stride=2, padding=1); q = conv2d(a, p); const d : f32[3, 1, 3, 3]; g = conv2d(a, d, groups=3); output y, z, u, q, g", runs=SIZES[:2] + [{"B": 2, "S": 12}])

@@ -3,6 +3,7 @@
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from reference import (ROUNDOFF, Tensor, as_compute, as_type, bad, binary, cast,
 
 # The largest errors in units in the last place that NVIDIA documents, over its releases and over both precisions.
 ULPS = {"sin": 2, "cos": 2, "tan": 4, "asin": 4, "acos": 3, "atan": 2, "sinh": 3, "cosh": 2, "asinh": 4, "acosh": 4, "atanh": 3, "exp2": 2, "expm1": 2, "log2": 2,
-        "log10": 3, "log1p": 2, "erfc": 5, "lgamma": 6, "atan2": 3, "hypot": 3}
+        "log10": 3, "log1p": 2, "erfc": 5, "lgamma": 6, "atan2": 3, "hypot": 3, "erfinv": 5}
 
 
 # ---- one operand, through libm
@@ -74,6 +75,84 @@ erfc = unary(each(math.erfc), lambda x, r: 2 / math.sqrt(math.pi) * np.exp(-x * 
 lgamma = unary(each(lgamma_of), lambda x, r: bad("lgamma of an inexact value"), ULPS["lgamma"])
 
 
+def erf_of(y):
+    """The Taylor series; 60 digits, of which up to 16 cancel for |y| < 6."""
+    term = total = y
+    for n in range(1, 400):
+        term *= -y * y / n
+        total += term / (2 * n + 1)
+    return 2 * total / PI.sqrt()
+
+
+def erfinv_of(x):
+    """Newton's method from the quantile of the normal distribution."""
+    if not abs(x) < 1:
+        return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+    with localcontext() as context:
+        context.prec = 60
+        y = Decimal(NormalDist().inv_cdf(min((1 + x) / 2, 1 - 2.0**-53)) / math.sqrt(2))
+        for _ in range(8):
+            y -= (erf_of(y) - Decimal(x)) * PI.sqrt() / 2 * (y * y).exp()
+        return math.copysign(float(y), x)
+
+
+erfinv = unary(each(erfinv_of), lambda x, r: math.sqrt(math.pi) / 2 * np.exp(r * r), ULPS["erfinv"])
+
+
+def digamma_of(x):
+    """The asymptotic series at x + n >= 30 and the recurrence, for negative x too."""
+    if math.isnan(x) or x == -math.inf or (x < 0 and x == math.floor(x)):
+        return math.nan
+    if x == 0 or math.isinf(x):
+        return math.copysign(math.inf, -x) if x == 0 else x
+    with localcontext() as context:
+        context.prec = 40
+        y, total = Decimal(x), Decimal(0)
+        while y < 30:
+            total, y = total - 1 / y, y + 1
+        total += y.ln() - 1 / (2 * y) - sum(decimal(b / (2 * k)) / y ** (2 * k) for k, b in enumerate(BERNOULLI, 1))
+        return float(total)
+
+
+def digamma_terms(x):
+    """The sum of the sizes of what is added up in the recurrence to 10, and by reflection for negative x."""
+    y = np.where(x < 0, 1 - x, x)
+    steps = sum(np.where(y + k < 10, 1 / (y + k), 0) for k in range(10))
+    return steps + np.log(np.maximum(y, 10)) + np.where(x < 0, 4 * np.abs(math.pi / np.tan(math.pi * (x - np.rint(x)))), 0)
+
+
+def bessel_of(n, x):
+    """exp(-|x|) I_n(x) by the power series in 60 digits."""
+    if math.isnan(x) or math.isinf(x):
+        return x if x != x else math.copysign(0.0, x) if n else 0.0
+    with localcontext() as context:
+        context.prec = 60
+        y = abs(Decimal(x))
+        term = total = y / 2 if n else Decimal(1)
+        for k in range(1, 400):
+            term *= y * y / (4 * k * (k + n))
+            total += term
+        return math.copysign(float(total * (-y).exp()), x if n else 1)
+
+
+def in_double(fn, error):
+    """An op that every device computes in f64, with this bound of its error, and then rounds."""
+
+    def op(x):
+        x = lift(x)
+        dtype = x.dtype if is_float(x.dtype) else "f32"
+        x = exact_only(as_type(x, dtype))
+        with np.errstate(all="ignore"):
+            r = each(fn)(x.v)
+            return made(r, dtype, np.nan_to_num(error(x.v, r), nan=0, posinf=0) * ROUNDOFF["f64"])
+
+    return op
+
+
+digamma = in_double(digamma_of, lambda x, r: 8 * digamma_terms(x))
+special_i0e, special_i1e = (in_double(lambda x, n=n: bessel_of(n, x), lambda x, r: np.abs(r) * (2 * np.minimum(np.abs(x), 30) + 20)) for n in (0, 1))
+
+
 def floats(fn):
     """An op on floats or integers, which become f32, made of others: computed in its compute type, stored once."""
 
@@ -82,6 +161,19 @@ def floats(fn):
         return inside(fn)(x if is_float(x.dtype) else as_type(x, "f32"), *rest, **more)
 
     return op
+
+
+def bessel(scaled):
+    @floats
+    def op(x):
+        root = exp(mul(abs_(x), 0.5))
+        y = mul(mul(scaled(x), root), root)
+        return where(Tensor(np.isinf(x.v), "bool"), abs_(x) if scaled is special_i0e else x, y)
+
+    return op
+
+
+i0, special_i1 = bessel(special_i0e), bessel(special_i1e)
 
 
 def typed(v, x):

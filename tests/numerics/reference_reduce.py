@@ -62,12 +62,19 @@ def moments(c, axes, keepdim=True):
         return Tensor(m, c.dtype, np.nan_to_num(m_error)), Tensor(variance * n, c.dtype, np.nan_to_num(v_error * n))
 
 
+def root_of(x):
+    """sqrt where the error may be as large as x: the derivative says nothing there."""
+    with np.errstate(all="ignore"):
+        r = np.sqrt(x.v)
+        return made(r, x.dtype, np.maximum(np.sqrt(x.v + x.e) - r, r - np.sqrt(np.maximum(x.v - x.e, 0))))
+
+
 def variance_and_mean(x, dim, unbiased, keepdim, correction, root):
     correction = float(unbiased if unbiased is not None else 1) if correction is None else correction
     c, axes = as_compute(x), axes_of(dim, x.v.ndim)
     m, deviations = moments(c, axes, keepdim)
     v = div(deviations, Tensor(np.full(deviations.v.shape, max(length(x, axes) - correction, 0.0)), c.dtype))
-    return stored(sqrt(v) if root else v, x.dtype), stored(m, x.dtype)
+    return stored(root_of(v) if root else v, x.dtype), stored(m, x.dtype)
 
 
 def var(x, dim=None, unbiased=None, keepdim=False, correction=None):
@@ -247,3 +254,39 @@ def _pdist_forward(x, p=2.0):
     i, j = np.triu_indices(x.v.shape[0], 1)
     all_pairs = cdist(x, x, p)
     return Tensor(all_pairs.v[i, j], x.dtype, all_pairs.e[i, j])
+
+
+# ---- gradients of norms
+
+
+def norm_gradients(grad_out, x, mean, rstd, weight, rows, shared):
+    """rows: the axes that are normalised together; shared: those that share an element of the weight. All in the compute type and
+    of shapes that broadcast. With g the weighted gradient and h the normalised input: (g - (sum g + h sum(g h)) / n) rstd."""
+    n = float(length(x, rows))
+    h = mul(plain_sub(x, mean), rstd)
+    g = grad_out if weight is None else mul(grad_out, weight)
+    along = div(plain_add(summed(g, rows, True, x.dtype), mul(h, summed(mul(g, h), rows, True, x.dtype))), n)
+    return mul(plain_sub(g, along), rstd), summed(mul(grad_out, h), shared, False, x.dtype), summed(grad_out, shared, False, x.dtype)
+
+
+def masked(gradients, shapes, dtypes, wanted, empty):
+    return tuple(stored(Tensor(g.v.reshape(shape), dtype, g.e.reshape(shape)), dtype) if want else Tensor(np.zeros(0), empty)
+                 for g, shape, dtype, want in zip(gradients, shapes, dtypes, wanted))
+
+
+def native_layer_norm_backward(grad_out, x, normalized_shape, mean, rstd, weight, bias, output_mask):
+    c, first = as_compute(x), x.v.ndim - len(normalized_shape)
+    scale = None if weight is None else seen_as(weight, weight.v.shape)
+    g = norm_gradients(as_compute(grad_out), c, as_compute(mean), as_compute(rstd), scale, tuple(range(first, x.v.ndim)), tuple(range(first)))
+    wanted = (output_mask[0], output_mask[1] and weight is not None, output_mask[2] and bias is not None)
+    kind = x.dtype if weight is None else weight.dtype
+    return masked(g, (x.v.shape, normalized_shape, normalized_shape), (x.dtype, kind, kind), wanted, x.dtype)
+
+
+def native_group_norm_backward(grad_out, x, mean, rstd, weight, N, C, HxW, group, output_mask):
+    split = (N, group, C // group, HxW)
+    rows = (N, group, 1, 1)
+    scale = None if weight is None else seen_as(weight, (1, group, C // group, 1))
+    g = norm_gradients(seen_as(grad_out, split), seen_as(x, split), seen_as(mean, rows), seen_as(rstd, rows), scale, (2, 3), (0, 3))
+    kind = x.dtype if weight is None else weight.dtype
+    return masked(g, (x.v.shape, (C,), (C,)), (x.dtype, kind, kind), output_mask, x.dtype)

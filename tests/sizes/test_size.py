@@ -294,6 +294,27 @@ def test_lowest(ind, z):
             assert line.split("\t")[2] == str(value) and low <= value <= high, (text, line, value)
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_divisor_that_an_equality_replaces(ind, swapped):
+    """n is a + b; that this is not zero only n's range says, so a % n stays where n goes: no value may lead back to n."""
+    facts = ["a % n == 0", "a + b == n"]
+    declared = ["--var", "a in [-4, -1]; b in [-1, 4]; n in [1, 5]; m in [-4, -2]"]
+    for fact in reversed(facts) if swapped else facts:
+        declared += ["--fact", fact]
+    texts = ["a", "b", "n", "a % n", "a // n", "a*b % n", "CeilDiv(a, m)", "CeilDiv(a, m) % n"]
+    points = [(a, n - a, n, m) for a in range(-4, 0) for n in range(1, 6) for m in (-4, -3, -2) if a % n == 0 and n - a < 5]
+    assert len(points) > 9
+    for point in points:
+        values = dict(zip("abnm", point))
+        at = ", ".join(f"{name}={value}" for name, value in values.items())
+        out, message, status = run(ind, *declared, "--at", at, *texts)
+        assert not message and not status
+        for text, line in zip(texts, out.splitlines()):
+            value = eval(text, {"CeilDiv": lambda a, b: -(-a // b)}, values)
+            low, high = eval(line.split("\t")[1])
+            assert line.split("\t")[2] == str(value) and low <= value <= high, (text, line, values)
+
+
 @pytest.mark.parametrize("case", REFUSED)
 def test_refuses(ind, case):
     arguments, out, message = REFUSED[case]
