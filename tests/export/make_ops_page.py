@@ -24,6 +24,7 @@ from export_graph import NUM_CORE_ATEN, TABLE, TRAINING  # noqa: E402
 from table import DTYPES, EIGHTHS  # noqa: E402
 
 ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+WORD = re.compile(r"[\w.]+")
 RESULT = re.compile(r"([\w.]+) : (\w+)\[([^\]]*)\]")
 
 HEAD = """# Ops
@@ -36,9 +37,9 @@ Made by `tests/export/make_ops_page.py`; a test says when it has to be made agai
 stand for a tensor of an op that is pointwise), the rest is `name` or `name=default`. *Tested* is what the numerics cases give
 to the op: the element types of its first tensor (of `where` the second; of a source the result), and whether some of these
 have symbolic sizes. Each case runs on the host device, as CUDA C under the emulation, and on a GPU where there is one, and is
-compared with float64 references. *Tolerance* is what the error analysis of `tests/numerics/reference.py` allows, as the
-median over the elements that the op gives in these cases, in roundoffs of the type (f32: 2^-24) relative to the result; errors
-that come in through the operands are part of it. `exact`: the very bits, or an integer.
+compared with float64 references. *Tolerance* is what the error analysis of `tests/numerics/reference.py` allows where the op
+works on inputs, as the median over the elements of its results, in roundoffs of the type (f32: 2^-24) relative to the
+result; `exact`: the very bits, or an integer.
 
 | op | arguments | fuses as | tested | sizes | tolerance |
 |---|---|---|---|---|---|
@@ -87,12 +88,12 @@ def parsed_cases(library, cases):
 
 def first_tensor(call, types, position):
     """Type of the tensor at that position of a call, as it is printed: operands first."""
-    names = [a for a in re.split(r"[,\[\]\s]+", call) if a in types]
+    names = [a for a in WORD.findall(call) if a in types]
     return types[names[min(position, len(names) - 1)]] if names else None
 
 
 def read_case(case, text, tested, outputs):
-    types, sizes = {}, {}
+    types, sizes, inputs = {}, {}, set()
     for line in text.splitlines()[1:-1]:
         left, _, right = line.partition(" = ")
         results = RESULT.findall(left)
@@ -103,9 +104,11 @@ def read_case(case, text, tested, outputs):
         if op in tested:
             dtype = first_tensor(call, types, op == "where") or results[0][1]
             tested[op].dtypes.add(dtype)
-            operands = [sizes[a] for a in re.split(r"[,\[\]\s()]+", call) if a in sizes] + [size for _, _, size in results]
+            operands = [sizes[a] for a in WORD.findall(call) if a in sizes] + [size for _, _, size in results]
             tested[op].sizes.add("symbolic" if any(re.search("[A-Za-z]", s) for s in operands) else "static")
-            outputs.update({(case.name, name): op for name in here})
+            if inputs.issuperset(a for a in WORD.findall(call) if a in types):
+                outputs.update({(case.name, name): op for name in here})
+        inputs.update(here if not op else ())
         types.update(here)
         sizes.update({name: size for name, _, size in results})
 
