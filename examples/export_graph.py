@@ -216,24 +216,12 @@ def first_result(template, whole):
     return rule
 
 
-def split(w, node, a):
-    """Slices; only the parts that are read."""
-    parts, start = [], 0
-    used = {user.args[1] for user in node.users}
-    for i, size in enumerate(a["split_sizes"]):
-        end = w.sum_text(start, size)
-        call = f"slice({a['self']}, dim={a['dim']}, start={w.argument(start)}, end={end})"
-        parts.append(w.emit(node, call, w.meta(node)[i]) if i in used else None)
-        start = Size(end) if isinstance(start, Size) or isinstance(size, Size) else start + size
-    return tuple(parts)
-
-
-def random(name):
+def random(call):
     """Random numbers: the seed is an input, and every op has a stream of its own."""
 
     def rule(w, node, a):
-        call = f"{name}({w.seed()}, size={w.size_list(w.meta(node).shape)}, dtype={dtype_text(w.meta(node).dtype)}, stream={w.new_stream()})"
-        return w.emit(node, call)
+        known = {"seed": w.seed(), "size": w.size_list(w.meta(node).shape), "dtype": dtype_text(w.meta(node).dtype), "stream": w.new_stream()}
+        return w.emit(node, call.format(**known, **{name: w.argument(v) for name, v in a.items() if name not in known}))
 
     return rule
 
@@ -243,6 +231,12 @@ def dropout(w, node, a):
         size = w.size_list(w.meta(node)[1].shape)
         return a["input"], w.emit(node, f"full(size={size}, fill_value=1, dtype=bool)", w.meta(node)[1])
     return w.emit(node, f"native_dropout({a['input']}, {w.seed()}, p={number_text(a['p'])}, stream={w.new_stream()})")
+
+
+def addmv(w, node, a):
+    product = w.new_tensor(node, f"matmul({a['mat']}, {a['vec']})")
+    scaled = a["self"] if a["beta"] == 1 else w.new_tensor(node, f"mul({a['self']}, {number_text(a['beta'])})")
+    return w.emit(node, f"add({scaled}, {product}, alpha={number_text(a['alpha'])})")
 
 
 def var_unbiased(w, node, a):
@@ -270,6 +264,9 @@ def dropped(w, node, a):
 #
 # First all of Core ATen, in its order.
 TRAINING = "not supported: of the backward pass; this is for inference"
+RAND = "rand({seed}, size={size}, dtype={dtype}, stream={stream})"
+RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
+RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
     "_adaptive_avg_pool2d_backward": TRAINING,
@@ -280,8 +277,8 @@ TABLE = {
     "_fft_r2c": "not supported: there are no complex element types",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
     "_log_softmax": ("log_softmax", softmax("log_softmax")),
-    "_native_batch_norm_legit": "not supported: updates running statistics, for training; eval() gives _native_batch_norm_legit_no_training",
-    "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit_no_stats(input, weight, bias, training=, momentum=, eps=)",
+    "_native_batch_norm_legit": "_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
+    "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit(input, weight, bias, training=, momentum=, eps=)",
     "_native_batch_norm_legit_no_training": "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
     "_pdist_forward": "_pdist_forward(self, p=)",
     "_softmax": ("softmax", softmax("softmax")),
@@ -341,7 +338,7 @@ TABLE = {
     "div.Tensor_mode": "div(self, other, rounding_mode=)",
     "elu": "elu(self, alpha=, scale=, input_scale=)",
     "embedding": "embedding(weight, indices)",
-    "embedding_dense_backward": TRAINING,
+    "embedding_dense_backward": "embedding_dense_backward(grad_output, indices, num_weights=, padding_idx=, scale_grad_by_freq=)",
     "empty.memory_format": ("full, of zeros", filled(0)),
     "empty_strided": ("full, of zeros", filled(0)),
     "eq.Scalar": "eq(self, other)",
@@ -365,8 +362,8 @@ TABLE = {
     "gt.Scalar": "gt(self, other)",
     "gt.Tensor": "gt(self, other)",
     "hardtanh": "hardtanh(self, min_val=, max_val=)",
-    "index.Tensor": "index(self, indices)",
-    "index_put": "index_put(self, indices, values, accumulate=)",
+    "index.Tensor": "index(self, indices=)",
+    "index_put": "index_put(self, values=, indices=, accumulate=)",
     "index_select": "index_select(self, index, dim=)",
     "isinf": "isinf(self)",
     "isnan": "isnan(self)",
@@ -399,10 +396,10 @@ TABLE = {
     "native_dropout": ("native_dropout; nothing where it is not trained", dropout),
     "native_group_norm": ("group_norm", first_result("group_norm(input, weight, bias, num_groups=group, eps=eps)",
                                                       "native_group_norm(input, weight, bias, N=, C=, HxW=, group=, eps=eps)")),
-    "native_group_norm_backward": TRAINING,
+    "native_group_norm_backward": "native_group_norm_backward(grad_out, input, mean, rstd, weight, N=, C=, HxW=, group=, output_mask=)",
     "native_layer_norm": ("layer_norm", first_result("layer_norm(input, weight, bias, normalized_shape=, eps=eps)",
                                                       "native_layer_norm(input, weight, bias, normalized_shape=, eps=eps)")),
-    "native_layer_norm_backward": TRAINING,
+    "native_layer_norm_backward": "native_layer_norm_backward(grad_out, input, mean, rstd, weight, bias, normalized_shape=, output_mask=)",
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
@@ -413,8 +410,8 @@ TABLE = {
     "pow.Tensor_Tensor": "pow(self, exponent)",
     "prod": "prod(self, dtype=)",
     "prod.dim_int": "prod(self, dim=, keepdim=, dtype=)",
-    "rand": ("rand", random("rand")),
-    "randn": ("randn", random("randn")),
+    "rand": ("rand", random(RAND)),
+    "randn": ("randn", random(RANDN)),
     "randperm": "not supported: no permutations are drawn; rand and argsort make one",
     "reciprocal": "reciprocal(self)",
     "reflection_pad1d": "reflection_pad1d(self, padding=)",
@@ -431,7 +428,7 @@ TABLE = {
     "rsqrt": "rsqrt(self)",
     "scalar_tensor": ("full", filled("s")),
     "scatter.src": "scatter(self, index, src, dim=)",
-    "scatter.value": "scatter(self, index, value, dim=)",
+    "scatter.value": "scatter(self, index, dim=, value=)",
     "scatter_add": "scatter_add(self, index, src, dim=)",
     "scatter_reduce.two": "scatter_reduce(self, index, src, dim=, reduce=, include_self=)",
     "select.int": "select(self, dim=, index=)",
@@ -443,7 +440,7 @@ TABLE = {
     "slice.Tensor": "slice(self, dim=, start=, end=, step=)",
     "slice_scatter": "slice_scatter(self, src, dim=, start=, end=, step=)",
     "sort": "sort(self, dim=, descending=)",
-    "split_with_sizes": ("slice, once a part", split),
+    "split_with_sizes": "split_with_sizes(self, split_sizes=, dim=)",
     "sqrt": "sqrt(self)",
     "squeeze.dim": "squeeze(self, dim=)",
     "squeeze.dims": "squeeze(self, dim=)",
@@ -471,21 +468,63 @@ NUM_CORE_ATEN = len(TABLE)
 
 # What else an export may have: ops that are kept (KEPT), that have no decomposition, and assertions.
 TABLE |= {
+    "__lshift__.Scalar": "bitwise_left_shift(self, other)",
+    "__lshift__.Tensor": "bitwise_left_shift(self, other)",
+    "__rshift__.Scalar": "bitwise_right_shift(self, other)",
+    "__rshift__.Tensor": "bitwise_right_shift(self, other)",
     "_assert_async.msg": ("nothing: about data", dropped),
     "_assert_scalar": ("guard", guard),
     "_assert_tensor_metadata": ("nothing: it is a fact", dropped),
+    "adaptive_max_pool2d": "adaptive_max_pool2d(self, output_size=)",
+    "adaptive_max_pool3d": "adaptive_max_pool3d(self, output_size=)",
+    "addmv": ("matmul, mul and add", addmv),
+    "bernoulli": ("bernoulli", random("bernoulli({self}, {seed}, stream={stream})")),
+    "bitwise_left_shift.Tensor": "bitwise_left_shift(self, other)",
+    "bitwise_left_shift.Tensor_Scalar": "bitwise_left_shift(self, other)",
+    "bitwise_right_shift.Tensor": "bitwise_right_shift(self, other)",
+    "bitwise_right_shift.Tensor_Scalar": "bitwise_right_shift(self, other)",
+    "bucketize.Tensor": "bucketize(self, boundaries, out_int32=, right=)",
+    "copysign.Scalar": "copysign(self, other)",
+    "copysign.Tensor": "copysign(self, other)",
+    "cummax": "cummax(self, dim=)",
+    "cummin": "cummin(self, dim=)",
+    "cumprod": "cumprod(self, dim=, dtype=)",
     "detach": ("nothing: another name", same),
+    "digamma": "digamma(self)",
+    "erfc": "erfc(self)",
+    "erfinv": "erfinv(self)",
+    "exp2": "exp2(self)",
+    "hypot": "hypot(self, other)",
+    "i0": "i0(self)",
     "layer_norm": "layer_norm(input, weight, bias, normalized_shape=, eps=)",
+    "lgamma": "lgamma(self)",
     "lift_fresh_copy": ("nothing: another name", same),
+    "linalg_vector_norm": "linalg_vector_norm(self, ord=, dim=, keepdim=, dtype=)",
     "linear": "linear(input, weight, bias)",
+    "logcumsumexp": "logcumsumexp(self, dim=)",
     "matmul": "matmul(self, other)",
+    "max": "amax(self)",
+    "min": "amin(self)",
+    "nextafter": "nextafter(self, other)",
+    "rand_like": ("rand", random(RAND)),
+    "randint.low": ("randint", random(RANDINT)),
+    "randn_like": ("randn", random(RANDN)),
     "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
+    "round.decimals": "round(self, decimals=)",
     "scaled_dot_product_attention": "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
+    "searchsorted.Tensor": "searchsorted(sorted_sequence, self, sorter, out_int32=, right=, side=)",
+    "signbit": "signbit(self)",
     "silu": "silu(self)",
     "softmax.int": ("softmax", softmax("softmax")),
+    "sort.stable": "sort(self, dim=, descending=, stable=)",
+    "special_i0e": "special_i0e(self)",
+    "special_i1": "special_i1(self)",
+    "special_i1e": "special_i1e(self)",
     "sym_constrain_range": ("nothing: it is a fact", dropped),
     "sym_constrain_range_for_size": ("nothing: it is a fact", dropped),
     "transpose.int": "transpose(self, dim0=, dim1=)",
+    "unfold": "unfold(self, dimension=, size=, step=)",
+    "var_mean.correction": "var_mean(self, dim=, correction=, keepdim=)",
 }
 
 
@@ -540,11 +579,6 @@ class Writer:
 
     def type_text(self, value):
         return dtype_text(value.dtype) + self.size_list(value.shape)
-
-    def sum_text(self, a, b):
-        if isinstance(a, Size) or isinstance(b, Size):
-            return f"{self.argument(a)} + {self.argument(b)}"
-        return str(a + b)
 
     # -- values as text
 
@@ -649,6 +683,8 @@ class Writer:
             return json.dumps(value)
         if isinstance(value, bool) and "number" in kind:
             return str(int(value))
+        if isinstance(value, (list, tuple)) and any(isinstance(v, bool) for v in value):
+            return "[" + ", ".join(str(int(v)) for v in value) + "]"
         if kind.endswith("ScalarType") or (isinstance(value, int) and schema.name == "dtype"):
             return dtype_text(value)
         return self.argument(value)
