@@ -18,7 +18,8 @@ names all such ops.
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
-    buffer or input that is written to      input NAME, and an output NAME.next that has what it holds afterwards
+    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and an
+                                            output NAME.next that has what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
     random numbers                          from the input seed : i64[], which there is then
@@ -153,6 +154,16 @@ class Size:
         self.text = text
 
 
+class Float:
+    """A floating-point number computed from sizes: an expression of sympy."""
+
+    BINARY = {"Add": "add", "Mul": "mul", "IntTrueDiv": "div", "FloatTrueDiv": "div", "FloatPow": "pow", "Pow": "pow"}
+    UNARY = {"OpaqueUnaryFn_sqrt": "sqrt", "OpaqueUnaryFn_log2": "log2", "OpaqueUnaryFn_exp": "exp"}
+
+    def __init__(self, e):
+        self.e = e
+
+
 # ---- what an op becomes: functions for those that are no call with the same arguments
 #
 # Each gets the writer, the node and its arguments by name, and returns the value of the node: the name of a tensor, or a
@@ -176,7 +187,7 @@ def filled(value):
     def rule(w, node, a):
         v = a[value] if isinstance(value, str) else value
         size, dtype = w.size_list(w.meta(node).shape), dtype_text(w.meta(node).dtype)
-        if isinstance(v, Size):
+        if isinstance(v, (Size, Float)):
             x = w.new_tensor(node, f"cast({w.operand(v, node)}, {dtype})")
             return w.emit(node, f"expand({x}, size={size})")
         return w.emit(node, f"full(size={size}, fill_value={number_text(v)}, dtype={dtype})")
@@ -550,6 +561,7 @@ class Writer:
         self.weights = {}  # name -> tensor
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
         self.seed_name, self.num_streams = None, 0
+        self.sources = set()  # names of inputs and constants
 
     # -- types
 
@@ -569,9 +581,7 @@ class Writer:
         if str(e) in ("True", "False"):
             return str(e) == "True"
         if isinstance(s, self.torch.SymFloat):
-            if e.is_number:
-                return float(e)
-            raise ExportError(f"{e}: a number computed from sizes that is no integer; not supported")
+            return float(e) if e.is_number else Float(e)
         return Size(self.sizes(e))
 
     def size_list(self, shape):
@@ -596,6 +606,8 @@ class Writer:
             return "[" + ", ".join(self.argument(x) for x in v) + "]"
         if isinstance(v, self.torch.dtype):
             return dtype_text(v)
+        if isinstance(v, Float):
+            raise ExportError(f"{v.e}: a number computed from sizes that is no integer is supported as an operand only")
         return v  # a tensor's name
 
     def operand(self, v, node):
@@ -603,11 +615,29 @@ class Writer:
         if isinstance(v, Size):
             x = self.new_tensor(node, f"arange(start={v.text}, end={v.text} + 1)")
             return self.new_tensor(node, f"view({x}, size=[])")
+        if isinstance(v, Float):
+            dtype = getattr(self.meta(node), "dtype", self.torch.float64)
+            x = self.float_tensor(v.e, node)
+            return self.new_tensor(node, f"cast({x}, {dtype_text(dtype)})") if dtype.is_floating_point else x
         if isinstance(v, (bool, int, float)):
             return number_text(v)
         if isinstance(v, (list, tuple)):
             return "[" + ", ".join(self.operand(x, node) for x in v) + "]"
         return self.argument(v)
+
+    def float_tensor(self, e, node):
+        """A 0-d f64 tensor, or a number."""
+        kind = type(e).__name__
+        if e.is_number:
+            return number_text(float(e))
+        if kind == "ToFloat" or (e.is_integer and kind not in Float.BINARY):
+            return self.new_tensor(node, f"cast({self.operand(Size(self.sizes(e.args[0] if kind == 'ToFloat' else e)), node)}, f64)")
+        if kind not in Float.BINARY and kind not in Float.UNARY:
+            raise ExportError(f"{e}: the number computed from sizes has no form as text ({kind})")
+        x, *more = (self.float_tensor(a, node) for a in e.args)
+        for y in more:
+            x = self.new_tensor(node, f"{Float.BINARY[kind]}({x}, {y})")
+        return x if kind in Float.BINARY else self.new_tensor(node, f"{Float.UNARY[kind]}({x})")
 
     def new_tensor(self, node, call):
         """One line for a step within an op."""
@@ -628,8 +658,7 @@ class Writer:
 
     def seed(self):
         if self.seed_name is None:
-            self.seed_name = self.names.new("seed")
-            self.lines.append(f"input {self.seed_name} : i64[]")
+            self.seed_name = self.declare("input", "seed", "i64[]")
         return self.seed_name
 
     def new_stream(self):
@@ -747,6 +776,12 @@ class Writer:
             if bounds.upper.is_Integer:
                 self.guards.append(f"{self.sizes(e)} <= {int(bounds.upper)}")
 
+    def declare(self, kind, wish, type_text):
+        name = self.names.new(wish)
+        self.sources.add(name)
+        self.lines.append(f"{kind} {name} : {type_text}")
+        return name
+
     def tensor_of(self, spec):
         held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
         return held[spec.target]
@@ -761,16 +796,15 @@ class Writer:
                 continue
             node, t = nodes[spec.arg.name], self.tensor_of(spec)
             if spec.target in mutated:
-                self.value_of[node] = self.names.new(spec.target)
-                self.lines.append(f"input {self.value_of[node]} : {self.type_text(self.meta(node))}")
+                self.value_of[node] = self.declare("input", spec.target, self.type_text(self.meta(node)))
+                self.weights[self.value_of[node]] = t
                 continue
             if not node.users:
                 continue
             key = (t.data_ptr(), t.dtype, tuple(t.shape), tuple(t.stride())) if t.numel() else node
             if key not in same_as:
-                same_as[key] = self.names.new(spec.target)
+                same_as[key] = self.declare("const", spec.target, self.type_text(self.meta(node)))
                 self.weights[same_as[key]] = t
-                self.lines.append(f"const {same_as[key]} : {self.type_text(self.meta(node))}")
             self.value_of[node] = same_as[key]
 
     def add_inputs(self):
@@ -784,8 +818,7 @@ class Writer:
             node = nodes[spec.arg.name]
             value = node.meta.get("val")
             if isinstance(value, self.torch.Tensor):
-                self.value_of[node] = self.names.new(given.pop(0) if given else spec.arg.name)
-                self.lines.append(f"input {self.value_of[node]} : {self.type_text(value)}")
+                self.value_of[node] = self.declare("input", given.pop(0) if given else spec.arg.name, self.type_text(value))
             else:
                 self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
 
@@ -806,7 +839,8 @@ class Writer:
                 v = Size(str(int(v)))
             if isinstance(v, float):
                 raise ExportError(f"output {i} is the number {v}; only tensors and sizes are supported")
-            name, tensor = self.names.new(name) if name != v else name, self.operand(v, node)
+            tensor = self.operand(v, node)
+            name = name if name == tensor and tensor not in self.sources else self.names.new(name)
             self.outputs.append(name if name == tensor else f"{name} = {tensor}")
 
     def next_name(self, spec):

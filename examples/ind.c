@@ -11,8 +11,9 @@
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
  * valid indices into every such table. With --weights every constant is the tensor of that name in the file, of the
- * same type and shape, unless an --input gives it. Results are written as NAME.npy; bf16 travels as uint16, 8-bit
- * floats as uint8. Exit status 0, or 1 with one line on stderr.
+ * same type and shape, unless an --input gives it, and so is every input that the file has (a state at the start).
+ * Results are written as NAME.npy; bf16 travels as uint16, 8-bit floats as uint8. Exit status 0, or 1 with one line on
+ * stderr.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
@@ -503,7 +504,8 @@ static int fill_tensor(session *s, tensor *t, int64_t below) {
     if (t->info->kind == IND_BINDING_OUTPUT) return 0;
     const char *path = input_file(s->o, t->info->name);
     if (path) return take_given(s, t, path);
-    if (s->o->weights && t->info->kind == IND_BINDING_CONST) return take_weight(s, t);
+    bool constant = t->info->kind == IND_BINDING_CONST;
+    if (s->o->weights && (constant || safetensors_find(&s->weights, t->info->name))) return take_weight(s, t);
     uint64_t state = s->o->seed;
     for (const char *c = t->info->name; *c; c++) state = (state ^ (unsigned char)*c) * 0x100000001b3u;
     fill_random(t->data, t->info->dtype, t->count, state, below);
