@@ -184,20 +184,31 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 
 /* The op table: the only list of graph ops. Columns: enumerator; text name (PyTorch's); operands (`?` optional, `*` a
    list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
-   name:kind=default; number of results; flags. Kinds: int, float, bool, str, dtype, ints (list of integers), sizes
-   (list of size expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out. Flags:
-   P pointwise, V view, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
-   several loops), B result is bool, F integer operands are computed as floats (f32). */
+   name:kind=default; number of results (0: as many as the attributes say); flags.
+   Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
+   symbolic), scalar (number). `none` as default: may be left out.
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
+   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
+   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
+   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
+   PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
-    X(SCALAR, "scalar", "", "value:scalar", 1, "S") /* a Python number: promotes weakly */                             \
-    X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "S")                                        \
+    X(SCALAR, "scalar", "", "value:scalar", 1, "SU") /* a Python number: promotes weakly */                            \
+    X(FULL, "full", "", "size:sizes fill_value:scalar dtype:dtype=f32", 1, "SU")                                       \
     X(ARANGE, "arange", "", "start:size=0 end:size step:size=1 dtype:dtype=i64", 1, "S")                               \
+    X(RAND, "rand", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                         \
+    X(RANDN, "randn", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                       \
+    X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
+    X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
+    X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
+    X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
+    X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
     X(MUL, "mul", "self other", "", 1, "P")                                                                            \
-    X(DIV, "div", "self other", "", 1, "PF")                                                                           \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF")                                                     \
     X(POW, "pow", "self exponent", "", 1, "P")                                                                         \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
@@ -207,7 +218,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(LE, "le", "self other", "", 1, "PB")                                                                             \
     X(GT, "gt", "self other", "", 1, "PB")                                                                             \
     X(GE, "ge", "self other", "", 1, "PB")                                                                             \
-    X(NEG, "neg", "self", "", 1, "P")                                                                                  \
+    X(NEG, "neg", "self", "", 1, "Pn")                                                                                 \
     X(EXP, "exp", "self", "", 1, "PF")                                                                                 \
     X(LOG, "log", "self", "", 1, "PF")                                                                                 \
     X(SQRT, "sqrt", "self", "", 1, "PF")                                                                               \
@@ -216,23 +227,151 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TANH, "tanh", "self", "", 1, "PF")                                                                               \
     X(ERF, "erf", "self", "", 1, "PF")                                                                                 \
     X(SIGMOID, "sigmoid", "self", "", 1, "PF")                                                                         \
-    X(RELU, "relu", "self", "", 1, "P")                                                                                \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "P")                                                        \
-    X(SILU, "silu", "self", "", 1, "P")                                                                                \
-    X(WHERE, "where", "condition self other", "", 1, "P")                                                              \
-    X(CAST, "cast", "self", "dtype:dtype", 1, "P")                                                                     \
-    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "P") /* ind_pointwise: a loop function of the user */             \
+    X(RELU, "relu", "self", "", 1, "Pn")                                                                               \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf")                                                       \
+    X(SILU, "silu", "self", "", 1, "Pf")                                                                               \
+    X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
+    X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
+    X(SIN, "sin", "self", "", 1, "PF")                                                                                 \
+    X(COS, "cos", "self", "", 1, "PF")                                                                                 \
+    X(TAN, "tan", "self", "", 1, "PF")                                                                                 \
+    X(ASIN, "asin", "self", "", 1, "PF")                                                                               \
+    X(ACOS, "acos", "self", "", 1, "PF")                                                                               \
+    X(ATAN, "atan", "self", "", 1, "PF")                                                                               \
+    X(SINH, "sinh", "self", "", 1, "PF")                                                                               \
+    X(COSH, "cosh", "self", "", 1, "PF")                                                                               \
+    X(ASINH, "asinh", "self", "", 1, "PF")                                                                             \
+    X(ACOSH, "acosh", "self", "", 1, "PF")                                                                             \
+    X(ATANH, "atanh", "self", "", 1, "PF")                                                                             \
+    X(EXP2, "exp2", "self", "", 1, "PF")                                                                               \
+    X(EXPM1, "expm1", "self", "", 1, "PF")                                                                             \
+    X(LOG2, "log2", "self", "", 1, "PF")                                                                               \
+    X(LOG10, "log10", "self", "", 1, "PF")                                                                             \
+    X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
+    X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
+    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
+    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
+    X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
+    X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
+    X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
+    X(CEIL, "ceil", "self", "", 1, "Pn")                                                                               \
+    X(TRUNC, "trunc", "self", "", 1, "Pn")                                                                             \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn")                                                               \
+    X(ABS, "abs", "self", "", 1, "Pn")                                                                                 \
+    X(SIGN, "sign", "self", "", 1, "P")                                                                                \
+    X(SQUARE, "square", "self", "", 1, "P")                                                                            \
+    X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
+    X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
+    X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
+    X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB")                                                                 \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB")                                                           \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB")                                                             \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB")                                                           \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi")                                                                 \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi")                                                           \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi")                                                             \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi")                                                           \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin")                                            \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin")                                          \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn")                                                         \
+    X(FMOD, "fmod", "self other", "", 1, "Pn")                                                                         \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn")                                                               \
+    X(ATAN2, "atan2", "self other", "", 1, "PF")                                                                       \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf")                                                                       \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF")                                                                 \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
+    X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT")                                                      \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P")                     \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn")                                        \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn")                                     \
+    X(RELU6, "relu6", "self", "", 1, "Pn")                                                                             \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf")                                                                 \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf")                                                                     \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf")                                          \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf")                                  \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf")                                                                  \
+    X(SELU, "selu", "self", "", 1, "Pf")                                                                               \
+    X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
+    X(MISH, "mish", "self", "", 1, "Pf")                                                                               \
+    X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
+    X(FILL, "fill", "self value", "", 1, "PT")                                                                         \
+    X(COPY, "copy", "self src", "", 1, "PT")                                                                           \
+    X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
+    X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
+    X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
+    X(ZEROS_LIKE, "zeros_like", "self", "dtype:dtype=none", 1, "U")                                                    \
+    X(ONES_LIKE, "ones_like", "self", "dtype:dtype=none", 1, "U")                                                      \
+    X(EMPTY_LIKE, "empty_like", "self", "dtype:dtype=none", 1, "U")                                                    \
+    X(NEW_FULL, "new_full", "self", "size:sizes fill_value:scalar dtype:dtype=none", 1, "U")                           \
+    X(NEW_ZEROS, "new_zeros", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
+    X(NEW_ONES, "new_ones", "self", "size:sizes dtype:dtype=none", 1, "U")                                             \
+    X(NEW_EMPTY, "new_empty", "self", "size:sizes dtype:dtype=none", 1, "U")                                           \
+    X(ZEROS, "zeros", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                       \
+    X(ONES, "ones", "", "size:sizes dtype:dtype=f32", 1, "SU")                                                         \
+    X(EMPTY, "empty", "", "size:sizes dtype:dtype=f32", 1, "SU") /* 0 where PyTorch leaves memory as it is */          \
+    X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
+    X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
+    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
     X(AMIN, "amin", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
     X(ARGMAX, "argmax", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
     X(ANY, "any", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
-    X(MAX, "max", "self", "dim:int keepdim:bool=false", 2, "R")                                                        \
+    X(MAX, "max", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(ARGMIN, "argmin", "self", "dim:int=none keepdim:bool=false", 1, "R")                                             \
+    X(MIN, "min", "self", "dim:int=none keepdim:bool=false", 2, "R")                                                   \
+    X(AMINMAX, "aminmax", "self", "dim:int=none keepdim:bool=false", 2, "R")                                           \
+    X(ALL, "all", "self", "dim:ints=none keepdim:bool=false", 1, "RB")                                                 \
+    X(PROD, "prod", "self", "dim:int=none keepdim:bool=false dtype:dtype=none", 1, "R")                                \
+    X(COUNT_NONZERO, "count_nonzero", "self", "dim:ints=none", 1, "R")                                                 \
+    X(VAR, "var", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(STD, "std", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 1, "R")        \
+    X(VAR_MEAN, "var_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(STD_MEAN, "std_mean", "self", "dim:ints=none unbiased:bool=none keepdim:bool=false correction:scalar=none", 2,   \
+      "R")                                                                                                             \
+    X(LOGSUMEXP, "logsumexp", "self", "dim:ints keepdim:bool=false", 1, "R")                                           \
+    X(LINALG_VECTOR_NORM, "linalg_vector_norm", "self",                                                                \
+      "ord:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                        \
+    X(NORM, "norm", "self", "p:scalar=2 dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                    \
+    X(CDIST, "cdist", "x1 x2", "p:float=2 compute_mode:int=none", 1, "R")                                              \
+    X(CDIST_FORWARD, "_cdist_forward", "x1 x2", "p:float compute_mode:int=none", 1, "R")                               \
+    X(PDIST_FORWARD, "_pdist_forward", "self", "p:float=2", 1, "R")                                                    \
+    X(SOFTMAX_HALF, "_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                                    \
+    X(LOG_SOFTMAX_HALF, "_log_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                            \
     X(SOFTMAX, "softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                                  \
     X(LOG_SOFTMAX, "log_softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                          \
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
     X(RMS_NORM, "rms_norm", "input weight?", "normalized_shape:sizes eps:float=none", 1, "C")                          \
+    X(NATIVE_LAYER_NORM, "native_layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float", 3, "C")       \
+    X(GROUP_NORM, "group_norm", "input weight? bias?", "num_groups:int eps:float=1e-05", 1, "C")                       \
+    X(NATIVE_GROUP_NORM, "native_group_norm", "input weight? bias?", "N:size C:size HxW:size group:int eps:float", 3,  \
+      "C")                                                                                                             \
+    X(BATCH_NORM, "batch_norm", "input weight? bias? running_mean? running_var?",                                      \
+      "training:bool=false momentum:float=0.1 eps:float=1e-05", 1, "C")                                                \
+    X(NATIVE_BATCH_NORM_LEGIT, "_native_batch_norm_legit", "input weight? bias? running_mean? running_var?",           \
+      "training:bool momentum:float eps:float", 3, "C")                                                                \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
+      "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+    X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
+      "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
+    X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
+      "normalized_shape:sizes output_mask:ints", 3, "C")                                                               \
+    X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
+      "N:size C:size HxW:size group:int output_mask:ints", 3, "C")                                                     \
     X(VIEW, "view", "self", "size:sizes", 1, "V")                                                                      \
     X(PERMUTE, "permute", "self", "dims:ints", 1, "V")                                                                 \
     X(TRANSPOSE, "transpose", "self", "dim0:int dim1:int", 1, "V")                                                     \
@@ -241,11 +380,91 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SQUEEZE, "squeeze", "self", "dim:ints=none", 1, "V")                                                             \
     X(SLICE, "slice", "self", "dim:int=0 start:size=none end:size=none step:size=1", 1, "V")                           \
     X(SELECT, "select", "self", "dim:int index:size", 1, "V")                                                          \
-    X(CAT, "cat", "tensors*", "dim:int=0", 1, "P")                                                                     \
+    X(CAT, "cat", "tensors*", "dim:int=0", 1, "PQ")                                                                    \
+    X(RESHAPE, "reshape", "self", "shape:sizes", 1, "V")                                                               \
+    X(VIEW_AS, "view_as", "self other", "", 1, "V")                                                                    \
+    X(FLATTEN, "flatten", "self", "start_dim:int=0 end_dim:int=-1", 1, "V")                                            \
+    X(UNFLATTEN, "unflatten", "self", "dim:int sizes:sizes", 1, "V")                                                   \
+    X(BROADCAST_TO, "broadcast_to", "self", "size:sizes", 1, "V")                                                      \
+    X(EXPAND_AS, "expand_as", "self other", "", 1, "V")                                                                \
+    X(BROADCAST_TENSORS, "broadcast_tensors", "tensors*", "", 0, "V")                                                  \
+    X(MESHGRID, "meshgrid", "tensors*", "indexing:str=\"ij\"", 0, "V")                                                 \
+    X(MOVEDIM, "movedim", "self", "source:ints destination:ints", 1, "V")                                              \
+    X(NARROW, "narrow", "self", "dim:int start:size length:size", 1, "V")                                              \
+    X(SPLIT, "split", "self", "split_size:size dim:int=0", 0, "V")                                                     \
+    X(SPLIT_WITH_SIZES, "split_with_sizes", "self", "split_sizes:sizes dim:int=0", 0, "V")                             \
+    X(CHUNK, "chunk", "self", "chunks:int dim:int=0", 0, "V")                                                          \
+    X(UNBIND, "unbind", "self", "dim:int=0", 0, "V")                                                                   \
+    X(UNFOLD, "unfold", "self", "dimension:int size:size step:size", 1, "V")                                           \
+    X(DIAGONAL, "diagonal", "self", "offset:int=0 dim1:int=0 dim2:int=1", 1, "V")                                      \
+    X(AS_STRIDED, "as_strided", "self", "size:sizes stride:sizes storage_offset:size=0", 1, "V")                       \
+    X(FLIP, "flip", "self", "dims:ints", 1, "V")                                                                       \
+    X(ROLL, "roll", "self", "shifts:sizes dims:ints=none", 1, "V")                                                     \
+    X(REPEAT, "repeat", "self", "repeats:sizes", 1, "V")                                                               \
+    X(TILE, "tile", "self", "dims:sizes", 1, "V")                                                                      \
+    X(PIXEL_SHUFFLE, "pixel_shuffle", "self", "upscale_factor:int", 1, "V")                                            \
+    X(PIXEL_UNSHUFFLE, "pixel_unshuffle", "self", "downscale_factor:int", 1, "V")                                      \
+    X(STACK, "stack", "tensors*", "dim:int=0", 1, "D")                                                                 \
+    X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
+    X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
+    X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
+    X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
+    X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
+    X(REFLECTION_PAD1D, "reflection_pad1d", "self", "padding:sizes", 1, "D")                                           \
+    X(REFLECTION_PAD2D, "reflection_pad2d", "self", "padding:sizes", 1, "D")                                           \
+    X(REFLECTION_PAD3D, "reflection_pad3d", "self", "padding:sizes", 1, "D")                                           \
+    X(REPLICATION_PAD1D, "replication_pad1d", "self", "padding:sizes", 1, "D")                                         \
+    X(REPLICATION_PAD2D, "replication_pad2d", "self", "padding:sizes", 1, "D")                                         \
+    X(REPLICATION_PAD3D, "replication_pad3d", "self", "padding:sizes", 1, "D")                                         \
+    X(AVG_POOL1D, "avg_pool1d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true", 1, "R")  \
+    X(AVG_POOL2D, "avg_pool2d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "R")                                                                                                          \
+    X(AVG_POOL3D, "avg_pool3d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "R")                                                                                                          \
+    X(MAX_POOL1D, "max_pool1d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL2D, "max_pool2d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL3D, "max_pool3d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL1D_WITH_INDICES, "max_pool1d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(MAX_POOL2D_WITH_INDICES, "max_pool2d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(MAX_POOL3D_WITH_INDICES, "max_pool3d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(ADAPTIVE_AVG_POOL1D, "adaptive_avg_pool1d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_AVG_POOL3D, "adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", "self", "output_size:sizes", 2, "R")                                 \
+    X(CONVOLUTION, "convolution", "input weight bias?",                                                                \
+      "stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes groups:int", 1, "M")             \
+    X(CONV1D, "conv1d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV2D, "conv2d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV3D, "conv3d", "input weight bias?", "stride:sizes=none padding:sizes=none dilation:sizes=none groups:int=1", \
+      1, "M")                                                                                                          \
+    X(CONV_TRANSPOSE1D, "conv_transpose1d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(CONV_TRANSPOSE2D, "conv_transpose2d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
+      "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
-      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "G") /* they mean gradients only */   \
-    X(GATHER, "gather", "self index", "dim:int", 1, "G")                                                               \
-    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "G")                                                   \
+      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
+    X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
+    X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(INDEX, "index", "self indices*?", "", 1, "G")                                                                    \
     X(TAKE, "take", "self index", "", 1, "G")                                                                          \
     X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G")                                \
@@ -258,11 +477,25 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
+    X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
+    X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
+    X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
+    X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
+      "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
+    X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
     X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M")                                        \
-    X(LINEAR, "linear", "input weight bias?", "", 1, "M")
+    X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
+    X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
+      "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
@@ -285,12 +518,38 @@ IND_API ind_tensor ind_scalar_int(ind_graph *graph, int64_t value);
 IND_API ind_tensor ind_full(ind_graph *graph, const ind_expr *size, int rank, double value, ind_dtype dtype);
 /* start, step and dtype zeroed: 0, 1 and i64. */
 IND_API ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr step, ind_dtype dtype);
+/* m zeroed: n. dtype NONE: f32. */
+IND_API ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype);
+IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype);
+
+/* Random numbers. Nothing is hidden: element e (row-major) of a result is a function of the seed (a tensor i64[]), the
+   op's stream and e alone, the same on every device: the bits of Philox 4x32-10 with key = seed, counter = (e, stream).
+   Ops with the same seed and stream give the same numbers; give each op a stream, each run a seed.
+     rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
+                2^-53 for f64
+     randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
+                2^-24; with f64 u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be known
+     bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
+     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
+                               ind_dtype dtype, int stream);
+IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* train false: x and a mask of ones. mask may be NULL. */
+IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
+                                      ind_tensor *mask);
 
 /* torch.<name>; broadcasting and type promotion as PyTorch does them. */
 IND_API ind_tensor ind_add(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_sub(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_div(ind_tensor a, ind_tensor b); /* true division: integers give f32 */
+/* The quotient rounded toward zero or down, in the type that a and b promote to (torch.div's rounding_mode). On
+   integers x / 0 is 0, and the remainder of it x: PyTorch raises on the CPU and leaves it undefined on a GPU. */
+typedef enum ind_rounding { IND_ROUND_NONE, IND_ROUND_TRUNC, IND_ROUND_FLOOR } ind_rounding;
+IND_API ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode);
 IND_API ind_tensor ind_pow(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_maximum(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_minimum(ind_tensor a, ind_tensor b);
@@ -316,6 +575,115 @@ IND_API ind_tensor ind_silu(ind_tensor a);
 IND_API ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_cast(ind_tensor a, ind_dtype dtype);
 
+/* torch.<name>, of one tensor: integers come out as f32, or as they are from abs, the roundings, sign and square. bool
+   is refused where PyTorch refuses it; bitwise ops refuse floats. */
+IND_API ind_tensor ind_abs(ind_tensor a);
+IND_API ind_tensor ind_acos(ind_tensor a);
+IND_API ind_tensor ind_acosh(ind_tensor a);
+IND_API ind_tensor ind_asin(ind_tensor a);
+IND_API ind_tensor ind_asinh(ind_tensor a);
+IND_API ind_tensor ind_atan(ind_tensor a);
+IND_API ind_tensor ind_atanh(ind_tensor a);
+IND_API ind_tensor ind_ceil(ind_tensor a);
+IND_API ind_tensor ind_cos(ind_tensor a);
+IND_API ind_tensor ind_cosh(ind_tensor a);
+IND_API ind_tensor ind_erfc(ind_tensor a);
+IND_API ind_tensor ind_exp2(ind_tensor a);
+IND_API ind_tensor ind_expm1(ind_tensor a);
+IND_API ind_tensor ind_floor(ind_tensor a);
+IND_API ind_tensor ind_lgamma(ind_tensor a);
+IND_API ind_tensor ind_erfinv(ind_tensor a);
+IND_API ind_tensor ind_digamma(ind_tensor a);
+IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the first kind; e: times exp(-|a|) */
+IND_API ind_tensor ind_special_i0e(ind_tensor a);
+IND_API ind_tensor ind_special_i1(ind_tensor a);
+IND_API ind_tensor ind_special_i1e(ind_tensor a);
+IND_API ind_tensor ind_log10(ind_tensor a);
+IND_API ind_tensor ind_log1p(ind_tensor a);
+IND_API ind_tensor ind_log2(ind_tensor a);
+IND_API ind_tensor ind_sin(ind_tensor a);
+IND_API ind_tensor ind_sinh(ind_tensor a);
+IND_API ind_tensor ind_tan(ind_tensor a);
+IND_API ind_tensor ind_trunc(ind_tensor a);
+IND_API ind_tensor ind_isnan(ind_tensor a);
+IND_API ind_tensor ind_isinf(ind_tensor a);
+IND_API ind_tensor ind_isfinite(ind_tensor a);
+IND_API ind_tensor ind_logical_not(ind_tensor a);
+IND_API ind_tensor ind_bitwise_not(ind_tensor a);
+IND_API ind_tensor ind_round(ind_tensor a, int decimals); /* half to even; decimals may be negative */
+IND_API ind_tensor ind_sign(ind_tensor a);                /* -1, 0 or 1; 0 for NaN */
+IND_API ind_tensor ind_signbit(ind_tensor a);             /* true for -0 too */
+IND_API ind_tensor ind_square(ind_tensor a);
+IND_API ind_tensor ind_sinc(ind_tensor a);              /* sin(pi x) / (pi x) */
+IND_API ind_tensor ind_logit(ind_tensor a, double eps); /* clamped to [eps, 1 - eps]; eps < 0: not */
+/* A number in the place of NaN, of infinity and of -infinity; NULL: the largest and the smallest finite number. */
+IND_API ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf);
+
+/* torch.<name>, of two tensors or numbers (ind_scalar). */
+IND_API ind_tensor ind_logical_and(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_logical_or(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_logical_xor(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_atan2(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_copysign(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* by b < 0 or the width and more: 0 .. */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. and -1 for negative a to the right */
+IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_div_mode with IND_ROUND_FLOOR */
+IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
+IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
+IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
+IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
+IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
+
+/* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
+IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
+IND_API ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight);
+IND_API ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b * c */
+IND_API ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double value); /* a + value * b / c */
+IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value);    /* value: number or 0-d */
+
+/* torch.nn.functional.<name>. hardtanh, relu6 and threshold take integers too. */
+IND_API ind_tensor ind_threshold(ind_tensor a, double threshold, double value); /* value where a <= threshold */
+IND_API ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val);
+IND_API ind_tensor ind_relu6(ind_tensor a);
+IND_API ind_tensor ind_hardsigmoid(ind_tensor a);
+IND_API ind_tensor ind_hardswish(ind_tensor a);
+IND_API ind_tensor ind_leaky_relu(ind_tensor a, double negative_slope);
+/* scale * (a > 0 ? a : alpha * expm1(input_scale * a)) */
+IND_API ind_tensor ind_elu(ind_tensor a, double alpha, double scale, double input_scale);
+IND_API ind_tensor ind_celu(ind_tensor a, double alpha); /* alpha: not 0 */
+IND_API ind_tensor ind_selu(ind_tensor a);
+IND_API ind_tensor ind_softplus(ind_tensor a, double beta, double threshold);
+IND_API ind_tensor ind_mish(ind_tensor a);
+IND_API ind_tensor ind_log_sigmoid(ind_tensor a);
+
+/* Copies. alias and clone are a itself to a graph whose tensors never change; copy is b, expanded to the shape of a and
+   in its type; fill is a number or 0-d tensor likewise. */
+IND_API ind_tensor ind_clone(ind_tensor a);
+IND_API ind_tensor ind_alias(ind_tensor a);
+IND_API ind_tensor ind_copy(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_fill(ind_tensor a, ind_tensor b);
+
+/* Sources; dtype NONE is f32, or the type of a. What PyTorch calls empty is 0 here. */
+IND_API ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype);
+/* stride is checked for its length only: nobody can see it. */
+IND_API ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
+                                     ind_dtype dtype);
+IND_API ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype); /* 0-d */
+IND_API ind_tensor ind_full_like(ind_tensor a, double value, ind_dtype dtype);
+IND_API ind_tensor ind_zeros_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_ones_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_empty_like(ind_tensor a, ind_dtype dtype);
+IND_API ind_tensor ind_new_full(ind_tensor a, const ind_expr *size, int rank, double value, ind_dtype dtype);
+IND_API ind_tensor ind_new_zeros(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_new_ones(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype);
+
 /* dims: num_dims dimensions, negative ones from the end; num_dims 0: all. dtype NONE: PyTorch's default. */
 IND_API ind_tensor ind_sum(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_mean(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
@@ -324,13 +692,64 @@ IND_API ind_tensor ind_amin(ind_tensor x, const int *dims, int num_dims, bool ke
 IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool keepdim);
 #define IND_ALL_DIMS INT32_MIN
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
-IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices); /* values; indices may be NULL */
+IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
+/* Values; *indices (may be NULL) are those of the first extreme. IND_ALL_DIMS: of all elements, without indices. */
+IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max); /* the least; max may be NULL */
+IND_API ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+IND_API ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype);
+IND_API ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims);
+/* Sum of squared deviations over max(n - correction, 0); correction 1: unbiased. *mean may be NULL. */
+IND_API ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim);
+IND_API ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                                ind_tensor *mean);
+IND_API ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim);
+/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                          ind_dtype dtype);
+IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
+/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+IND_API ind_tensor ind_pdist(ind_tensor x, double p);
 IND_API ind_tensor ind_softmax(ind_tensor x, int dim);
 IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 /* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
+/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
+/* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
+IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                         ind_tensor *mean, ind_tensor *rstd);
+/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
+   are not updated. */
+IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                  ind_tensor running_var, double eps);
+/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
+ */
+IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                               ind_tensor running_mean, ind_tensor running_var, double eps,
+                                               ind_tensor *mean, ind_tensor *rstd);
+/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
+   rstd are what the forward op gave. */
+IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                                  ind_tensor rstd, ind_tensor weight, ind_tensor bias,
+                                                  ind_tensor *weight_grad, ind_tensor *bias_grad);
+IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                                  ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                                  ind_tensor *bias_grad);
+/* As ind_batch_norm, but every channel of every sample by itself. */
+IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                     ind_tensor running_var, double eps);
 
 /* Views: cost nothing. One size of ind_view may be -1 (given as ind_int(ctx, -1)). */
 IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
@@ -344,6 +763,79 @@ IND_API ind_tensor ind_squeeze(ind_tensor x, int dim); /* IND_ALL_DIMS: every di
 IND_API ind_tensor ind_slice(ind_tensor x, int dim, ind_expr start, ind_expr end, ind_expr step);
 IND_API ind_tensor ind_select(ind_tensor x, int dim, ind_expr index);
 IND_API ind_tensor ind_cat(const ind_tensor *tensors, int num, int dim);
+
+/* An op with several results returns the first; this is number k of those that the op of x has. */
+IND_API ind_tensor ind_result(ind_tensor x, int k);
+IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
+
+/* Views as torch.<name>; a reshape of a view that is no view itself costs index arithmetic, never a copy. */
+IND_API ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank); /* as ind_view */
+IND_API ind_tensor ind_view_as(ind_tensor x, ind_tensor other);
+IND_API ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim);
+IND_API ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes);
+IND_API ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank);
+IND_API ind_tensor ind_expand_as(ind_tensor x, ind_tensor other);
+IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results */
+/* As many results as 0-d or 1-d tensors; xy: indexing="xy", which exchanges the first two dimensions. */
+IND_API ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy);
+IND_API ind_tensor ind_movedim(ind_tensor x, int source, int destination);
+IND_API ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length);
+/* Pieces of a size, the last of what is left; their number must be the same for all sizes. */
+IND_API ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim);
+IND_API ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim);
+IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ceil(size / chunks): maybe fewer */
+IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
+IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
+IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
+/* x must be an input or a constant, or a reshape of one: others have no layout (IND_NOT_SUPPORTED). */
+IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
+                                  ind_expr storage_offset);
+IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
+IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: as if it were flat */
+IND_API ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats);
+IND_API ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats);
+IND_API ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor);
+IND_API ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor);
+
+/* torch.<name>; src takes the element type of x. */
+IND_API ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim);
+IND_API ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index);
+IND_API ind_tensor ind_slice_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr start, ind_expr end,
+                                     ind_expr step); /* as ind_slice */
+IND_API ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int dim1, int dim2);
+IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
+IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
+/* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
+IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
+
+/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on;
+   negative ones crop. value: for IND_PAD_CONSTANT. */
+typedef enum ind_pad_mode { IND_PAD_CONSTANT, IND_PAD_REFLECT, IND_PAD_REPLICATE, IND_PAD_CIRCULAR } ind_pad_mode;
+IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value);
+
+/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
+ */
+typedef struct ind_pool_desc {
+    int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
+    bool ceil_mode, count_exclude_pad;
+    int divisor_override; /* of averages; 0: the number of elements */
+} ind_pool_desc;
+/* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
+   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. */
+IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
+IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
+IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
+
+/* A convolution. Zero is the default: stride, dilation and groups 1. */
+typedef struct ind_conv_desc {
+    int stride[3], padding[3], dilation[3], output_padding[3]; /* as many as the weight has spatial dimensions */
+    int groups;
+    bool transposed; /* torch.conv_transpose*d; output_padding is for it alone */
+} ind_conv_desc;
+/* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
+   groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
+IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
@@ -374,11 +866,48 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
                                                 int64_t padding_idx, bool scale_grad_by_freq);
 
+/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
+   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
+   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
+IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
+IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
+/* Values, and in *indices (may be NULL) where they were along dim, i64. Always stable; NaN is larger than every number.
+ */
+IND_API ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices);
+IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
+/* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
+   known to be at most the size of dim; it may be symbolic. Not for bool. */
+IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+/* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
+   has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
+   are checked at run time. Types must be the same. */
+IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
+                                    ind_tensor sorter);
+/* searchsorted with one-dimensional boundaries. */
+IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right);
+/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
+
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha);
 IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR to leave out */
+
+/* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
+   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false where a key is left out,
+   or floats that are added. A row of which every key is left out gives 0. desc may be NULL. */
+typedef struct ind_attention_desc {
+    bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
+    double scale;    /* 0: 1 / sqrt(E) */
+    bool enable_gqa; /* dimension -3, the heads: key and value may have fewer, each for several of query in a row */
+} ind_attention_desc;
+IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
+                                                    ind_tensor attn_mask, const ind_attention_desc *desc);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
@@ -661,7 +1190,8 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
 ind_facts *ind__graph_enter(const ind_graph *g);
 /* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
-/* Type that tensors and numbers promote to (torch.result_type); IND_DTYPE_NONE for n == 0. */
+/* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
+ */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
@@ -689,6 +1219,7 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
+#define IND__MAX_RESULTS  1024
 
 static const struct ind__op_row {
     const char *name, *operands, *attributes;
@@ -758,11 +1289,12 @@ static ind__attr_kind ind__attr_kind_named(const char *name, size_t length) {
     return (ind__attr_kind)k;
 }
 
-/* Digits of the table's defaults; they are small. */
+/* An integer among the table's defaults; they are small. */
 static int64_t ind__digits(const char *s, size_t n) {
     int64_t v = 0;
-    for (size_t i = 0; i < n && s[i] >= '0' && s[i] <= '9'; i++) v = v * 10 + (s[i] - '0');
-    return v;
+    bool negative = n > 0 && s[0] == '-';
+    for (size_t i = negative; i < n && s[i] >= '0' && s[i] <= '9'; i++) v = v * 10 + (s[i] - '0');
+    return negative ? -v : v;
 }
 
 static void ind__schema_default(ind_context *c, ind__arena *arena, ind__attr_schema *a, const char *s, size_t n) {
@@ -824,7 +1356,9 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type result[2];
+    ind__type *result;    /* few, or allocated */
+    uint32_t num_results; /* the table's, or as the rule says */
+    ind__type few[4];
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -920,6 +1454,21 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
     for (int d = 0; d < rank && d < IND_MAX_RANK; d++) t->size[d] = size[d];
 }
 
+/* Room for n results, where the op table does not say how many there are. */
+static ind_status ind__need_results(ind__infer *in, int64_t n) {
+    if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
+    if (n > IND__MAX_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "it would have %lld results; at most %d are possible", (long long)n,
+                           IND__MAX_RESULTS);
+    }
+    in->num_results = (uint32_t)n;
+    if (n <= (int64_t)(sizeof in->few / sizeof *in->few)) return IND_OK;
+    in->result = ind__alloc(in->c, (size_t)n * sizeof *in->result);
+    if (in->result) return IND_OK;
+    in->result = in->few;
+    return ind__reject(in, IND_OUT_OF_MEMORY, "out of memory");
+}
+
 static ind_status ind__too_many_dims(ind__infer *in, int rank) {
     return ind__reject(in, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", rank,
                        IND_MAX_RANK);
@@ -940,6 +1489,7 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
     ind_dtype type[3] = {IND_DTYPE_NONE, IND_DTYPE_NONE, IND_DTYPE_NONE};
     for (uint32_t i = 0; i < n; i++) {
         const ind__tensor_info *t = &g->tensor[tensors[i]];
+        if (tensors[i] == 0) continue;
         ind_dtype *r = &type[t->weak ? 2 : t->rank == 0 ? 1 : 0];
         *r = *r == IND_DTYPE_NONE ? t->dtype : ind_dtype_promote(*r, t->dtype);
     }
@@ -1004,6 +1554,13 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     *dim = 0;
     return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
                        (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
+}
+
+/* Element k of a list of dimensions that ind__dims has let pass. */
+static int ind__list_dim(const ind__attr *a, int k, int rank) {
+    int64_t d = 0;
+    ind_expr_is_int(a->list[k], &d);
+    return (int)(d < 0 ? d + rank : d);
 }
 
 /* A list of dimensions as a mask; none and the empty list are all of them. */
@@ -1078,9 +1635,35 @@ static ind_status ind__rule_scalar(ind__infer *in) {
     return IND_OK;
 }
 
+/* The attribute of kind dtype, where it is given (or has a default in the table). */
+static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
+    for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
+        if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
+    }
+    return otherwise;
+}
+
+/* full and its kin, new_full and its kin: the size is the first attribute, the dtype the last. */
 static ind_status ind__rule_full(ind__infer *in) {
-    if (ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
-    ind__set_result(in, 0, (ind_dtype)in->attr[2].i, in->attr[0].list, in->attr[0].count);
+    const ind__attr *size = &in->attr[0];
+    if (ind__need_sizes(in, size->list, size->count)) return in->status;
+    if (in->op == IND_OP_EMPTY_STRIDED && in->attr[1].count != size->count) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "size has %d dimensions, stride %d; they must agree", size->count,
+                           in->attr[1].count);
+    }
+    ind_dtype own = ind__has_operand(in, 0) ? ind__operand(in, 0)->dtype : IND_F32;
+    ind__set_result(in, 0, ind__given_dtype(in, own), size->list, size->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_full_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, ind__given_dtype(in, x->dtype), x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_scalar_tensor(ind__infer *in) {
+    ind__set_result(in, 0, ind__given_dtype(in, IND_F32), NULL, 0);
     return IND_OK;
 }
 
@@ -1096,6 +1679,46 @@ static ind_status ind__rule_arange(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- random numbers */
+
+static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *seed = ind__operand(in, k);
+    if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__say_name(in, k),
+                       ind__say_type(in, k));
+}
+
+static ind_status ind__rule_rand(ind__infer *in) {
+    ind_dtype dtype = (ind_dtype)in->attr[1].i;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[0].list, in->attr[0].count)) return in->status;
+    if (!ind_dtype_is_float(dtype))
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be a floating-point type, not %s", ind_dtype_name(dtype));
+    ind__set_result(in, 0, dtype, in->attr[0].list, in->attr[0].count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_randint(ind__infer *in) {
+    ind_expr low = in->attr[0].e, high = in->attr[1].e;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
+    if (!ind_known_lt(low, high))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
+                           ind__say_size(in, low), ind__say_size(in, high));
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
+    return IND_OK;
+}
+
+/* bernoulli, native_dropout: the type and size of operand 0. */
+static ind_status ind__rule_random_like(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (in->op != IND_OP_NATIVE_DROPOUT) return IND_OK;
+    if (!(in->attr[0].f >= 0 && in->attr[0].f <= 1))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must be in [0, 1]", in->attr[0].f);
+    ind__set_result(in, 1, IND_BOOL, x->size, x->rank);
+    return IND_OK;
+}
+
 /* ---- pointwise */
 
 static bool ind__is_fraction(const ind__attr *a) {
@@ -1107,8 +1730,8 @@ static ind_status ind__check_alpha(ind__infer *in, ind_dtype result) {
         return ind__reject(in, IND_TYPE_MISMATCH, "bool minus bool has no meaning; use ne, or cast to an integer type");
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(result)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "alpha must be an integer where the result is %s",
-                       ind_dtype_name(result));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+                       in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(result));
 }
 
 static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
@@ -1122,25 +1745,81 @@ static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
 
 static ind_status ind__check_gelu(ind__infer *in) {
     const char *form = in->attr[0].s;
-    if (!form || (strcmp(form, "none") && strcmp(form, "tanh"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
-                           form ? form : "");
+    if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+                       form ? form : "");
+}
+
+static bool ind__is_rounded_div(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_FLOOR_DIVIDE || (op == IND_OP_DIV && attr[0].kind != IND__ATTR_NONE);
+}
+
+static ind_status ind__check_div(ind__infer *in, ind_dtype result) {
+    const char *mode = in->attr[0].s;
+    if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
+    if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
+                           mode ? mode : "");
     }
-    return ind__need_float(in, 0);
+    if (result != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+}
+
+static ind_status ind__check_round(ind__infer *in, ind_dtype result) {
+    if (in->attr[0].i == 0 || ind_dtype_is_float(result)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_clamp(ind__infer *in) {
+    if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+}
+
+static ind_status ind__check_celu(ind__infer *in) {
+    if (in->attr[0].f != 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+}
+
+static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype result) {
+    const ind__attr *low = &in->attr[0], *high = &in->attr[1];
+    if (result != IND_U8 || ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
+        return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+}
+
+/* What the op table's flags allow the operands to promote to. */
+static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
+    if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
+    if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    }
+    if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
+    uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__say_name(in, k),
+                       ind__say_type(in, k));
 }
 
 /* What single pointwise ops ask beyond broadcasting and promotion. */
 static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
+    if (ind__check_promoted(in, result)) return in->status;
     switch (in->op) {
     case IND_OP_ADD:
-    case IND_OP_SUB: return ind__check_alpha(in, result);
+    case IND_OP_SUB:
+    case IND_OP_ADDCMUL: return ind__check_alpha(in, result);
     case IND_OP_POW: return ind__check_pow(in, result);
     case IND_OP_GELU: return ind__check_gelu(in);
-    case IND_OP_SILU: return ind__need_float(in, 0);
-    case IND_OP_NEG:
-    case IND_OP_RELU:
-        if (result != IND_BOOL) return IND_OK;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    case IND_OP_DIV: return ind__check_div(in, result);
+    case IND_OP_ROUND: return ind__check_round(in, result);
+    case IND_OP_CLAMP: return ind__check_clamp(in);
+    case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_LERP:
+        return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
+    case IND_OP_NEXTAFTER:
+        if (result == IND_F32 || result == IND_F64) return IND_OK;
+        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
+                           ind_dtype_name(result), ind_dtype_name(result));
+    case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
         return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
@@ -1152,15 +1831,53 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
 static ind_status ind__rule_pointwise(ind__infer *in) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {
-        if (ind__broadcast(in, &s, k, 0)) return in->status;
+        if (ind__has_operand(in, k) && ind__broadcast(in, &s, k, 0)) return in->status;
     }
     uint32_t first = in->op == IND_OP_WHERE;
     ind_dtype dtype = ind__result_type(in->g, in->operand + first, in->num_operands - first);
+    if (in->op == IND_OP_SQUARE && dtype == IND_BOOL) dtype = IND_I64; /* pow(self, 2), and 2 is a number */
     if (ind__check_pointwise(in, dtype)) return in->status;
-    if (ind__op_has(in->op, 'F') && !ind_dtype_is_float(dtype)) dtype = IND_F32;
+    bool as_float = ind__op_has(in->op, 'F') && !ind__is_rounded_div(in->op, in->attr);
+    if (as_float && !ind_dtype_is_float(dtype)) dtype = IND_F32;
     if (ind__op_has(in->op, 'B')) dtype = IND_BOOL;
     if (in->op == IND_OP_CAST) dtype = (ind_dtype)in->attr[0].i;
     ind__set_result(in, 0, dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
+static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
+    if (v->rank != 0) return ind__need_rank(in, k, 0);
+    if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
+                       ind__say_name(in, 0), ind__say_type(in, 0), ind_dtype_name(v->dtype));
+}
+
+static ind_status ind__rule_masked_fill(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* fill and copy: a value or src that expands to self's shape, converted to its type. */
+static ind_status ind__rule_fill(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__shape s = {0};
+    if (in->op == IND_OP_FILL && ind__operand(in, 1)->rank != 0) return ind__need_rank(in, 1, 0);
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    if (!expands) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1217,27 +1934,163 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
 static ind_status ind__rule_extremum(ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     uint32_t mask;
+    bool logic = ind__op_has(in->op, 'B');
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
-    if (in->op != IND_OP_ANY && ind__need_elements(in, mask)) return in->status;
-    if (in->op == IND_OP_ANY && dtype != IND_U8) dtype = IND_BOOL; /* torch.any keeps uint8 */
+    if (!logic && ind__need_elements(in, mask)) return in->status;
+    if (logic && in->attr[0].kind != IND__ATTR_NONE && in->attr[0].count == 0) mask = 0; /* torch.any(x, []) */
+    if (logic && dtype != IND_U8) dtype = IND_BOOL; /* torch.any and torch.all keep uint8 */
     ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+/* The dimension that an attribute names as a mask; all of them where it is left out. */
+static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
+    int rank = ind__operand(in, 0)->rank, dim;
+    *mask = (1u << rank) - 1;
+    if (a->kind == IND__ATTR_NONE) return IND_OK;
+    if (ind__dim(in, 0, a->i, rank, &dim)) return in->status;
+    *mask = 1u << dim;
     return IND_OK;
 }
 
 static ind_status ind__rule_argmax(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    uint32_t mask = (1u << x->rank) - 1;
-    int dim;
-    if (in->attr[0].kind != IND__ATTR_NONE) {
-        if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
-        mask = 1u << dim;
-    }
-    if (in->op == IND_OP_ARGMAX && x->dtype == IND_BOOL) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    if (x->dtype == IND_BOOL) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
-    ind__reduced(in, mask, in->attr[1].i != 0, in->op == IND_OP_MAX ? x->dtype : IND_I64, 0);
-    if (in->op == IND_OP_MAX) ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 1);
+    ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
+    return IND_OK;
+}
+
+/* Without dim there are no indices. */
+static ind_status ind__rule_max(ind__infer *in) {
+    bool all = in->attr[0].kind == IND__ATTR_NONE, keepdim = in->attr[1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    ind__reduced(in, mask, keepdim, ind__operand(in, 0)->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_aminmax(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[1].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_prod(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
+    ind_dtype dtype = in->attr[2].kind != IND__ATTR_NONE ? (ind_dtype)in->attr[2].i
+                      : ind_dtype_is_float(from)         ? from
+                                                         : IND_I64;
+    ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_count_nonzero(ind__infer *in) {
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, false, IND_I64, 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_var(ind__infer *in) {
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[0], &mask)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && in->attr[3].kind != IND__ATTR_NONE) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "unbiased and correction are both given; one says it all");
+    }
+    for (int r = 0; r < 2; r++) ind__reduced(in, mask, in->attr[2].i != 0, ind__operand(in, 0)->dtype, r);
+    return IND_OK;
+}
+
+static ind_status ind__rule_logsumexp(ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, ind_dtype_is_float(dtype) ? dtype : IND_F32, 0);
+    return IND_OK;
+}
+
+/* The order of a norm, be it written as an integer or not. */
+static double ind__norm_order(const ind__attr *a) {
+    return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
+}
+
+static ind_status ind__rule_vector_norm(ind__infer *in) {
+    ind_dtype from = ind__operand(in, 0)->dtype, dtype = (ind_dtype)in->attr[3].i;
+    double order = ind__norm_order(&in->attr[0]);
+    uint32_t mask;
+    if (ind__need_float(in, 0) || ind__dims(in, &in->attr[1], &mask)) return in->status;
+    if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
+    if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
+    if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[2].i != 0, dtype, 0);
+    return IND_OK;
+}
+
+static ind_status ind__check_distance(ind__infer *in, double p) {
+    if (p >= 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "p is %g; it must not be negative", p);
+}
+
+/* [.., P, M] and [.., R, M] give [.., P, R]. */
+static ind_status ind__rule_cdist(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, 1);
+    ind__agreement columns = {0, a->rank - 1, " columns", 1, b->rank - 1, "has", ""};
+    ind__shape s = {0};
+    if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
+    for (uint32_t k = 0; k < 2; k++) {
+        if (ind__operand(in, k)->rank >= 2) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, k),
+                           ind__say_type(in, k));
+    }
+    if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "compute_mode is %lld; allowed: 0, 1, 2",
+                           (long long)in->attr[1].i);
+    }
+    if (ind__broadcast(in, &s, 0, 2) || ind__broadcast(in, &s, 1, 2)) return in->status;
+    if (s.rank + 3 > IND_MAX_RANK) return ind__too_many_dims(in, s.rank + 3);
+    s.size[s.rank++] = a->size[a->rank - 2];
+    s.size[s.rank++] = b->size[b->rank - 2];
+    ind__set_result(in, 0, a->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* Every pair of rows once: N * (N - 1) / 2. */
+static ind_status ind__rule_pdist(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
+    ind_expr n = x->size[0], one = ind_int(in->c, 1);
+    ind_expr pairs = ind_expr_floordiv(ind_expr_mul(n, ind_expr_sub(n, one)), ind_int(in->c, 2));
+    ind__set_result(in, 0, x->dtype, &pairs, 1);
+    return IND_OK;
+}
+
+/* _softmax and _log_softmax of Core ATen. */
+static ind_status ind__rule_softmax_half(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool half = x->dtype == IND_F16 || x->dtype == IND_BF16, widens = in->attr[1].i != 0;
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
+    if (widens && !half) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
     return IND_OK;
 }
 
@@ -1271,10 +2124,9 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
                        ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
-static ind_status ind__rule_norm(ind__infer *in) {
+static ind_status ind__check_normalized_shape(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shape = &in->attr[0];
-    if (ind__need_float(in, 0)) return in->status;
     bool fits = shape->count >= 1 && shape->count <= x->rank;
     for (int d = 0; fits && d < shape->count; d++) {
         fits = ind_known_eq(shape->list[d], x->size[x->rank - shape->count + d]);
@@ -1284,10 +2136,193 @@ static ind_status ind__rule_norm(ind__infer *in) {
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
                            ind__say_name(in, 0), ind__say_type(in, 0));
     }
+    return IND_OK;
+}
+
+static ind_status ind__rule_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
     for (uint32_t k = 1; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+static ind_status ind__rule_native_layer_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    if (ind__rule_norm(in)) return in->status;
+    int kept = x->rank - in->attr[0].count;
+    for (int d = 0; d < x->rank; d++) size[d] = d < kept ? x->size[d] : ind_int(in->c, 1);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind_dtype_compute(x->dtype), size, x->rank);
+    return IND_OK;
+}
+
+/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
+    if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
+                           ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
+                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__need_channels(ind__infer *in) {
+    if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__check_channel_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_channels(in)) return in->status;
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k) && ind__check_channel_parameter(in, k)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+static ind_dtype ind__mixed_type(const ind__infer *in) {
+    ind_dtype dtype = ind__operand(in, 0)->dtype;
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__has_operand(in, k)) dtype = ind_dtype_promote(dtype, ind__operand(in, k)->dtype);
+    }
+    return dtype;
+}
+
+/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+static ind_status ind__check_group_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
+    for (int k = 0; k < 3; k++) {
+        if (ind_known_eq(have[k], in->attr[k].e)) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is given as %s; %s (%s) has %s there%s",
+                           k == 0   ? "N"
+                           : k == 1 ? "C"
+                                    : "HxW",
+                           ind__say_size(in, in->attr[k].e), ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, have[k]), ind__say_differ(in, in->attr[k].e, have[k]));
+    }
+    return IND_OK;
+}
+
+/* Groups must divide the channels; the lowering needs a dimension for them. */
+static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
+                       ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0), (long long)groups);
+}
+
+static ind_status ind__rule_group_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool native = in->op == IND_OP_NATIVE_GROUP_NORM;
+    int64_t groups = in->attr[native ? 3 : 0].i;
+    if (ind__check_channel_norm(in) || (native && ind__check_group_sizes(in))) return in->status;
+    if (ind__check_groups(in, groups)) return in->status;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, groups)};
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, ind__mixed_type(in), size, 2);
+    return IND_OK;
+}
+
+/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
+}
+
+static ind_status ind__rule_batch_norm(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr empty = ind_int(in->c, 0);
+    if (ind__check_channel_norm(in)) return in->status;
+    bool mean = ind__has_operand(in, 3), variance = ind__has_operand(in, 4),
+         running = ind__uses_running(in->op, in->attr);
+    if (mean != variance || (running && !mean)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
+                           running ? "be given where the batch's statistics are not used" : "come together");
+    }
+    if (mean && !running) {
+        return ind__reject(
+            in, IND_NOT_SUPPORTED,
+            "running_mean and running_var are not updated; leave them out to use the batch's statistics");
+    }
+    for (int r = 1; r < 3; r++) {
+        ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
+    }
+    return IND_OK;
+}
+
+/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
+    bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(t->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__say_name(in, k), ind__say_type(in, k),
+                       want);
+}
+
+/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
+ */
+static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
+    int64_t wanted = 0;
+    (void)ind_expr_is_int(mask->list[r], &wanted);
+    return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
+}
+
+/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
+                                           int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_same_dtype(in, 1, 0) || ind__check_like(in, 1, x->size, x->rank)) return in->status;
+    if (ind__check_like(in, 2, statistics, rank) || ind__check_like(in, 3, statistics, rank)) return in->status;
+    if (mask->count == 3) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "output_mask has %d elements; 3 are needed", mask->count);
+}
+
+static void ind__set_gradients(ind__infer *in, const ind__attr *mask, const ind_expr *size, int rank) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_dtype dtype = ind__has_operand(in, 4) ? ind__operand(in, 4)->dtype : x->dtype;
+    ind_expr empty = ind_int(in->c, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int r = 1; r < 3; r++) ind__set_result(in, r, dtype, size, rank);
+    for (uint32_t r = 0; r < 3; r++) {
+        if (ind__gives_gradient(in->op, in->operand, mask, r)) continue;
+        ind__set_result(in, (int)r, x->dtype, &empty, 1);
+    }
+}
+
+static ind_status ind__rule_layer_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shape = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_float(in, 0) || ind__check_normalized_shape(in)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = d < x->rank - shape->count ? x->size[d] : ind_int(in->c, 1);
+    if (ind__check_norm_backward(in, &in->attr[1], size, x->rank)) return in->status;
+    for (uint32_t k = 4; k < 6; k++) {
+        if (ind__has_operand(in, k) && ind__check_norm_parameter(in, k, shape)) return in->status;
+    }
+    ind__set_gradients(in, &in->attr[1], shape->list, shape->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_group_norm_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__need_channels(in) || ind__check_group_sizes(in) || ind__check_groups(in, in->attr[3].i)) return in->status;
+    ind_expr size[2] = {x->size[0], ind_int(in->c, in->attr[3].i)};
+    if (ind__check_norm_backward(in, &in->attr[4], size, 2)) return in->status;
+    if (ind__has_operand(in, 4) && ind__check_channel_parameter(in, 4)) return in->status;
+    ind__set_gradients(in, &in->attr[4], &x->size[1], 1);
     return IND_OK;
 }
 
@@ -1315,30 +2350,33 @@ static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank
                        ind__say_fact(in, agree));
 }
 
-static ind_status ind__rule_view(ind__infer *in) {
+static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    const ind__attr *want = &in->attr[0];
     ind_expr size[IND_MAX_RANK], from[IND_MAX_RANK], to[IND_MAX_RANK];
     int open = -1;
-    for (int d = 0; d < want->count; d++) {
-        size[d] = to[d] = want->list[d];
+    for (int d = 0; d < rank; d++) {
+        size[d] = to[d] = want[d];
         if (!ind__is_int(size[d], -1)) continue;
         if (open >= 0) return ind__reject(in, IND_INVALID_ARGUMENT, "only one size may be -1");
         open = d;
         size[d] = to[d] = ind_int(in->c, 1);
     }
-    if (ind__need_sizes(in, size, want->count)) return in->status;
+    if (ind__need_sizes(in, size, rank)) return in->status;
     memcpy(from, x->size, sizeof from);
-    ind__cancel(in->c, from, x->rank, to, want->count);
-    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, want->count);
+    ind__cancel(in->c, from, x->rank, to, rank);
+    ind_expr have = ind_expr_product(in->c, from, x->rank), given = ind_expr_product(in->c, to, rank);
     if (open >= 0) {
         ind_expr rest = ind_known_lt(ind_int(in->c, 0), given) ? ind_expr_floordiv(have, given) : ind_int(in->c, 0);
         size[open] = rest;
         given = ind_expr_mul(given, rest);
     }
-    if (!ind_known_eq(have, given)) return ind__view_clash(in, want->list, want->count, ind_expr_eq(have, given));
-    ind__set_result(in, 0, x->dtype, size, want->count);
+    if (!ind_known_eq(have, given)) return ind__view_clash(in, want, rank, ind_expr_eq(have, given));
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_view(ind__infer *in) {
+    return ind__view_to(in, in->attr[0].list, in->attr[0].count);
 }
 
 static ind_status ind__rule_permute(ind__infer *in) {
@@ -1370,17 +2408,16 @@ static ind_status ind__rule_transpose(ind__infer *in) {
     return IND_OK;
 }
 
-static ind_status ind__rule_expand(ind__infer *in) {
+static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
-    const ind__attr *want = &in->attr[0];
-    ind_expr size[IND_MAX_RANK];
-    int lead = want->count - x->rank;
+    ind_expr size[IND_MAX_RANK] = {{0}};
+    int lead = rank - x->rank;
     if (lead < 0) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", want->count,
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
                            ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
     }
-    for (int d = 0; d < want->count; d++) {
-        size[d] = want->list[d];
+    for (int d = 0; d < rank; d++) {
+        size[d] = want[d];
         if (d < lead) continue;
         ind_expr old = x->size[d - lead];
         if (ind__is_int(size[d], -1)) size[d] = old;
@@ -1390,9 +2427,13 @@ static ind_status ind__rule_expand(ind__infer *in) {
                                ind__say_size(in, size[d]), ind__say_differ(in, old, size[d]));
         }
     }
-    if (ind__need_sizes(in, size, want->count)) return in->status;
-    ind__set_result(in, 0, x->dtype, size, want->count);
+    if (ind__need_sizes(in, size, rank)) return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_expand(ind__infer *in) {
+    return ind__expand_to(in, in->attr[0].list, in->attr[0].count);
 }
 
 static ind_status ind__rule_unsqueeze(ind__infer *in) {
@@ -1498,6 +2539,845 @@ static ind_status ind__rule_cat(ind__infer *in) {
     }
     ind__set_result(in, 0, ind__result_type(in->g, in->operand, in->num_operands), x->size, x->rank);
     in->result[0].size[dim] = total;
+    return IND_OK;
+}
+
+/* ---- more views, and ops that move elements */
+
+static ind_status ind__rule_reshape_as(ind__infer *in) {
+    const ind__tensor_info *other = ind__operand(in, 1);
+    return ind__view_to(in, other->size, other->rank);
+}
+
+static ind_status ind__rule_expand_as(ind__infer *in) {
+    const ind__tensor_info *other = ind__operand(in, 1);
+    return ind__expand_to(in, other->size, other->rank);
+}
+
+static ind_status ind__rule_flatten(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int first, last, rank = 0;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &first) || ind__dim(in, 0, in->attr[1].i, x->rank, &last))
+        return in->status;
+    if (first > last) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "start_dim %d comes after end_dim %d", first, last);
+    }
+    for (int d = 0; d < first; d++) size[rank++] = x->size[d];
+    size[rank++] = ind_expr_product(in->c, x->size + first, x->rank ? last - first + 1 : 0);
+    for (int d = last + 1; d < x->rank; d++) size[rank++] = x->size[d];
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_unflatten(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *sizes = &in->attr[1];
+    ind_expr size[2 * IND_MAX_RANK];
+    int dim, rank = 0;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (sizes->count == 0) return ind__reject(in, IND_INVALID_ARGUMENT, "sizes is empty");
+    if (x->rank - 1 + sizes->count > IND_MAX_RANK) return ind__too_many_dims(in, x->rank - 1 + sizes->count);
+    for (int d = 0; d < dim; d++) size[rank++] = x->size[d];
+    for (int k = 0; k < sizes->count; k++) size[rank++] = sizes->list[k];
+    for (int d = dim + 1; d < x->rank; d++) size[rank++] = x->size[d];
+    return ind__view_to(in, size, rank);
+}
+
+static ind_status ind__need_tensors(ind__infer *in) {
+    if (in->num_operands > 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+}
+
+static ind_status ind__rule_broadcast_tensors(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        ind__set_result(in, (int)k, ind__operand(in, k)->dtype, s.size, s.rank);
+    }
+    return IND_OK;
+}
+
+/* Where operand k of a meshgrid varies: with indexing "xy" the first two dimensions are exchanged. */
+static int ind__meshgrid_dim(const ind__attr *indexing, uint32_t k, uint32_t n) {
+    bool xy = indexing->s && strcmp(indexing->s, "xy") == 0;
+    return xy && n > 1 && k < 2 ? (int)(1 - k) : (int)k;
+}
+
+static ind_status ind__rule_meshgrid(ind__infer *in) {
+    ind_expr size[IND_MAX_RANK];
+    const char *indexing = in->attr[0].s;
+    if (ind__need_tensors(in) || ind__need_results(in, in->num_operands)) return in->status;
+    if (in->num_operands > IND_MAX_RANK) return ind__too_many_dims(in, (int)in->num_operands);
+    if (!indexing || (strcmp(indexing, "ij") && strcmp(indexing, "xy"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "indexing is \"%.40s\"; allowed: \"ij\", \"xy\"",
+                           indexing ? indexing : "");
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k) || (x->rank != 0 && ind__need_rank(in, k, 1))) return in->status;
+        size[ind__meshgrid_dim(&in->attr[0], k, in->num_operands)] = x->rank ? x->size[0] : ind_int(in->c, 1);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        ind__set_result(in, (int)k, ind__operand(in, k)->dtype, size, (int)in->num_operands);
+    return IND_OK;
+}
+
+/* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
+   the others keep their order (torch.movedim). */
+static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
+    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
+    int rank = ind__operand(in, 0)->rank, next = 0;
+    uint32_t used;
+    if (source->count != destination->count) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+                           source->count, destination->count);
+    }
+    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
+    used = 0;
+    for (int d = 0; d < rank; d++) from[d] = -1;
+    for (int k = 0; k < source->count; k++) {
+        int s = ind__list_dim(source, k, rank);
+        from[ind__list_dim(destination, k, rank)] = s;
+        used |= 1u << s;
+    }
+    for (int d = 0; d < rank; d++) {
+        while (used >> next & 1) next++;
+        if (from[d] < 0) from[d] = next++;
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_movedim(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int from[IND_MAX_RANK];
+    if (ind__need_dimensions(in, 0) || ind__moved_dims(in, from)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[from[d]];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* The position that an index which may count from the end means; invalid where it is not known which. */
+static ind_expr ind__from_front(ind_expr index, ind_expr size) {
+    ind_expr zero = ind_int(size.context, 0);
+    if (ind_known_le(zero, index)) return index;
+    return ind_known_lt(index, zero) ? ind_expr_add(index, size)
+                                     : ind_expr_where(ind_expr_lt(index, zero), ind_expr_add(index, size), index);
+}
+
+static ind_status ind__rule_narrow(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr length = in->attr[2].e, zero = ind_int(in->c, 0);
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    ind_expr start = ind__from_front(in->attr[1].e, x->size[dim]);
+    bool fits = ind_known_le(zero, start) && ind_known_le(zero, length) &&
+                ind_known_le(ind_expr_add(start, length), x->size[dim]);
+    if (!fits) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
+                           ind__say_size(in, start), ind__say_size(in, start), ind__say_size(in, length), dim,
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    in->result[0].size[dim] = length;
+    return IND_OK;
+}
+
+/* Pieces of a dimension: how many, which is the same for all sizes or else an error, and their lengths; the last of
+   equal ones is what is left. */
+static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
+    int64_t pieces = 1;
+    if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
+                           ind__say_size(in, length));
+    }
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
+                           ind__say_size(in, ind_expr_ceildiv(whole, length)));
+    }
+    if (ind__need_results(in, pieces)) return in->status;
+    for (int64_t k = 0; k < pieces; k++) {
+        ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
+        if (k + 1 < pieces) in->result[k].size[dim] = length;
+        if (pieces > 1 && k + 1 == pieces) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        }
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_split(ind__infer *in) {
+    int dim, rank = ind__operand(in, 0)->rank;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, rank, &dim)) return in->status;
+    return ind__split_evenly(in, dim, in->attr[0].e);
+}
+
+/* torch.chunk: pieces of ceil(size / chunks), which may be fewer than asked for. An empty dimension gives all of them.
+ */
+static ind_status ind__rule_chunk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (in->attr[0].i < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "chunks must be greater than 0");
+    if (!ind__is_int(x->size[dim], 0)) {
+        return ind__split_evenly(in, dim, ind_expr_ceildiv(x->size[dim], ind_int(in->c, in->attr[0].i)));
+    }
+    if (ind__need_results(in, in->attr[0].i)) return in->status;
+    for (int64_t k = 0; k < in->attr[0].i; k++) ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_split_with_sizes(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *sizes = &in->attr[0];
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (ind__need_sizes(in, sizes->list, sizes->count)) return in->status;
+    ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
+    if (!ind_known_eq(total, x->size[dim])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
+                           ind__say_size(in, total), dim, ind__say_name(in, 0), ind__say_type(in, 0),
+                           ind__say_size(in, x->size[dim]), ind__say_differ(in, total, x->size[dim]));
+    }
+    if (ind__need_results(in, sizes->count)) return in->status;
+    for (int k = 0; k < sizes->count; k++) {
+        ind__set_result(in, k, x->dtype, x->size, x->rank);
+        in->result[k].size[dim] = sizes->list[k];
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_unbind(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    int64_t n;
+    int dim;
+    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (!ind_expr_is_int(x->size[dim], &n)) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (ind__need_results(in, n)) return in->status;
+    for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
+    for (int64_t k = 0; k < n; k++) ind__set_result(in, (int)k, x->dtype, size, x->rank - 1);
+    return IND_OK;
+}
+
+static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
+    if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__say_size(in, e));
+}
+
+static ind_status ind__rule_unfold(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr length = in->attr[1].e, step = in->attr[2].e, size[IND_MAX_RANK + 1];
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_positive(in, step, "step")) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
+                           ind__say_size(in, length), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    ind_expr windows = ind_expr_floordiv(ind_expr_sub(whole, length), step);
+    if (x->rank) size[dim] = ind_expr_add(windows, ind_int(in->c, 1));
+    size[x->rank] = length;
+    ind__set_result(in, 0, x->dtype, size, x->rank + 1);
+    return IND_OK;
+}
+
+/* Elements of the diagonal of the plane of two dimensions. */
+static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t offset) {
+    ind_context *c = rows.context;
+    if (offset >= 0) columns = ind_expr_sub(columns, ind_int(c, offset));
+    if (offset < 0) rows = ind_expr_add(rows, ind_int(c, offset));
+    ind_expr n = ind_known_le(rows, columns)   ? rows
+                 : ind_known_le(columns, rows) ? columns
+                                               : ind_expr_min(rows, columns);
+    return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
+}
+
+/* The type of a diagonal of operand 0; attr: offset, dim1, dim2. */
+static ind_status ind__diagonal_type(ind__infer *in, ind__type *t) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int a, b;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &a) || ind__dim(in, 0, in->attr[2].i, x->rank, &b)) return in->status;
+    if (a == b) return ind__reject(in, IND_INVALID_ARGUMENT, "dim1 and dim2 are both %d", a);
+    t->dtype = x->dtype;
+    t->rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+        if (d != a && d != b) t->size[t->rank++] = x->size[d];
+    }
+    t->size[t->rank++] = ind__diagonal_length(x->size[a], x->size[b], in->attr[0].i);
+    return IND_OK;
+}
+
+static ind_status ind__rule_diagonal(ind__infer *in) {
+    return ind__diagonal_type(in, &in->result[0]);
+}
+
+/* How the elements of an operand lie in its storage is known where it is an input or constant, or a reshape of one. */
+static bool ind__is_contiguous(const ind_graph *g, uint32_t tensor) {
+    for (;;) {
+        const ind__node *n = &g->node[g->tensor[tensor].node];
+        switch (n->op) {
+        case IND_OP_INPUT:
+        case IND_OP_CONST: return true;
+        case IND_OP_VIEW:
+        case IND_OP_VIEW_AS:
+        case IND_OP_RESHAPE:
+        case IND_OP_FLATTEN:
+        case IND_OP_UNFLATTEN:
+        case IND_OP_SQUEEZE:
+        case IND_OP_UNSQUEEZE: tensor = n->operand[0]; break;
+        default: return false;
+        }
+    }
+}
+
+static ind_status ind__rule_as_strided(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
+    ind_expr one = ind_int(in->c, 1), last = in->attr[2].e;
+    if (size->count != stride->count) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
+                           size->count, stride->count);
+    }
+    if (!ind__is_contiguous(in->g, in->operand[0])) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "the strides of %s are not known: only inputs, constants and reshapes of them have a layout",
+                           ind__say_name(in, 0));
+    }
+    if (ind__need_sizes(in, size->list, size->count) || ind__need_sizes(in, stride->list, stride->count))
+        return in->status;
+    bool empty = false;
+    for (int d = 0; d < size->count; d++) {
+        empty = empty || ind__is_int(size->list[d], 0);
+        last = ind_expr_add(last, ind_expr_mul(ind_expr_sub(size->list[d], one), stride->list[d]));
+    }
+    bool begins = ind_known_le(ind_int(in->c, 0), in->attr[2].e);
+    ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
+    if (!begins || (!empty && !ind_known_lt(last, numel))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
+                           ind__say_size(in, last), ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, size->list, size->count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_flip(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    uint32_t mask;
+    if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* Without dims the tensor is rolled as if it were flat, by one shift. A dim may come twice: its shifts add up. */
+static ind_status ind__rule_roll(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
+    int want = dims->kind == IND__ATTR_NONE || dims->count == 0 ? 1 : dims->count, dim;
+    if (shifts->count != want) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%d shifts are given, %d %s needed", shifts->count, want,
+                           want == 1 ? "is" : "are");
+    }
+    for (int k = 0; dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
+        int64_t given = 0;
+        ind_expr_is_int(dims->list[k], &given);
+        if (ind__need_dimensions(in, 0) || ind__dim(in, 0, given, x->rank, &dim)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* repeat and tile: the numbers belong to the last dimensions; what is missing in front is 1. */
+static ind_status ind__rule_repeat(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *times = &in->attr[0];
+    ind_expr size[IND_MAX_RANK];
+    int rank = times->count > x->rank ? times->count : x->rank;
+    if (in->op == IND_OP_REPEAT && times->count < x->rank) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
+                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+    }
+    if (ind__need_sizes(in, times->list, times->count)) return in->status;
+    for (int d = 0; d < rank; d++) {
+        int own = d - (rank - x->rank), given = d - (rank - times->count);
+        size[d] = own >= 0 ? x->size[own] : ind_int(in->c, 1);
+        if (given >= 0) size[d] = ind_expr_mul(size[d], times->list[given]);
+    }
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind_known_multiple(x->size[dim], of)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
+                       ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
+}
+
+/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: back. */
+static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t r = in->attr[0].i;
+    int channels = x->rank - 3;
+    if (x->rank < 3) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
+    bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
+    for (int k = grow ? 0 : 1; k < (grow ? 1 : 3); k++) {
+        if (ind__need_multiple(in, channels + k, grow ? r * r : r)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    for (int k = 0; k < 3; k++) {
+        ind_expr *size = &in->result[0].size[channels + k], by = ind_int(in->c, k ? r : r * r);
+        *size = (k == 0) == grow ? ind_expr_floordiv(*size, by) : ind_expr_mul(*size, by);
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_stack(ind__infer *in) {
+    int dim, rank;
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_tensors(in)) return in->status;
+    const ind__tensor_info *x = ind__operand(in, 0);
+    rank = x->rank + 1;
+    if (ind__dim(in, 0, in->attr[0].i, rank, &dim)) return in->status;
+    if (rank > IND_MAX_RANK) return ind__too_many_dims(in, rank);
+    for (uint32_t k = 1; k < in->num_operands; k++) {
+        if (ind__check_cat_operand(in, k, -1)) return in->status;
+    }
+    for (int d = 0; d < rank; d++) size[d] = d == dim ? ind_int(in->c, in->num_operands) : x->size[d - (d > dim)];
+    ind__set_result(in, 0, ind__result_type(in->g, in->operand, in->num_operands), size, rank);
+    return IND_OK;
+}
+
+/* What is put into a view of operand 0 must have the view's sizes; it takes over the element type. */
+static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) {
+    const ind__tensor_info *x = ind__operand(in, 0), *src = ind__operand(in, 1);
+    bool fits = src->rank == view->rank;
+    for (int d = 0; fits && d < src->rank; d++) fits = ind_known_eq(src->size[d], view->size[d]);
+    if (!fits) {
+        char *want = ind__scratch(in);
+        ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__say_name(in, 1),
+                           ind__say_type(in, 1), want);
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_select_scatter(ind__infer *in) {
+    if (ind__rule_select(in)) return in->status;
+    ind__type view = in->result[0];
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_slice_scatter(ind__infer *in) {
+    if (ind__rule_slice(in)) return in->status;
+    ind__type view = in->result[0];
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_diagonal_scatter(ind__infer *in) {
+    ind__type view;
+    if (ind__diagonal_type(in, &view)) return in->status;
+    return ind__check_replacement(in, &view);
+}
+
+static ind_status ind__rule_tril(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank < 2) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_one_hot(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK + 1];
+    if (ind__need_index(in, 0)) return in->status;
+    if (ind__is_int(in->attr[0].e, -1)) {
+        return ind__reject(in, IND_NOT_SUPPORTED, "num_classes is -1: the size would depend on the data; give it");
+    }
+    if (ind__need_positive(in, in->attr[0].e, "num_classes")) return in->status;
+    if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
+    memcpy(size, x->size, sizeof x->size);
+    size[x->rank] = in->attr[0].e;
+    ind__set_result(in, 0, IND_I64, size, x->rank + 1);
+    return IND_OK;
+}
+
+static ind_status ind__rule_eye(ind__infer *in) {
+    ind_expr size[2] = {in->attr[0].e, in->attr[1].kind == IND__ATTR_NONE ? in->attr[0].e : in->attr[1].e};
+    if (ind__need_sizes(in, size, 2)) return in->status;
+    ind__set_result(in, 0, (ind_dtype)in->attr[2].i, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_linspace(ind__infer *in) {
+    if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
+    if (in->attr[3].i == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, &in->attr[2].e, 1);
+    return IND_OK;
+}
+
+/* ---- pads */
+
+/* Spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
+static int ind__spatial_rank(ind_graph_op op) {
+    const char *digit = strpbrk(ind__op_name(op), "123");
+    return digit ? *digit - '0' : 2;
+}
+
+typedef enum ind__pad_mode { IND__PAD_CONSTANT, IND__PAD_REFLECT, IND__PAD_REPLICATE, IND__PAD_CIRCULAR } ind__pad_mode;
+
+static const char *const ind__pad_modes[] = {"constant", "reflect", "replicate", "circular"};
+
+/* The mode, -1 if there is none of this name. */
+static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
+    if (op == IND_OP_CONSTANT_PAD_ND) return IND__PAD_CONSTANT;
+    if (op != IND_OP_PAD) return strncmp(ind__op_name(op), "refl", 4) ? IND__PAD_REPLICATE : IND__PAD_REFLECT;
+    for (int m = 0; attr[1].s && m < 4; m++) {
+        if (strcmp(attr[1].s, ind__pad_modes[m]) == 0) return m;
+    }
+    return -1;
+}
+
+/* How much is put before (side 0) or after (side 1) dimension d; the list begins with the last dimension. */
+static ind_expr ind__pad_of(ind_context *c, const ind__attr *pad, int rank, int d, int side) {
+    int at = 2 * (rank - 1 - d) + side;
+    return at < pad->count ? pad->list[at] : ind_int(c, 0);
+}
+
+/* A reflection needs more elements than it mirrors, a wrap as many. */
+static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size = x->size[d], one = ind_int(in->c, 1);
+    ind_expr most = mode == IND__PAD_REFLECT ? ind_expr_sub(size, one) : size;
+    for (int side = 0; side < 2; side++) {
+        ind_expr pad = ind__pad_of(in->c, &in->attr[0], x->rank, d, side);
+        if (mode == IND__PAD_REPLICATE ? ind_known_le(one, size) : ind_known_le(pad, most)) continue;
+        return ind__reject(in, IND_OUT_OF_RANGE,
+                           "dim %d of %s (%s) is not known to have enough elements to pad %s with", d,
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, pad));
+    }
+    return IND_OK;
+}
+
+/* The number of padded dimensions, which modes other than "constant" tie to the operand's. */
+static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int count = in->attr[0].count, dims = count / 2;
+    int want = in->op == IND_OP_PAD || mode == IND__PAD_CONSTANT ? dims : ind__spatial_rank(in->op);
+    if (count % 2 || dims > x->rank || dims != want) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%d paddings are given for %s (%s); two are needed for each of %s",
+                           count, ind__say_name(in, 0), ind__say_type(in, 0),
+                           dims != want ? "the dimensions that it pads" : "the last dimensions");
+    }
+    if (mode == IND__PAD_CONSTANT || (dims >= 1 && dims <= 3 && (x->rank == dims + 1 || x->rank == dims + 2)))
+        return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions", ind__say_name(in, 0),
+                       ind__say_type(in, 0), count, dims + 1, dims + 2);
+}
+
+static ind_status ind__rule_pad(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int mode = ind__pad_mode_of(in->op, in->attr);
+    ind_expr size[IND_MAX_RANK];
+    if (mode < 0) {
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
+                           in->attr[1].s ? in->attr[1].s : "");
+    }
+    if (ind__check_pad_rank(in, mode)) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        bool padded = d >= x->rank - in->attr[0].count / 2;
+        if (padded && mode != IND__PAD_CONSTANT && ind__check_pad(in, d, mode)) return in->status;
+        size[d] = ind_expr_add(x->size[d], ind_expr_add(ind__pad_of(in->c, &in->attr[0], x->rank, d, 0),
+                                                        ind__pad_of(in->c, &in->attr[0], x->rank, d, 1)));
+    }
+    if (ind__need_sizes(in, size, x->rank)) return in->status;
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* ---- windows: pools and convolutions */
+
+/* How windows lie over the last `rank` dimensions of an operand. */
+typedef struct ind__window {
+    int rank;
+    ind_expr kernel[3], stride[3], padding[3], dilation[3];
+} ind__window;
+
+/* The attribute of this name, NULL if the op has none. */
+static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const char *name) {
+    const ind__schema *s = &g->schema[op];
+    for (uint32_t i = 0; i < s->num_attrs; i++) {
+        if (ind__same_name(s->attr[i].name, (size_t)s->attr[i].length, name, strlen(name))) return &attr[i];
+    }
+    return NULL;
+}
+
+/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out
+   or empty. False: another count. */
+static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *otherwise, ind_expr out[3]) {
+    bool given = a && a->kind != IND__ATTR_NONE && a->count > 0;
+    if (given && a->count != 1 && a->count != rank) return false;
+    for (int s = 0; s < rank; s++) out[s] = !given ? otherwise[s] : a->list[a->count == 1 ? 0 : s];
+    return true;
+}
+
+/* The windows of a pool (stride: left out, that of the kernel) or, with a given kernel, of a convolution (1). NULL, or
+   the name of the attribute that has the wrong count. */
+static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const ind_expr *kernel,
+                                  ind__window *w) {
+    int rank = w->rank;
+    ind_expr zero[3], one[3];
+    for (int s = 0; s < 3; s++) {
+        zero[s] = ind_int(g->context, 0);
+        one[s] = ind_int(g->context, 1);
+        if (kernel && s < rank) w->kernel[s] = kernel[s];
+    }
+    if (!kernel && !ind__spatial_list(ind__attr_named(g, op, attr, "kernel_size"), rank, one, w->kernel))
+        return "kernel_size";
+    if (!ind__spatial_list(ind__attr_named(g, op, attr, "stride"), rank, kernel ? one : w->kernel, w->stride))
+        return "stride";
+    if (!ind__spatial_list(ind__attr_named(g, op, attr, "padding"), rank, zero, w->padding)) return "padding";
+    return ind__spatial_list(ind__attr_named(g, op, attr, "dilation"), rank, one, w->dilation) ? NULL : "dilation";
+}
+
+static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind__window *w) {
+    const char *wrong = ind__window_of(in->g, in->op, in->attr, kernel, w);
+    if (wrong) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d %s needed", wrong,
+                           w->rank, w->rank == 1 ? "is" : "are");
+    }
+    for (int s = 0; s < w->rank; s++) {
+        if (ind__need_positive(in, w->kernel[s], "kernel size") || ind__need_positive(in, w->stride[s], "stride") ||
+            ind__need_positive(in, w->dilation[s], "dilation"))
+            return in->status;
+        if (!ind_known_le(ind_int(in->c, 0), w->padding[s])) {
+            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s may be negative",
+                               ind__say_size(in, w->padding[s]));
+        }
+    }
+    return IND_OK;
+}
+
+/* Elements between the first and the last that a window touches. */
+static ind_expr ind__window_reach(const ind__window *w, int s) {
+    ind_expr one = ind_int(w->kernel[s].context, 1);
+    return ind_expr_mul(w->dilation[s], ind_expr_sub(w->kernel[s], one));
+}
+
+/* Windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the padding before it. */
+static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
+    ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
+    ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
+    room = ind_expr_sub(room, one);
+    ind_expr whole = ind_expr_add(ind_expr_floordiv(room, w->stride[s]), one);
+    if (!ceil || ind__is_int(w->stride[s], 1)) return whole;
+    ind_expr any = ind_expr_ceildiv(room, w->stride[s]);
+    ind_expr begins = ind_expr_floordiv(ind_expr_sub(ind_expr_add(size, w->padding[s]), one), w->stride[s]);
+    return ind_expr_add(ind_known_le(any, begins) ? any : ind_expr_min(any, begins), one);
+}
+
+static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
+    if (ind_known_le(ind_int(in->c, 1), windows)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to hold a window: there would be %s%s",
+                       d, ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, windows),
+                       ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
+}
+
+/* An image may come with or without a batch in front. */
+static ind_status ind__need_image(ind__infer *in, int spatial) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__say_name(in, 0),
+                       ind__say_type(in, 0), spatial + 1, spatial + 2);
+}
+
+static ind_status ind__need_number(ind__infer *in, uint32_t k) {
+    if (ind__operand(in, k)->dtype != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
+}
+
+static bool ind__is_max_pool(ind_graph_op op) {
+    return strstr(ind__op_name(op), "max_pool") != NULL;
+}
+
+static ind_status ind__pool_results(ind__infer *in, const ind_expr *size) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    if (in->num_results > 1) ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_pool(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
+    ind__window w = {.rank = ind__spatial_rank(in->op)};
+    ind_expr size[IND_MAX_RANK], two = ind_int(in->c, 2);
+    if (ind__need_image(in, w.rank) || ind__check_window(in, NULL, &w)) return in->status;
+    if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (int s = 0; s < w.rank; s++) {
+        int d = x->rank - w.rank + s;
+        if (!ind_known_le(ind_expr_mul(two, w.padding[s]), ind_expr_add(ind__window_reach(&w, s), ind_int(in->c, 1)))) {
+            return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
+                               ind__say_size(in, w.padding[s]));
+        }
+        size[d] = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
+        if (ind__need_windows(in, size[d], d)) return in->status;
+    }
+    const ind__attr *divisor = ind__attr_named(in->g, in->op, in->attr, "divisor_override");
+    if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+    return ind__pool_results(in, size);
+}
+
+static ind_status ind__rule_adaptive_pool(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int spatial = ind__spatial_rank(in->op);
+    ind_expr size[IND_MAX_RANK], out[3], one[3] = {{0}};
+    if (ind__need_image(in, spatial)) return in->status;
+    if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
+    if (in->attr[0].count == 0 || !ind__spatial_list(&in->attr[0], spatial, one, out)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "output_size has %d elements; 1 or %d %s needed",
+                           in->attr[0].count, spatial, spatial == 1 ? "is" : "are");
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (int s = 0; s < spatial; s++) {
+        int d = x->rank - spatial + s;
+        if (ind__need_positive(in, out[s], "output size") || ind__need_positive(in, x->size[d], "input size"))
+            return in->status;
+        size[d] = out[s];
+    }
+    return ind__pool_results(in, size);
+}
+
+/* A convolution's numbers, from the attributes of any of its ops. */
+typedef struct ind__conv {
+    ind__window window;
+    ind_expr output_padding[3];
+    bool transposed;
+    int64_t groups;
+} ind__conv;
+
+static bool ind__is_transposed(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
+    const ind__attr *given = ind__attr_named(g, op, attr, "transposed");
+    return given ? given->i != 0 : strstr(ind__op_name(op), "transpose") != NULL;
+}
+
+/* NULL, or the name of the attribute that has the wrong count. The weight gives the kernel. */
+static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr,
+                                const ind__tensor_info *weight, ind__conv *c) {
+    int rank = c->window.rank = weight->rank - 2;
+    ind_expr zero[3];
+    for (int s = 0; s < 3; s++) zero[s] = c->output_padding[s] = ind_int(g->context, 0);
+    c->transposed = ind__is_transposed(g, op, attr);
+    c->groups = ind__attr_named(g, op, attr, "groups")->i;
+    const char *wrong = ind__window_of(g, op, attr, weight->size + 2, &c->window);
+    if (wrong || !c->transposed) return wrong;
+    bool ok = ind__spatial_list(ind__attr_named(g, op, attr, "output_padding"), rank, zero, c->output_padding);
+    return ok ? NULL : "output_padding";
+}
+
+/* Elements of spatial dimension s of the result. */
+static ind_expr ind__conv_size(const ind__conv *c, int s, ind_expr size) {
+    const ind__window *w = &c->window;
+    ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
+    if (!c->transposed) return ind__windows_in(w, s, size, false);
+    ind_expr n = ind_expr_add(ind_expr_mul(ind_expr_sub(size, one), w->stride[s]), ind__window_reach(w, s));
+    n = ind_expr_sub(n, ind_expr_mul(two, w->padding[s]));
+    return ind_expr_add(ind_expr_add(n, c->output_padding[s]), one);
+}
+
+static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
+    const ind__tensor_info *w = ind__operand(in, 1);
+    const char *wrong = ind__conv_of(in->g, in->op, in->attr, w, c);
+    if (!wrong && ind__check_window(in, w->size + 2, &c->window)) return in->status;
+    if (wrong) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%s has the wrong number of elements; 1 or %d are needed", wrong,
+                           c->window.rank);
+    }
+    for (int s = 0; s < c->window.rank; s++) {
+        ind_expr pad = c->output_padding[s];
+        bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
+        if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
+        return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
+                           ind__say_size(in, pad));
+    }
+    return IND_OK;
+}
+
+/* Channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
+static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int channel, ind_expr *out) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    ind_expr groups = ind_int(in->c, c->groups);
+    if (c->groups < 1)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
+    ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
+    if (!ind_known_eq(have, want)) {
+        return ind__reject(
+            in, IND_SHAPE_MISMATCH, "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
+            ind__say_name(in, 0), ind__say_size(in, have), channel, ind__say_type(in, 0), ind__say_name(in, 1),
+            ind__say_size(in, want), ind__say_type(in, 1), (long long)c->groups, ind__say_differ(in, have, want));
+    }
+    *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
+    if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
+                       ind__say_name(in, 1), ind__say_type(in, 1), (long long)c->groups);
+}
+
+static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
+    const ind__tensor_info *bias = ind__operand(in, 2);
+    if (!ind__has_operand(in, 2)) return IND_OK;
+    if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
+    if (ind_known_eq(bias->size[0], channels)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_size(in, channels));
+}
+
+static ind_status ind__rule_convolution(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
+    int rank = in->op == IND_OP_CONVOLUTION ? w->rank - 2 : ind__spatial_rank(in->op);
+    ind__conv c;
+    ind_expr size[IND_MAX_RANK];
+    if (rank < 1 || rank > 3) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
+        ind__need_number(in, 0))
+        return in->status;
+    int channel = x->rank - rank - 1;
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    if (ind__check_conv_numbers(in, &c) || ind__check_channels(in, &c, channel, &size[channel]) ||
+        ind__check_conv_bias(in, size[channel]))
+        return in->status;
+    for (int s = 0; s < rank; s++) {
+        int d = channel + 1 + s;
+        size[d] = ind__conv_size(&c, s, x->size[d]);
+        if (ind__need_windows(in, size[d], d)) return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, size, x->rank);
     return IND_OK;
 }
 
@@ -1748,6 +3628,93 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- scans, sorts, searches */
+
+static ind_status ind__rule_cumsum(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    bool given = in->attr[1].kind != IND__ATTR_NONE;
+    ind_dtype dtype = given ? (ind_dtype)in->attr[1].i : ind_dtype_is_float(x->dtype) ? x->dtype : IND_I64;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (dtype == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
+    ind__set_result(in, 0, dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_cummax(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (in->op == IND_OP_LOGCUMSUMEXP && ind__need_float(in, 0)) return in->status;
+    ind__set_result(in, 0, in->op == IND_OP_ARGSORT ? IND_I64 : x->dtype, x->size, x->rank);
+    if (ind__op_rows[in->op].results > 1) ind__set_result(in, 1, IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_topk(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
+    int dim;
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (x->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
+    if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
+                           ind__say_size(in, k), ind__say_size(in, all), dim, ind__say_name(in, 0),
+                           ind__say_type(in, 0), ind__say_fact(in, ind_expr_le(k, all)));
+    }
+    for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
+    const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
+    bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
+    for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
+    if (!fits)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                           ind__say_type(in, s),
+                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
+    return ind__need_same_dtype(in, s, x);
+}
+
+static ind_status ind__check_sorter(ind__infer *in) {
+    const ind__tensor_info *a = ind__operand(in, 0), *sorter = ind__operand(in, 2);
+    bool fits = sorter->dtype == IND_I64 && sorter->rank == a->rank;
+    for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
+                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_searchsorted(ind__infer *in) {
+    bool named = in->op == IND_OP_SEARCHSORTED;
+    const ind__tensor_info *x = ind__operand(in, named ? 1 : 0);
+    const char *side = named && in->attr[2].kind != IND__ATTR_NONE ? in->attr[2].s : NULL;
+    if (ind__check_sequence(in, named ? 0 : 1, named ? 1 : 0)) return in->status;
+    if (named && ind__has_operand(in, 2) && ind__check_sorter(in)) return in->status;
+    if (side && strcmp(side, "right") != 0 && (strcmp(side, "left") != 0 || in->attr[1].i))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
+                           in->attr[1].i ? ", and with right=true the latter" : "");
+    ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_scatter(ind__infer *in) {
+    ind__shape s = {0};
+    if (ind__operand(in, 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
+        return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
 /* ---- matrix products */
 
 /* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
@@ -1823,11 +3790,108 @@ static ind_status ind__rule_linear(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- attention */
+
+/* Types and inner sizes of query, key and value. */
+static ind_status ind__check_attention(ind__infer *in, int least_rank) {
+    for (uint32_t k = 0; k < 3; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
+        if (x->rank >= least_rank) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
+                           ind__say_name(in, k), ind__say_type(in, k), x->rank, x->rank == 1 ? "" : "s", least_rank);
+    }
+    ind__agreement features = {0, ind__operand(in, 0)->rank - 1, " features", 1, ind__operand(in, 1)->rank - 1, "has",
+                               ""};
+    ind__agreement keys = {1, ind__operand(in, 1)->rank - 2, " keys", 2, ind__operand(in, 2)->rank - 2, "has", ""};
+    return ind__need_agree(in, features) ? in->status : ind__need_agree(in, keys);
+}
+
+/* The heads of operand k divide those of query. */
+static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
+    const ind__tensor_info *q = ind__operand(in, 0), *x = ind__operand(in, k);
+    ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
+    if (ind_known_lt(ind_int(in->c, 0), own) && ind_known_eq(ind_expr_mod(heads, own), ind_int(in->c, 0)))
+        return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH,
+                       "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
+                       ind__say_name(in, 0), ind__say_size(in, heads), q->rank - 3, ind__say_type(in, 0),
+                       ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
+}
+
+/* attn_mask expands to the scores, of this size. */
+static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size, int rank) {
+    const ind__tensor_info *mask = ind__operand(in, 3);
+    ind_dtype d = mask->dtype;
+    if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
+        ind_dtype own = ind__operand(in, 0)->dtype;
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__say_name(in, 3),
+                           ind__say_type(in, 3), own == IND_F32 ? "" : ", ", own == IND_F32 ? "" : ind_dtype_name(own));
+    }
+    bool fits = mask->rank <= rank;
+    for (int i = 0; fits && i < mask->rank; i++) {
+        ind_expr have = mask->size[i];
+        fits = ind__is_int(have, 1) || ind_known_eq(have, size[rank - mask->rank + i]);
+    }
+    if (fits) return IND_OK;
+    char *scores = ind__scratch(in);
+    ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__say_name(in, 3),
+                       ind__say_type(in, 3), scores);
+}
+
+static ind_status ind__rule_attention(ind__infer *in) {
+    bool gqa = in->attr[3].i != 0;
+    int outer = gqa ? 3 : 2;
+    ind__shape s = {0};
+    if (in->attr[0].f != 0)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dropout_p is %g; only 0 is supported", in->attr[0].f);
+    if (in->attr[1].i && ind__has_operand(in, 3))
+        return ind__reject(in, IND_INVALID_ARGUMENT, "is_causal and attn_mask are both given; one of them is allowed");
+    if (ind__check_attention(in, outer)) return in->status;
+    for (uint32_t k = 0; k < 3; k++) {
+        if (ind__broadcast(in, &s, k, outer)) return in->status;
+    }
+    const ind__tensor_info *q = ind__operand(in, 0), *v = ind__operand(in, 2);
+    if (gqa && (ind__check_grouped_heads(in, 1) || ind__check_grouped_heads(in, 2))) return in->status;
+    if (gqa) s.size[s.rank++] = q->size[q->rank - 3];
+    s.size[s.rank++] = q->size[q->rank - 2];
+    s.size[s.rank++] = v->size[v->rank - 2];
+    if (ind__has_operand(in, 3) && ind__check_attention_mask(in, s.size, s.rank)) return in->status;
+    s.size[s.rank - 1] = v->size[v->rank - 1];
+    ind__set_result(in, 0, q->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
 /* The rule of each op; pointwise ops without a row have the general one. INPUT and CONST carry their type. */
 static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALAR] = ind__rule_scalar,
     [IND_OP_FULL] = ind__rule_full,
+    [IND_OP_ZEROS] = ind__rule_full,
+    [IND_OP_ONES] = ind__rule_full,
+    [IND_OP_EMPTY] = ind__rule_full,
+    [IND_OP_EMPTY_STRIDED] = ind__rule_full,
+    [IND_OP_NEW_FULL] = ind__rule_full,
+    [IND_OP_NEW_ZEROS] = ind__rule_full,
+    [IND_OP_NEW_ONES] = ind__rule_full,
+    [IND_OP_NEW_EMPTY] = ind__rule_full,
+    [IND_OP_FULL_LIKE] = ind__rule_full_like,
+    [IND_OP_ZEROS_LIKE] = ind__rule_full_like,
+    [IND_OP_ONES_LIKE] = ind__rule_full_like,
+    [IND_OP_EMPTY_LIKE] = ind__rule_full_like,
+    [IND_OP_SCALAR_TENSOR] = ind__rule_scalar_tensor,
+    [IND_OP_ALIAS] = ind__rule_full_like,
+    [IND_OP_MASKED_FILL] = ind__rule_masked_fill,
+    [IND_OP_FILL] = ind__rule_fill,
+    [IND_OP_COPY] = ind__rule_fill,
     [IND_OP_ARANGE] = ind__rule_arange,
+    [IND_OP_RAND] = ind__rule_rand,
+    [IND_OP_RANDN] = ind__rule_rand,
+    [IND_OP_RANDINT] = ind__rule_randint,
+    [IND_OP_BERNOULLI] = ind__rule_random_like,
+    [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
+    [IND_OP_EYE] = ind__rule_eye,
+    [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
@@ -1835,11 +3899,38 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_AMIN] = ind__rule_extremum,
     [IND_OP_ANY] = ind__rule_extremum,
     [IND_OP_ARGMAX] = ind__rule_argmax,
-    [IND_OP_MAX] = ind__rule_argmax,
+    [IND_OP_MAX] = ind__rule_max,
+    [IND_OP_ARGMIN] = ind__rule_argmax,
+    [IND_OP_MIN] = ind__rule_max,
+    [IND_OP_AMINMAX] = ind__rule_aminmax,
+    [IND_OP_ALL] = ind__rule_extremum,
+    [IND_OP_PROD] = ind__rule_prod,
+    [IND_OP_COUNT_NONZERO] = ind__rule_count_nonzero,
+    [IND_OP_VAR] = ind__rule_var,
+    [IND_OP_STD] = ind__rule_var,
+    [IND_OP_VAR_MEAN] = ind__rule_var,
+    [IND_OP_STD_MEAN] = ind__rule_var,
+    [IND_OP_LOGSUMEXP] = ind__rule_logsumexp,
+    [IND_OP_LINALG_VECTOR_NORM] = ind__rule_vector_norm,
+    [IND_OP_NORM] = ind__rule_vector_norm,
+    [IND_OP_CDIST] = ind__rule_cdist,
+    [IND_OP_CDIST_FORWARD] = ind__rule_cdist,
+    [IND_OP_PDIST_FORWARD] = ind__rule_pdist,
+    [IND_OP_SOFTMAX_HALF] = ind__rule_softmax_half,
+    [IND_OP_LOG_SOFTMAX_HALF] = ind__rule_softmax_half,
     [IND_OP_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LOG_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LAYER_NORM] = ind__rule_norm,
     [IND_OP_RMS_NORM] = ind__rule_norm,
+    [IND_OP_NATIVE_LAYER_NORM] = ind__rule_native_layer_norm,
+    [IND_OP_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_NATIVE_GROUP_NORM] = ind__rule_group_norm,
+    [IND_OP_BATCH_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
+    [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_LAYER_NORM_BACKWARD] = ind__rule_layer_norm_backward,
+    [IND_OP_NATIVE_GROUP_NORM_BACKWARD] = ind__rule_group_norm_backward,
     [IND_OP_VIEW] = ind__rule_view,
     [IND_OP_PERMUTE] = ind__rule_permute,
     [IND_OP_TRANSPOSE] = ind__rule_transpose,
@@ -1849,6 +3940,66 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SLICE] = ind__rule_slice,
     [IND_OP_SELECT] = ind__rule_select,
     [IND_OP_CAT] = ind__rule_cat,
+    [IND_OP_RESHAPE] = ind__rule_view,
+    [IND_OP_VIEW_AS] = ind__rule_reshape_as,
+    [IND_OP_FLATTEN] = ind__rule_flatten,
+    [IND_OP_UNFLATTEN] = ind__rule_unflatten,
+    [IND_OP_BROADCAST_TO] = ind__rule_expand,
+    [IND_OP_EXPAND_AS] = ind__rule_expand_as,
+    [IND_OP_BROADCAST_TENSORS] = ind__rule_broadcast_tensors,
+    [IND_OP_MESHGRID] = ind__rule_meshgrid,
+    [IND_OP_MOVEDIM] = ind__rule_movedim,
+    [IND_OP_NARROW] = ind__rule_narrow,
+    [IND_OP_SPLIT] = ind__rule_split,
+    [IND_OP_SPLIT_WITH_SIZES] = ind__rule_split_with_sizes,
+    [IND_OP_CHUNK] = ind__rule_chunk,
+    [IND_OP_UNBIND] = ind__rule_unbind,
+    [IND_OP_UNFOLD] = ind__rule_unfold,
+    [IND_OP_DIAGONAL] = ind__rule_diagonal,
+    [IND_OP_AS_STRIDED] = ind__rule_as_strided,
+    [IND_OP_FLIP] = ind__rule_flip,
+    [IND_OP_ROLL] = ind__rule_roll,
+    [IND_OP_REPEAT] = ind__rule_repeat,
+    [IND_OP_TILE] = ind__rule_repeat,
+    [IND_OP_PIXEL_SHUFFLE] = ind__rule_pixel_shuffle,
+    [IND_OP_PIXEL_UNSHUFFLE] = ind__rule_pixel_shuffle,
+    [IND_OP_STACK] = ind__rule_stack,
+    [IND_OP_SELECT_SCATTER] = ind__rule_select_scatter,
+    [IND_OP_SLICE_SCATTER] = ind__rule_slice_scatter,
+    [IND_OP_DIAGONAL_SCATTER] = ind__rule_diagonal_scatter,
+    [IND_OP_TRIL] = ind__rule_tril,
+    [IND_OP_TRIU] = ind__rule_tril,
+    [IND_OP_ONE_HOT] = ind__rule_one_hot,
+    [IND_OP_CONSTANT_PAD_ND] = ind__rule_pad,
+    [IND_OP_PAD] = ind__rule_pad,
+    [IND_OP_REFLECTION_PAD1D] = ind__rule_pad,
+    [IND_OP_REFLECTION_PAD2D] = ind__rule_pad,
+    [IND_OP_REFLECTION_PAD3D] = ind__rule_pad,
+    [IND_OP_REPLICATION_PAD1D] = ind__rule_pad,
+    [IND_OP_REPLICATION_PAD2D] = ind__rule_pad,
+    [IND_OP_REPLICATION_PAD3D] = ind__rule_pad,
+    [IND_OP_AVG_POOL1D] = ind__rule_pool,
+    [IND_OP_AVG_POOL2D] = ind__rule_pool,
+    [IND_OP_AVG_POOL3D] = ind__rule_pool,
+    [IND_OP_MAX_POOL1D] = ind__rule_pool,
+    [IND_OP_MAX_POOL2D] = ind__rule_pool,
+    [IND_OP_MAX_POOL3D] = ind__rule_pool,
+    [IND_OP_MAX_POOL1D_WITH_INDICES] = ind__rule_pool,
+    [IND_OP_MAX_POOL2D_WITH_INDICES] = ind__rule_pool,
+    [IND_OP_MAX_POOL3D_WITH_INDICES] = ind__rule_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL1D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL2D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL3D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_MAX_POOL1D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_MAX_POOL2D] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_MAX_POOL3D] = ind__rule_adaptive_pool,
+    [IND_OP_CONVOLUTION] = ind__rule_convolution,
+    [IND_OP_CONV1D] = ind__rule_convolution,
+    [IND_OP_CONV2D] = ind__rule_convolution,
+    [IND_OP_CONV3D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE1D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE2D] = ind__rule_convolution,
+    [IND_OP_CONV_TRANSPOSE3D] = ind__rule_convolution,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -1863,11 +4014,23 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_INDEX_COPY] = ind__rule_index_scatter,
     [IND_OP_INDEX_FILL] = ind__rule_index_scatter,
     [IND_OP_EMBEDDING_DENSE_BACKWARD] = ind__rule_embedding_backward,
+    [IND_OP_CUMSUM] = ind__rule_cumsum,
+    [IND_OP_CUMPROD] = ind__rule_cumsum,
+    [IND_OP_CUMMAX] = ind__rule_cummax,
+    [IND_OP_CUMMIN] = ind__rule_cummax,
+    [IND_OP_LOGCUMSUMEXP] = ind__rule_cummax,
+    [IND_OP_SORT] = ind__rule_cummax,
+    [IND_OP_ARGSORT] = ind__rule_cummax,
+    [IND_OP_TOPK] = ind__rule_topk,
+    [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
+    [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
     [IND_OP_ADDMM] = ind__rule_addmm,
     [IND_OP_LINEAR] = ind__rule_linear,
+    [IND_OP_SCALED_DOT_PRODUCT_ATTENTION] = ind__rule_attention,
 };
 
 /* ---- what holds for every op */
@@ -1875,7 +4038,11 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
-    return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(op == IND_OP_WHERE && k == 0);
+    return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
+}
+
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
 }
 
 static ind_status ind__check_operands(ind__infer *in) {
@@ -1892,6 +4059,12 @@ static ind_status ind__check_operands(ind__infer *in) {
         if (id == 0 && o->optional) continue;
         if (id == 0 || id >= in->g->num_tensors) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
+        }
+        ind_dtype dtype = in->g->tensor[id].dtype;
+        if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
+            !ind__op_has(in->op, 'Q')) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
+                               o->length, o->name, ind_dtype_name(dtype));
         }
         if (in->g->tensor[id].weak && !ind__number_allowed(in->op, k)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is a number; a tensor is needed (ind_full makes one)",
@@ -1941,6 +4114,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
 /* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
+    if (t->dtype == IND_DTYPE_NONE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "an 8-bit float and another type have no common type; cast one");
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
@@ -1973,7 +4148,7 @@ static ind_status ind__infer_results(ind__infer *in) {
     ind__rule rule = ind__rules[in->op];
     if (!rule) rule = ind__rule_pointwise;
     if (rule(in)) return in->status;
-    for (uint32_t r = 0; r < ind__op_rows[in->op].results; r++) {
+    for (uint32_t r = 0; r < in->num_results; r++) {
         if (ind__check_result(in, &in->result[r])) return in->status;
     }
     return IND_OK;
@@ -2262,10 +4437,11 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
 }
 
 /* Puts a finished node and its results into the graph; all of it or nothing. */
-static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, const char *base_name) {
+static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
+                             const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
     node->result = first;
-    node->num_results = ind__op_rows[node->op].results;
+    node->num_results = num_results;
     node->line = g->here_line;
     if (g->here_file) node->file = ind__arena_string(&g->arena, g->here_file, strlen(g->here_file));
     bool ok = !g->here_file || node->file;
@@ -2296,6 +4472,12 @@ static void ind__infer_init(ind__infer *in, const ind_graph *g, const ind__node 
     in->num_operands = node->num_operands;
     in->attr = node->attr;
     in->body = node->body;
+    in->result = in->few;
+    in->num_results = ind__op_rows[node->op].results;
+}
+
+static void ind__infer_free(ind__infer *in) {
+    if (in->result != in->few) ind__free(in->c, in->result);
 }
 
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
@@ -2309,9 +4491,10 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
-    } else if (!ind__append_node(g, node, in.result, node->op == IND_OP_SCALAR ? NULL : name)) {
+    } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
     }
+    ind__infer_free(&in);
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
@@ -2412,7 +4595,7 @@ ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, in
     ind_facts *before = ind__graph_enter(g);
     if (ind__infer_source(&in, name, dtype, size, rank)) {
         ind__graph_fail(g, in.status, "%s: %s", ind__op_name(op), in.error);
-    } else if (!ind__append_node(g, &node, in.result, NULL) || !ind__put_name(g, node.result, name, true)) {
+    } else if (!ind__append_node(g, &node, in.result, 1, NULL) || !ind__put_name(g, node.result, name, true)) {
         ind__graph_no_memory(g, ind__op_name(op));
     } else {
         result.id = node.result;
@@ -2580,6 +4763,12 @@ static ind__attr ind__attr_scalar(double v) {
     return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
 }
 
+/* A whole number is an integer, which also fits integer tensors. */
+static ind__attr ind__attr_number(double v) {
+    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
+}
+
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: operand %u is a tensor of another graph, \"%s\"", op,
@@ -2648,6 +4837,70 @@ IND__DEFINE_UNARY(erf, ERF)
 IND__DEFINE_UNARY(sigmoid, SIGMOID)
 IND__DEFINE_UNARY(relu, RELU)
 IND__DEFINE_UNARY(silu, SILU)
+IND__DEFINE_UNARY(abs, ABS)
+IND__DEFINE_UNARY(acos, ACOS)
+IND__DEFINE_UNARY(acosh, ACOSH)
+IND__DEFINE_UNARY(asin, ASIN)
+IND__DEFINE_UNARY(asinh, ASINH)
+IND__DEFINE_UNARY(atan, ATAN)
+IND__DEFINE_UNARY(atanh, ATANH)
+IND__DEFINE_UNARY(ceil, CEIL)
+IND__DEFINE_UNARY(cos, COS)
+IND__DEFINE_UNARY(cosh, COSH)
+IND__DEFINE_UNARY(erfc, ERFC)
+IND__DEFINE_UNARY(exp2, EXP2)
+IND__DEFINE_UNARY(expm1, EXPM1)
+IND__DEFINE_UNARY(floor, FLOOR)
+IND__DEFINE_UNARY(lgamma, LGAMMA)
+IND__DEFINE_UNARY(erfinv, ERFINV)
+IND__DEFINE_UNARY(digamma, DIGAMMA)
+IND__DEFINE_UNARY(i0, I0)
+IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
+IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
+IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
+IND__DEFINE_UNARY(log10, LOG10)
+IND__DEFINE_UNARY(log1p, LOG1P)
+IND__DEFINE_UNARY(log2, LOG2)
+IND__DEFINE_UNARY(sign, SIGN)
+IND__DEFINE_UNARY(sin, SIN)
+IND__DEFINE_UNARY(sinc, SINC)
+IND__DEFINE_UNARY(sinh, SINH)
+IND__DEFINE_UNARY(square, SQUARE)
+IND__DEFINE_UNARY(tan, TAN)
+IND__DEFINE_UNARY(trunc, TRUNC)
+IND__DEFINE_UNARY(signbit, SIGNBIT)
+IND__DEFINE_UNARY(isnan, ISNAN)
+IND__DEFINE_UNARY(isinf, ISINF)
+IND__DEFINE_UNARY(isfinite, ISFINITE)
+IND__DEFINE_UNARY(logical_not, LOGICAL_NOT)
+IND__DEFINE_UNARY(bitwise_not, BITWISE_NOT)
+IND__DEFINE_UNARY(relu6, RELU6)
+IND__DEFINE_UNARY(hardsigmoid, HARDSIGMOID)
+IND__DEFINE_UNARY(hardswish, HARDSWISH)
+IND__DEFINE_UNARY(selu, SELU)
+IND__DEFINE_UNARY(mish, MISH)
+IND__DEFINE_UNARY(log_sigmoid, LOG_SIGMOID)
+IND__DEFINE_UNARY(clone, CLONE)
+IND__DEFINE_UNARY(alias, ALIAS)
+IND__DEFINE_BINARY(logical_and, LOGICAL_AND)
+IND__DEFINE_BINARY(logical_or, LOGICAL_OR)
+IND__DEFINE_BINARY(logical_xor, LOGICAL_XOR)
+IND__DEFINE_BINARY(bitwise_and, BITWISE_AND)
+IND__DEFINE_BINARY(bitwise_or, BITWISE_OR)
+IND__DEFINE_BINARY(bitwise_xor, BITWISE_XOR)
+IND__DEFINE_BINARY(bitwise_left_shift, BITWISE_LEFT_SHIFT)
+IND__DEFINE_BINARY(bitwise_right_shift, BITWISE_RIGHT_SHIFT)
+IND__DEFINE_BINARY(floor_divide, FLOOR_DIVIDE)
+IND__DEFINE_BINARY(fmod, FMOD)
+IND__DEFINE_BINARY(remainder, REMAINDER)
+IND__DEFINE_BINARY(atan2, ATAN2)
+IND__DEFINE_BINARY(hypot, HYPOT)
+IND__DEFINE_BINARY(copysign, COPYSIGN)
+IND__DEFINE_BINARY(nextafter, NEXTAFTER)
+IND__DEFINE_BINARY(xlogy, XLOGY)
+IND__DEFINE_BINARY(logaddexp, LOGADDEXP)
+IND__DEFINE_BINARY(fill, FILL)
+IND__DEFINE_BINARY(copy, COPY)
 
 static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     if (!g || g->status) return ind__graph_tensor(g, 0);
@@ -2676,14 +4929,199 @@ ind_tensor ind_arange(ind_graph *graph, ind_expr start, ind_expr end, ind_expr s
     return ind__graph_add(graph, IND_OP_ARANGE, NULL, 0, a, 4, NULL, NULL);
 }
 
+ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RAND, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDN, &seed, 1, a, 3);
+}
+
+ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank, ind_dtype dtype,
+                       int stream) {
+    ind__attr a[5] = {ind__attr_size(low), ind__attr_size(high), ind__attr_sizes(size, rank), ind__attr_dtype(dtype),
+                      ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDINT, &seed, 1, a, 5);
+}
+
+ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a = ind__attr_int(stream);
+    return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
+    ind_tensor operand[2] = {x, seed};
+    ind__attr a[3] = {ind__attr_float(p), ind__attr_bool(train), ind__attr_int(stream)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_DROPOUT, operand, 2, a, 3);
+    if (mask) *mask = ind__graph_tensor(y.graph, y.id ? y.id + 1 : 0);
+    return y;
+}
+
 ind_tensor ind_gelu(ind_tensor a, ind_gelu_form form) {
     ind__attr approximate = {.kind = IND__ATTR_STR, .s = form == IND_GELU_TANH ? "tanh" : "none"};
     return ind__call(IND_OP_GELU, &a, 1, &approximate, 1);
 }
 
+static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b, ind_tensor c, const ind__attr *attrs,
+                                    uint32_t num_attrs) {
+    ind_tensor x[3] = {a, b, c};
+    return ind__call(op, x, 3, attrs, num_attrs);
+}
+
 ind_tensor ind_where(ind_tensor condition, ind_tensor a, ind_tensor b) {
-    ind_tensor x[3] = {condition, a, b};
-    return ind__call(IND_OP_WHERE, x, 3, NULL, 0);
+    return ind__call_ternary(IND_OP_WHERE, condition, a, b, NULL, 0);
+}
+
+ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
+    static const char *const names[] = {"", "trunc", "floor"};
+    ind_tensor x[2] = {a, b};
+    ind__attr rounding = {.kind = mode == IND_ROUND_NONE ? IND__ATTR_NONE : IND__ATTR_STR};
+    rounding.s = (unsigned)mode <= IND_ROUND_FLOOR ? names[mode] : "?";
+    return ind__call(IND_OP_DIV, x, 2, &rounding, 1);
+}
+
+ind_tensor ind_round(ind_tensor a, int decimals) {
+    ind__attr d = ind__attr_int(decimals);
+    return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_logit(ind_tensor a, double eps) {
+    ind__attr e = eps < 0 ? (ind__attr){.kind = IND__ATTR_NONE} : ind__attr_float(eps);
+    return ind__call(IND_OP_LOGIT, &a, 1, &e, 1);
+}
+
+ind_tensor ind_nan_to_num(ind_tensor a, double nan, const double *posinf, const double *neginf) {
+    ind__attr v[3] = {ind__attr_float(nan)};
+    if (posinf) v[1] = ind__attr_float(*posinf);
+    if (neginf) v[2] = ind__attr_float(*neginf);
+    return ind__call(IND_OP_NAN_TO_NUM, &a, 1, v, 3);
+}
+
+ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max) {
+    return ind__call_ternary(IND_OP_CLAMP, a, min, max, NULL, 0);
+}
+
+ind_tensor ind_lerp(ind_tensor a, ind_tensor end, ind_tensor weight) {
+    return ind__call_ternary(IND_OP_LERP, a, end, weight, NULL, 0);
+}
+
+ind_tensor ind_addcmul(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
+    ind__attr v = ind__attr_scalar(value);
+    v.is_int = ind_dtype_is_integer(ind_tensor_dtype(a)) && fabs(value) < 9.2e18 && value == floor(value);
+    if (v.is_int) v.i = (int64_t)value;
+    return ind__call_ternary(IND_OP_ADDCMUL, a, b, c, &v, 1);
+}
+
+ind_tensor ind_addcdiv(ind_tensor a, ind_tensor b, ind_tensor c, double value) {
+    ind__attr v = ind__attr_scalar(value);
+    return ind__call_ternary(IND_OP_ADDCDIV, a, b, c, &v, 1);
+}
+
+ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value) {
+    return ind__call_ternary(IND_OP_MASKED_FILL, a, mask, value, NULL, 0);
+}
+
+ind_tensor ind_threshold(ind_tensor a, double threshold, double value) {
+    ind__attr v[2] = {ind__attr_scalar(threshold), ind__attr_scalar(value)};
+    return ind__call(IND_OP_THRESHOLD, &a, 1, v, 2);
+}
+
+ind_tensor ind_hardtanh(ind_tensor a, double min_val, double max_val) {
+    ind__attr v[2] = {ind__attr_scalar(min_val), ind__attr_scalar(max_val)};
+    return ind__call(IND_OP_HARDTANH, &a, 1, v, 2);
+}
+
+ind_tensor ind_leaky_relu(ind_tensor a, double negative_slope) {
+    ind__attr v = ind__attr_float(negative_slope);
+    return ind__call(IND_OP_LEAKY_RELU, &a, 1, &v, 1);
+}
+
+ind_tensor ind_elu(ind_tensor a, double alpha, double scale, double input_scale) {
+    ind__attr v[3] = {ind__attr_float(alpha), ind__attr_float(scale), ind__attr_float(input_scale)};
+    return ind__call(IND_OP_ELU, &a, 1, v, 3);
+}
+
+ind_tensor ind_celu(ind_tensor a, double alpha) {
+    ind__attr v = ind__attr_float(alpha);
+    return ind__call(IND_OP_CELU, &a, 1, &v, 1);
+}
+
+ind_tensor ind_softplus(ind_tensor a, double beta, double threshold) {
+    ind__attr v[2] = {ind__attr_float(beta), ind__attr_float(threshold)};
+    return ind__call(IND_OP_SOFTPLUS, &a, 1, v, 2);
+}
+
+static ind_tensor ind__call_source(ind_graph *graph, ind_graph_op op, const ind_expr *size, int rank, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, op, NULL, 0, a, 2, NULL, NULL);
+}
+
+ind_tensor ind_zeros(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_ZEROS, size, rank, dtype);
+}
+
+ind_tensor ind_ones(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_ONES, size, rank, dtype);
+}
+
+ind_tensor ind_empty(ind_graph *graph, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_source(graph, IND_OP_EMPTY, size, rank, dtype);
+}
+
+ind_tensor ind_empty_strided(ind_graph *graph, const ind_expr *size, const ind_expr *stride, int rank,
+                             ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_sizes(stride, rank), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_EMPTY_STRIDED, NULL, 0, a, 3, NULL, NULL);
+}
+
+ind_tensor ind_scalar_tensor(ind_graph *graph, double value, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_SCALAR_TENSOR, NULL, 0, a, 2, NULL, NULL);
+}
+
+ind_tensor ind_full_like(ind_tensor a, double value, ind_dtype dtype) {
+    ind__attr v[2] = {ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_FULL_LIKE, &a, 1, v, 2);
+}
+
+ind_tensor ind_zeros_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_ZEROS_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_ones_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_ONES_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_empty_like(ind_tensor a, ind_dtype dtype) {
+    ind__attr d = ind__attr_dtype(dtype);
+    return ind__call(IND_OP_EMPTY_LIKE, &a, 1, &d, 1);
+}
+
+ind_tensor ind_new_full(ind_tensor a, const ind_expr *size, int rank, double value, ind_dtype dtype) {
+    ind__attr v[3] = {ind__attr_sizes(size, rank), ind__attr_scalar(value), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_NEW_FULL, &a, 1, v, 3);
+}
+
+static ind_tensor ind__call_new(ind_graph_op op, ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    ind__attr v[2] = {ind__attr_sizes(size, rank), ind__attr_dtype(dtype)};
+    return ind__call(op, &a, 1, v, 2);
+}
+
+ind_tensor ind_new_zeros(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_ZEROS, a, size, rank, dtype);
+}
+
+ind_tensor ind_new_ones(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_ONES, a, size, rank, dtype);
+}
+
+ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, ind_dtype dtype) {
+    return ind__call_new(IND_OP_NEW_EMPTY, a, size, rank, dtype);
 }
 
 ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
@@ -2691,19 +5129,26 @@ ind_tensor ind_cast(ind_tensor a, ind_dtype dtype) {
     return ind__call(IND_OP_CAST, &a, 1, &d, 1);
 }
 
+/* A list of dimensions as an attribute; none given is left out where the op allows that. A list that cannot be is the
+   graph's error. */
+static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
+                                ind_expr list[IND_MAX_RANK]) {
+    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
+                        ind__op_name(op), num_dims, IND_MAX_RANK);
+        return (ind__attr){.kind = IND__ATTR_NONE};
+    }
+    for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
+    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP || op == IND_OP_FLIP;
+    return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+}
+
 /* An op with a list of dimensions, which becomes its first attribute. */
 static ind_tensor ind__call_dims(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, ind__attr *attrs,
                                  uint32_t num_attrs) {
     ind_expr list[IND_MAX_RANK];
     if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
-    if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
-        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dims are given; 0 to %d are possible, and not NULL",
-                        ind__op_name(op), num_dims, IND_MAX_RANK);
-        return ind__graph_tensor(x.graph, 0);
-    }
-    for (int i = 0; i < num_dims; i++) list[i] = ind_int(x.graph->context, dims[i]);
-    bool given = num_dims > 0 || op == IND_OP_PERMUTE;
-    attrs[0] = (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
+    attrs[0] = ind__dims_attr(x.graph, op, dims, num_dims, list);
     return ind__call(op, &x, 1, attrs, num_attrs);
 }
 
@@ -2748,11 +5193,117 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
-    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
-    ind_tensor values = ind__call(IND_OP_MAX, &x, 1, a, 2);
-    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+/* Result k of the op that made its first one, x. */
+static void ind__give_result(ind_tensor x, uint32_t k, ind_tensor *out) {
+    if (out) *out = ind__graph_tensor(x.graph, x.id ? x.id + k : 0);
+}
+
+/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
+    return ind__call(op, &x, 1, a, 3);
+}
+
+static ind_tensor ind__call_extreme(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind_tensor values = ind__call_dim(op, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(values, 1, indices);
+    if (indices && dim == IND_ALL_DIMS) indices->id = 0;
     return values;
+}
+
+ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim) {
+    return ind__call_dim(IND_OP_ARGMIN, x, dim, keepdim, IND_DTYPE_NONE);
+}
+
+ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MAX, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_extreme(IND_OP_MIN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max) {
+    ind_tensor min = ind__call_dim(IND_OP_AMINMAX, x, dim, keepdim, IND_DTYPE_NONE);
+    ind__give_result(min, 1, max);
+    return min;
+}
+
+ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_ALL, x, dims, num_dims, a, 2);
+}
+
+ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
+    return ind__call_dim(IND_OP_PROD, x, dim, keepdim, dtype);
+}
+
+ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_COUNT_NONZERO, x, dims, num_dims, a, 1);
+}
+
+static ind_tensor ind__call_var(ind_graph_op op, ind_tensor x, const int *dims, int num_dims, double correction,
+                                bool keepdim) {
+    ind__attr a[4] = {{0}, {0}, ind__attr_bool(keepdim), ind__attr_scalar(correction)};
+    return ind__call_dims(op, x, dims, num_dims, a, 4);
+}
+
+ind_tensor ind_var(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_VAR, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_std(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim) {
+    return ind__call_var(IND_OP_STD, x, dims, num_dims, correction, keepdim);
+}
+
+ind_tensor ind_var_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_VAR_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_std_mean(ind_tensor x, const int *dims, int num_dims, double correction, bool keepdim,
+                        ind_tensor *mean) {
+    ind_tensor v = ind__call_var(IND_OP_STD_MEAN, x, dims, num_dims, correction, keepdim);
+    ind__give_result(v, 1, mean);
+    return v;
+}
+
+ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bool keepdim) {
+    ind__attr a[2] = {{0}, ind__attr_bool(keepdim)};
+    return ind__call_dims(IND_OP_LOGSUMEXP, x, dims, num_dims, a, 2);
+}
+
+static ind_tensor ind__call_norm(ind_graph_op op, ind_tensor x, double order, const int *dims, int num_dims,
+                                 bool keepdim, ind_dtype dtype) {
+    ind_expr list[IND_MAX_RANK];
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {ind__attr_scalar(order), ind__dims_attr(x.graph, op, dims, num_dims, list),
+                      ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
+    return ind__call(op, &x, 1, a, 4);
+}
+
+ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
+                                  ind_dtype dtype) {
+    return ind__call_norm(IND_OP_LINALG_VECTOR_NORM, x, ord, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype) {
+    return ind__call_norm(IND_OP_NORM, x, p, dims, num_dims, keepdim, dtype);
+}
+
+ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p) {
+    ind_tensor x[2] = {x1, x2};
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_CDIST, x, 2, &a, 1);
+}
+
+ind_tensor ind_pdist(ind_tensor x, double p) {
+    ind__attr a = ind__attr_float(p);
+    return ind__call(IND_OP_PDIST_FORWARD, &x, 1, &a, 1);
 }
 
 ind_tensor ind_softmax(ind_tensor x, int dim) {
@@ -2787,6 +5338,109 @@ ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double ep
     ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
     if (eps < 0) a[1].kind = IND__ATTR_NONE;
     return ind__call(IND_OP_RMS_NORM, operands, 2, a, 2);
+}
+
+ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    ind_expr size[IND_MAX_RANK];
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM, operands, 3, a, 2);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps) {
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[2] = {ind__attr_int(num_groups), ind__attr_float(eps)};
+    return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
+}
+
+/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
+    bool fits = t && t->rank >= 2;
+    a[0] = ind__attr_size(fits ? t->size[0] : one);
+    a[1] = ind__attr_size(fits ? t->size[1] : one);
+    a[2] = ind__attr_size(fits ? ind_expr_product(x.graph->context, t->size + 2, t->rank - 2) : one);
+    a[3] = ind__attr_int(num_groups);
+}
+
+ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
+                                 ind_tensor *mean, ind_tensor *rstd) {
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__attr_float(eps);
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM, operands, 3, a, 5);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+/* output_mask: the gradient of x always, the others where they have a place to go. */
+static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
+    ind_context *c = x.graph ? x.graph->context : NULL;
+    list[0] = ind_int(c, 1);
+    list[1] = ind_int(c, weight != NULL);
+    list[2] = ind_int(c, bias != NULL);
+    return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = 3};
+}
+
+ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
+                                          ind_tensor rstd, ind_tensor weight, ind_tensor bias, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr size[IND_MAX_RANK], list[3];
+    ind_tensor operands[6] = {grad_out, x, mean, rstd, weight, bias};
+    ind__attr a[2] = {ind__last_sizes(x, num_dims, size), ind__gradient_mask(x, weight_grad, bias_grad, list)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_LAYER_NORM_BACKWARD, operands, 6, a, 2);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
+    return y;
+}
+
+ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
+                                          ind_tensor weight, int num_groups, ind_tensor *weight_grad,
+                                          ind_tensor *bias_grad) {
+    ind_expr list[3];
+    ind_tensor operands[5] = {grad_out, x, mean, rstd, weight};
+    ind__attr a[5];
+    ind__group_attrs(x, num_groups, a);
+    a[4] = ind__gradient_mask(x, weight_grad, bias_grad, list);
+    ind_tensor y = ind__call(IND_OP_NATIVE_GROUP_NORM_BACKWARD, operands, 5, a, 5);
+    ind__give_result(y, 1, weight_grad);
+    ind__give_result(y, 2, bias_grad);
+    return y;
+}
+
+/* flag: training, or use_input_stats. */
+static ind_tensor ind__call_batch_norm(ind_graph_op op, const ind_tensor operands[5], bool flag, double eps) {
+    ind__attr a[3] = {ind__attr_bool(flag), ind__attr_float(0.1), ind__attr_float(eps)};
+    return ind__call(op, operands, 5, a, 3);
+}
+
+ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                          ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_BATCH_NORM, operands, !running_mean.id && !running_var.id, eps);
+}
+
+ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                                       ind_tensor running_var, double eps, ind_tensor *mean, ind_tensor *rstd) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    bool training = !running_mean.id && !running_var.id;
+    ind_tensor y = ind__call_batch_norm(IND_OP_NATIVE_BATCH_NORM_LEGIT, operands, training, eps);
+    ind__give_result(y, 1, mean);
+    ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
+                             ind_tensor running_var, double eps) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    return ind__call_batch_norm(IND_OP_INSTANCE_NORM, operands, !running_mean.id && !running_var.id, eps);
 }
 
 ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank) {
@@ -2824,6 +5478,299 @@ ind_tensor ind_cat(const ind_tensor *tensors, int num, int dim) {
     return ind__call(IND_OP_CAT, tensors, tensors && num > 0 ? (uint32_t)num : 0, &a, 1);
 }
 
+int ind_num_results(ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    return t ? (int)x.graph->node[t->node].num_results : 0;
+}
+
+ind_tensor ind_result(ind_tensor x, int k) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    if (!t || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    const ind__node *n = &x.graph->node[t->node];
+    if (k >= 0 && (uint32_t)k < n->num_results) return ind__graph_tensor(x.graph, n->result + (uint32_t)k);
+    ind__graph_fail(x.graph, IND_OUT_OF_RANGE, "result %d of %s does not exist; it has %u", k, ind__op_name(n->op),
+                    (unsigned)n->num_results);
+    return ind__graph_tensor(x.graph, 0);
+}
+
+/* An op of one tensor and a list of sizes. */
+static ind_tensor ind__call_sizes(ind_graph_op op, ind_tensor x, const ind_expr *size, int count) {
+    ind__attr a = ind__attr_sizes(size, count);
+    return ind__call(op, &x, 1, &a, 1);
+}
+
+/* An op of one tensor and an integer. */
+static ind_tensor ind__call_int(ind_graph_op op, ind_tensor x, int value) {
+    ind__attr a = ind__attr_int(value);
+    return ind__call(op, &x, 1, &a, 1);
+}
+
+static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int num, const ind__attr *a, uint32_t n) {
+    return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
+}
+
+/* What a builder of one integer or size makes of an attribute that is a list. */
+static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
+    return (ind__attr){.kind = kind, .list = e, .count = 1};
+}
+
+ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank) {
+    return ind__call_sizes(IND_OP_RESHAPE, x, size, rank);
+}
+
+IND__DEFINE_BINARY(view_as, VIEW_AS)
+IND__DEFINE_BINARY(expand_as, EXPAND_AS)
+
+ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim) {
+    ind__attr a[2] = {ind__attr_int(start_dim), ind__attr_int(end_dim)};
+    return ind__call(IND_OP_FLATTEN, &x, 1, a, 2);
+}
+
+ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_sizes(sizes, num_sizes)};
+    return ind__call(IND_OP_UNFLATTEN, &x, 1, a, 2);
+}
+
+ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank) {
+    return ind__call_sizes(IND_OP_BROADCAST_TO, x, size, rank);
+}
+
+ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num) {
+    return ind__call_list(IND_OP_BROADCAST_TENSORS, tensors, num, NULL, 0);
+}
+
+ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy) {
+    ind__attr indexing = {.kind = IND__ATTR_STR, .s = xy ? "xy" : "ij"};
+    return ind__call_list(IND_OP_MESHGRID, tensors, num, &indexing, 1);
+}
+
+ind_tensor ind_movedim(ind_tensor x, int source, int destination) {
+    if (!x.graph) return x;
+    ind_expr from = ind_int(x.graph->context, source), to = ind_int(x.graph->context, destination);
+    ind__attr a[2] = {ind__attr_one(IND__ATTR_INTS, &from), ind__attr_one(IND__ATTR_INTS, &to)};
+    return ind__call(IND_OP_MOVEDIM, &x, 1, a, 2);
+}
+
+ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_size(start), ind__attr_size(length)};
+    return ind__call(IND_OP_NARROW, &x, 1, a, 3);
+}
+
+ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim) {
+    ind__attr a[2] = {ind__attr_size(split_size), ind__attr_int(dim)};
+    return ind__call(IND_OP_SPLIT, &x, 1, a, 2);
+}
+
+ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim) {
+    ind__attr a[2] = {ind__attr_sizes(sizes, num_sizes), ind__attr_int(dim)};
+    return ind__call(IND_OP_SPLIT_WITH_SIZES, &x, 1, a, 2);
+}
+
+ind_tensor ind_chunk(ind_tensor x, int chunks, int dim) {
+    ind__attr a[2] = {ind__attr_int(chunks), ind__attr_int(dim)};
+    return ind__call(IND_OP_CHUNK, &x, 1, a, 2);
+}
+
+ind_tensor ind_unbind(ind_tensor x, int dim) {
+    return ind__call_int(IND_OP_UNBIND, x, dim);
+}
+
+ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_size(size), ind__attr_size(step)};
+    return ind__call(IND_OP_UNFOLD, &x, 1, a, 3);
+}
+
+ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2) {
+    ind__attr a[3] = {ind__attr_int(offset), ind__attr_int(dim1), ind__attr_int(dim2)};
+    return ind__call(IND_OP_DIAGONAL, &x, 1, a, 3);
+}
+
+ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
+                          ind_expr storage_offset) {
+    ind__attr a[3] = {ind__attr_sizes(size, rank), ind__attr_sizes(stride, rank), ind__attr_size(storage_offset)};
+    return ind__call(IND_OP_AS_STRIDED, &x, 1, a, 3);
+}
+
+ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims) {
+    ind__attr a[1] = {{0}};
+    return ind__call_dims(IND_OP_FLIP, x, dims, num_dims, a, 1);
+}
+
+ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim) {
+    if (!x.graph) return x;
+    ind_expr at = ind_int(x.graph->context, dim);
+    ind__attr a[2] = {ind__attr_one(IND__ATTR_SIZES, &shift), {.kind = IND__ATTR_NONE}};
+    if (dim != IND_ALL_DIMS) a[1] = ind__attr_one(IND__ATTR_INTS, &at);
+    return ind__call(IND_OP_ROLL, &x, 1, a, 2);
+}
+
+ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats) {
+    return ind__call_sizes(IND_OP_REPEAT, x, repeats, num_repeats);
+}
+
+ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats) {
+    return ind__call_sizes(IND_OP_TILE, x, repeats, num_repeats);
+}
+
+ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor) {
+    return ind__call_int(IND_OP_PIXEL_SHUFFLE, x, upscale_factor);
+}
+
+ind_tensor ind_pixel_unshuffle(ind_tensor x, int downscale_factor) {
+    return ind__call_int(IND_OP_PIXEL_UNSHUFFLE, x, downscale_factor);
+}
+
+ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_list(IND_OP_STACK, tensors, num, &a, 1);
+}
+
+ind_tensor ind_select_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr index) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_size(index)};
+    return ind__call(IND_OP_SELECT_SCATTER, operands, 2, a, 2);
+}
+
+ind_tensor ind_slice_scatter(ind_tensor x, ind_tensor src, int dim, ind_expr start, ind_expr end, ind_expr step) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(start), ind__attr_size(end), ind__attr_size(step)};
+    return ind__call(IND_OP_SLICE_SCATTER, operands, 2, a, 4);
+}
+
+ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int dim1, int dim2) {
+    ind_tensor operands[2] = {x, src};
+    ind__attr a[3] = {ind__attr_int(offset), ind__attr_int(dim1), ind__attr_int(dim2)};
+    return ind__call(IND_OP_DIAGONAL_SCATTER, operands, 2, a, 3);
+}
+
+ind_tensor ind_tril(ind_tensor x, ind_expr diagonal) {
+    ind__attr a = ind__attr_size(diagonal);
+    return ind__call(IND_OP_TRIL, &x, 1, &a, 1);
+}
+
+ind_tensor ind_triu(ind_tensor x, ind_expr diagonal) {
+    ind__attr a = ind__attr_size(diagonal);
+    return ind__call(IND_OP_TRIU, &x, 1, &a, 1);
+}
+
+ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes) {
+    ind__attr a = ind__attr_size(num_classes);
+    return ind__call(IND_OP_ONE_HOT, &x, 1, &a, 1);
+}
+
+ind_tensor ind_eye(ind_graph *graph, ind_expr n, ind_expr m, ind_dtype dtype) {
+    ind__attr a[3] = {ind__attr_size(n), ind__attr_size(m), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_EYE, NULL, 0, a, 3, NULL, NULL);
+}
+
+ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_expr steps, ind_dtype dtype) {
+    ind__attr a[4] = {ind__attr_scalar(start), ind__attr_scalar(end), ind__attr_size(steps), ind__attr_dtype(dtype)};
+    return ind__graph_add(graph, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
+}
+
+ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value) {
+    ind__attr a[3] = {ind__attr_sizes(pad, num_pad), {.kind = IND__ATTR_STR}, {.kind = IND__ATTR_NONE}};
+    bool known = mode >= IND_PAD_CONSTANT && mode <= IND_PAD_CIRCULAR;
+    a[1].s = known ? ind__pad_modes[mode] : "?";
+    if (mode == IND_PAD_CONSTANT) a[2] = ind__attr_number(value);
+    return ind__call(IND_OP_PAD, &x, 1, a, 3);
+}
+
+/* Three lists of three at most, as expressions; a list that is all 0 is left out. */
+typedef struct ind__int_lists {
+    ind_expr list[4][3];
+    ind__attr attr[4];
+} ind__int_lists;
+
+static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_kind kind, const int *v, int n) {
+    bool given = false;
+    for (int s = 0; s < n; s++) {
+        l->list[k][s] = ind_int(c, v[s]);
+        given = given || v[s] != 0;
+    }
+    l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
+}
+
+/* The op of a family for this number of dimensions; the table has them in a row. IND_NUM_OPS: there is none. */
+static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
+    if (!x.graph || x.graph->status) return IND_NUM_OPS;
+    if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
+    ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: %d dimensions; 1 to 3 are possible", ind__op_name(first), dims);
+    return IND_NUM_OPS;
+}
+
+static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
+    if (op == IND_NUM_OPS) return false;
+    if (!pool) {
+        ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
+        return false;
+    }
+    ind__int_list(l, 0, x.graph->context, IND__ATTR_INTS, pool->kernel_size, dims);
+    ind__int_list(l, 1, x.graph->context, IND__ATTR_INTS, pool->stride, dims);
+    ind__int_list(l, 2, x.graph->context, IND__ATTR_INTS, pool->padding, dims);
+    ind__int_list(l, 3, x.graph->context, IND__ATTR_INTS, pool->dilation, dims);
+    return true;
+}
+
+static ind_tensor ind__with_second(ind_tensor first, ind_tensor *second) {
+    if (second) *second = ind__graph_tensor(first.graph, first.id ? first.id + 1 : 0);
+    return first;
+}
+
+ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices) {
+    ind__int_lists l;
+    ind_graph_op op = ind__op_of_dims(x, indices ? IND_OP_MAX_POOL1D_WITH_INDICES : IND_OP_MAX_POOL1D, dims);
+    if (indices) *indices = ind__graph_tensor(x.graph, 0);
+    if (!ind__pool_lists(x, op, dims, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
+    return ind__with_second(ind__call(op, &x, 1, a, 5), indices);
+}
+
+ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
+    ind__int_lists l;
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_AVG_POOL1D, dims);
+    if (!ind__pool_lists(x, op, dims, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
+                      ind__attr_bool(!pool->count_exclude_pad)};
+    if (pool->divisor_override && dims > 1) a[5] = ind__attr_int(pool->divisor_override);
+    return ind__call(op, &x, 1, a, 6);
+}
+
+ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices) {
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_ADAPTIVE_MAX_POOL1D, dims);
+    if (indices) *indices = ind__graph_tensor(x.graph, 0);
+    if (op == IND_NUM_OPS) return ind__graph_tensor(x.graph, 0);
+    return ind__with_second(ind__call_sizes(op, x, output_size, dims), indices);
+}
+
+ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims) {
+    ind_graph_op op = ind__op_of_dims(x, IND_OP_ADAPTIVE_AVG_POOL1D, dims);
+    return op == IND_NUM_OPS ? ind__graph_tensor(x.graph, 0) : ind__call_sizes(op, x, output_size, dims);
+}
+
+ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv) {
+    static const ind_conv_desc plain;
+    const ind__tensor_info *w = ind__tensor_of(weight);
+    ind_tensor operands[3] = {x, weight, bias};
+    ind__int_lists l;
+    if (!conv) conv = &plain;
+    ind_graph_op first = conv->transposed ? IND_OP_CONV_TRANSPOSE1D : IND_OP_CONV1D;
+    ind_graph_op op = ind__op_of_dims(x, first, w ? w->rank - 2 : 1);
+    if (op == IND_NUM_OPS) return ind__graph_tensor(x.graph, 0);
+    int dims = (int)op - (int)first + 1;
+    ind__int_list(&l, 0, x.graph->context, IND__ATTR_SIZES, conv->stride, dims);
+    ind__int_list(&l, 1, x.graph->context, IND__ATTR_SIZES, conv->padding, dims);
+    ind__int_list(&l, 2, x.graph->context, IND__ATTR_SIZES, conv->dilation, dims);
+    ind__int_list(&l, 3, x.graph->context, IND__ATTR_SIZES, conv->output_padding, dims);
+    ind__attr groups = ind__attr_int(conv->groups ? conv->groups : 1);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], groups};
+    if (conv->transposed) {
+        a[2] = l.attr[3];
+        a[4] = l.attr[2];
+    }
+    return ind__call(op, operands, 3, a, 5);
+}
+
 ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices) {
     ind_tensor operands[2] = {weight, indices};
     ind__attr a[3] = {{0}, ind__attr_bool(false), ind__attr_bool(false)};
@@ -2848,7 +5795,7 @@ ind_tensor ind_take(ind_tensor x, ind_tensor index) {
 }
 
 /* The tensors in `first`, then those of a list that may have gaps. */
-static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *first, uint32_t n, const ind_tensor *list, int num,
+static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint32_t n, const ind_tensor *list, int num,
                                  const ind__attr *attrs, uint32_t num_attrs) {
     ind_tensor all[2 + IND_MAX_RANK];
     ind_graph *g = first[0].graph;
@@ -2864,13 +5811,13 @@ static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *first, uint3
 }
 
 ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num) {
-    return ind__call_list(IND_OP_INDEX, &x, 1, indices, num, NULL, 0);
+    return ind__call_gaps(IND_OP_INDEX, &x, 1, indices, num, NULL, 0);
 }
 
 ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate) {
     ind_tensor first[2] = {x, values};
     ind__attr a = ind__attr_bool(accumulate);
-    return ind__call_list(IND_OP_INDEX_PUT, first, 2, indices, num, &a, 1);
+    return ind__call_gaps(IND_OP_INDEX_PUT, first, 2, indices, num, &a, 1);
 }
 
 ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate) {
@@ -2883,15 +5830,6 @@ ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src) 
     ind_tensor operands[3] = {x, index, src};
     ind__attr a[2] = {ind__attr_int(dim), {0}};
     return ind__call(IND_OP_SCATTER, operands, 3, a, 2);
-}
-
-/* A C double that is a whole number also fits integer tensors. */
-static ind__attr ind__attr_number(double v) {
-    ind__attr a = ind__attr_scalar(v);
-    a.is_int =
-        v >= -9007199254740992.0 && v <= 9007199254740992.0 && v == (double)(int64_t)v && !(v == 0 && signbit(v));
-    if (a.is_int) a.i = (int64_t)v, a.f = 0;
-    return a;
 }
 
 ind_tensor ind_scatter_value(ind_tensor x, int dim, ind_tensor index, double value) {
@@ -2940,6 +5878,70 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
     return ind__call(IND_OP_EMBEDDING_DENSE_BACKWARD, operands, 2, a, 3);
 }
 
+ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMSUM, &x, 1, a, 2);
+}
+
+ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_dtype(dtype)};
+    return ind__call(IND_OP_CUMPROD, &x, 1, a, 2);
+}
+
+/* An op with two results; the second goes to *indices unless that is NULL. */
+static ind_tensor ind__call_pair(ind_graph_op op, ind_tensor x, const ind__attr *a, uint32_t n, ind_tensor *indices) {
+    ind_tensor values = ind__call(op, &x, 1, a, n);
+    if (indices) *indices = ind__graph_tensor(values.graph, values.id ? values.id + 1 : 0);
+    return values;
+}
+
+ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMAX, x, &a, 1, indices);
+}
+
+ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call_pair(IND_OP_CUMMIN, x, &a, 1, indices);
+}
+
+ind_tensor ind_logcumsumexp(ind_tensor x, int dim) {
+    ind__attr a = ind__attr_int(dim);
+    return ind__call(IND_OP_LOGCUMSUMEXP, &x, 1, &a, 1);
+}
+
+ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_SORT, x, a, 3, indices);
+}
+
+ind_tensor ind_argsort(ind_tensor x, int dim, bool descending) {
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(descending), ind__attr_bool(true)};
+    return ind__call(IND_OP_ARGSORT, &x, 1, a, 3);
+}
+
+ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices) {
+    ind__attr a[4] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(largest), ind__attr_bool(true)};
+    return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
+}
+
+ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
+    ind_tensor operands[3] = {sorted_sequence, x, sorter};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_SEARCHSORTED, operands, 3, a, 2);
+}
+
+ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right) {
+    ind_tensor operands[2] = {x, boundaries};
+    ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
+    return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
+}
+
+ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
+    ind_tensor operands[3] = {x, mask, source};
+    return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
+}
+
 ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha) {
     ind_tensor x[3] = {bias, a, b};
     ind__attr scale[2] = {ind__attr_scalar(beta), ind__attr_scalar(alpha)};
@@ -2953,6 +5955,17 @@ ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, d
 ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias) {
     ind_tensor operands[3] = {x, weight, bias};
     return ind__call(IND_OP_LINEAR, operands, 3, NULL, 0);
+}
+
+ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value, ind_tensor attn_mask,
+                                            const ind_attention_desc *desc) {
+    ind_attention_desc d = {0};
+    if (desc) d = *desc;
+    ind_tensor operands[4] = {query, key, value, attn_mask};
+    ind__attr a[4] = {ind__attr_float(0), ind__attr_bool(d.is_causal), ind__attr_float(d.scale),
+                      ind__attr_bool(d.enable_gqa)};
+    if (d.scale == 0) a[2].kind = IND__ATTR_NONE;
+    return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 4);
 }
 
 /* ---- ops of the user */
@@ -3566,7 +6579,8 @@ static bool ind__need_expr(ind__parser *p, ind_expr *out) {
 
 #define IND__MAX_LIST 16 /* longer than any valid list of dimensions */
 
-static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+/* flags: true and false stand for 1 and 0. */
+static bool ind__need_list(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count, bool flags) {
     *count = 0;
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
@@ -3574,10 +6588,18 @@ static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *c
             return ind__parse_error(p, p->at, IND_LIMIT, "more than %d dimensions; at most %d are possible",
                                     IND__MAX_LIST, IND_MAX_RANK);
         }
-        if (!ind__need_expr(p, &list[(*count)++])) return false;
+        bool yes = flags && ind__take_word(p, "true"), no = flags && !yes && ind__take_word(p, "false");
+        if (yes || no)
+            list[(*count)++] = ind_int(p->g->context, yes);
+        else if (!ind__need_expr(p, &list[(*count)++]))
+            return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     return ind__need(p, ']');
+}
+
+static bool ind__need_exprs(ind__parser *p, ind_expr list[IND__MAX_LIST], int *count) {
+    return ind__need_list(p, list, count, false);
 }
 
 static bool ind__need_dtype(ind__parser *p, ind_dtype *dtype) {
@@ -3646,10 +6668,16 @@ static bool ind__need_bool(ind__parser *p, ind__attr *a) {
 static bool ind__need_ints(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     int64_t v;
     a->count = 1;
-    if (ind__peek(p, '[')) return ind__need_exprs(p, list, &a->count);
+    if (ind__peek(p, '[')) return ind__need_list(p, list, &a->count, true);
     if (!ind__need_int(p, &v)) return false;
     list[0] = ind_int(p->g->context, v);
     return true;
+}
+
+/* [B, 2], or one size for a list of one. */
+static bool ind__need_size_list(ind__parser *p, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
+    a->count = 1;
+    return ind__peek(p, '[') ? ind__need_exprs(p, list, &a->count) : ind__need_expr(p, &list[0]);
 }
 
 /* The value of an attribute; list: room for its elements. */
@@ -3664,7 +6692,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_BOOL: return ind__need_bool(p, a);
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
-    case IND__ATTR_SIZES: return ind__need_exprs(p, list, &a->count);
+    case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
     case IND__ATTR_DTYPE:
@@ -4115,11 +7143,19 @@ static bool ind__check_annotation(ind__parser *p, const ind__parsed_result *r, c
                             given);
 }
 
+static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
+                                   uint32_t given, uint32_t want) {
+    if (given == want) return true;
+    return ind__parse_error(p, r->at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call->op),
+                            (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
     if (!ind__check_graph(p, call->at)) return;
+    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     for (uint32_t k = 0; k < num_results; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
@@ -4130,30 +7166,34 @@ static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__p
     }
 }
 
+/* The names before "=", all different. */
+static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32_t *n, uint32_t *capacity) {
+    do {
+        if (*n == IND__MAX_RESULTS)
+            return ind__parse_error(p, p->at, IND_LIMIT, "no op has more than %d results", IND__MAX_RESULTS);
+        ind__parsed_result *r = IND__PUSH(p->g->context, ind__parsed_result, *list, *n, *capacity);
+        if (!r) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+        if (!ind__parse_result(p, r)) return false;
+        for (uint32_t k = 0; k + 1 < *n; k++) {
+            if (strcmp((*list)[k].name, r->name) == 0)
+                return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is given twice", r->name);
+        }
+    } while (ind__take(p, ','));
+    return true;
+}
+
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
-    ind__parsed_result result[2];
+    ind__parsed_result *result = NULL;
     ind__parsed_call call;
-    uint32_t n = 0;
+    uint32_t n = 0, capacity = 0;
     memset(&call, 0, sizeof call);
-    do {
-        if (n == 2) {
-            ind__parse_error(p, p->at, IND_PARSE, "no op has more than 2 results");
-            return;
-        }
-        if (!ind__parse_result(p, &result[n++])) return;
-    } while (ind__take(p, ','));
-    if (n == 2 && !strcmp(result[0].name, result[1].name)) {
-        ind__parse_error(p, result[1].at, IND_PARSE, "the name \"%s\" is given twice", result[1].name);
-    }
-    bool ok = ind__need(p, '=') && ind__need_op(p, &call);
-    if (ok && ind__op_rows[call.op].results != n) {
-        ok = ind__parse_error(p, result[0].at, IND_PARSE, "%s has %u result%s, %u name%s given", ind__op_name(call.op),
-                              (unsigned)ind__op_rows[call.op].results, ind__op_rows[call.op].results == 1 ? "" : "s",
-                              (unsigned)n, n == 1 ? " is" : "s are");
-    }
+    bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
+    uint32_t want = ok ? ind__op_rows[call.op].results : 0;
+    if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
+    ind__free(p->g->context, result);
 }
 
 /* Is the word here a statement's keyword, not a tensor that bears its name? Then a name follows. */
@@ -4317,18 +7357,24 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
 
 static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind__infer in;
+    ind_status status = IND_OK;
     ind__infer_init(&in, g, n);
-    if (ind__infer_results(&in))
-        return ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
-    for (uint32_t r = 0; r < n->num_results; r++) {
+    if (ind__infer_results(&in)) {
+        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
+    } else if (in.num_results != n->num_results) {
+        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
+                           in.op_name, (unsigned)n->num_results, (unsigned)in.num_results);
+    }
+    for (uint32_t r = 0; status == IND_OK && r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
         if (!same)
-            return ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
-                             g->name, in.op_name, (unsigned)r);
+            status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
+                               g->name, in.op_name, (unsigned)r);
     }
-    return IND_OK;
+    ind__infer_free(&in);
+    return status;
 }
 
 /* Invariants: operands come before their users; results are numbered in order and have the types that the op gives;
@@ -4337,7 +7383,7 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         const ind__node *n = &g->node[i];
-        bool ok = n->op < IND_NUM_OPS && n->result == next && n->num_results == ind__op_rows[n->op].results;
+        bool ok = n->op < IND_NUM_OPS && n->result == next;
         for (uint32_t k = 0; ok && k < n->num_operands; k++) ok = n->operand[k] < next;
         for (uint32_t r = 0; ok && r < n->num_results; r++) {
             const ind__tensor_info *t = &g->tensor[next + r];
@@ -4425,6 +7471,8 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     switch (dtype) {
     case IND_F16: return (double)ind__f16_to_f32(ind__f32_to_f16((float)v));
     case IND_BF16: return (double)ind__bf16_to_f32(ind__f32_to_bf16((float)v));
+    case IND_F8E4M3FN: return (double)ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)v));
+    case IND_F8E5M2: return (double)ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)v));
     case IND_F32: return (double)(float)v;
     default: return v;
     }
@@ -4451,14 +7499,27 @@ static graph__typed_number graph__typed_number_of(const ind__attr *a) {
     return x;
 }
 
+/* What an op of class U fills its result with, before it is converted to the result's type. */
+static graph__typed_number graph__filled_with(const ind__node *n) {
+    switch (n->op) {
+    case IND_OP_SCALAR:
+    case IND_OP_SCALAR_TENSOR:
+    case IND_OP_FULL_LIKE: return graph__typed_number_of(&n->attr[0]);
+    case IND_OP_FULL:
+    case IND_OP_NEW_FULL: return graph__typed_number_of(&n->attr[1]);
+    case IND_OP_ONES:
+    case IND_OP_ONES_LIKE:
+    case IND_OP_NEW_ONES: return (graph__typed_number){IND_I64, 1, 0};
+    default: return (graph__typed_number){IND_I64, 0, 0};
+    }
+}
+
 /* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
 static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
     const ind__node *n = graph__producer_of(g, tensor);
-    if (n->op != IND_OP_SCALAR && n->op != IND_OP_FULL) return false;
-    if (n->op == IND_OP_FULL)
-        return graph__typed_number_cast(graph__typed_number_of(&n->attr[1]), g->tensor[tensor].dtype, out);
-    *out = graph__typed_number_of(&n->attr[0]);
-    return true;
+    if (!ind__op_has(n->op, 'U')) return false;
+    *out = graph__filled_with(n);
+    return n->op == IND_OP_SCALAR || graph__typed_number_cast(*out, g->tensor[tensor].dtype, out);
 }
 
 static bool graph__uniform_is(const ind_graph *g, uint32_t tensor, int64_t value) {
@@ -4537,6 +7598,13 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
         out->f = a.f < 0 ? 0 : a.f;
         out->i = a.i < 0 ? 0 : a.i;
         return true;
+    case IND_OP_ABS:
+        out->f = fabs(a.f);
+        out->i = ind__wrap_int(t, a.i < 0 ? (int64_t)(0 - (uint64_t)a.i) : a.i);
+        return true;
+    case IND_OP_FLOOR: out->f = floor(a.f); return true;
+    case IND_OP_CEIL: out->f = ceil(a.f); return true;
+    case IND_OP_TRUNC: out->f = trunc(a.f); return true;
     case IND_OP_SQRT: out->f = graph__round_to_dtype(t, sqrt(a.f)); return true;
     case IND_OP_RECIPROCAL: out->f = graph__round_to_dtype(t, 1 / a.f); return true;
     default: return false;
@@ -4546,6 +7614,13 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
 /* Only ops whose result every device rounds alike: exp and its kin are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
+    if (ind__op_has(n->op, 'U')) {
+        return n->op != IND_OP_SCALAR && n->op != IND_OP_FULL &&
+               graph__typed_number_cast(graph__filled_with(n), result, out);
+    }
+    if (n->op == IND_OP_FILL)
+        return graph__uniform_of(g, n->operand[1], &x[0]) && graph__typed_number_cast(x[0], result, out);
+    if (ind__is_rounded_div(n->op, n->attr)) return false;
     if (n->num_operands == 0 || n->num_operands > 3) return false;
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (n->operand[k] == 0 || !graph__uniform_of(g, n->operand[k], &x[k])) return false;
@@ -4660,8 +7735,11 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
                                                                                       : 0;
     case IND_OP_SUB: return graph__uniform_is(g, b, 0) ? a : 0;
     case IND_OP_MUL: return graph__uniform_is(g, b, 1) ? a : graph__uniform_is(g, a, 1) ? b : 0;
-    case IND_OP_DIV:
+    case IND_OP_DIV: return graph__uniform_is(g, b, 1) && !ind__is_rounded_div(n->op, n->attr) ? a : 0;
     case IND_OP_POW: return graph__uniform_is(g, b, 1) ? a : 0;
+    case IND_OP_CLONE:
+    case IND_OP_ALIAS: return a;
+    case IND_OP_COPY: return b;
     case IND_OP_MAXIMUM:
     case IND_OP_MINIMUM: return a == b ? a : 0;
     case IND_OP_WHERE:
@@ -4683,8 +7761,8 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     }
 }
 
-/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, casts and
-   views that change nothing. A Python number never stands for a tensor: it would promote differently. */
+/* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
+   and casts and views that change nothing. A Python number never stands for a tensor: it would promote differently. */
 static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;
@@ -4947,7 +8025,7 @@ struct graph__lower_ctx {
     ind_context *context;
     const ind__node *node;
     const graph__lowering_row *row;
-    const ind__tensor_info *result;  /* of the first result */
+    const ind__tensor_info *result;  /* of the first result; the others follow */
     ind_dtype compute;               /* type the operands are cast to */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
@@ -4955,18 +8033,31 @@ struct graph__lower_ctx {
     ind_reduction mode;              /* .. how its values join what is there */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
-    struct { /* dimensions of operand 0 of a reduction */
+    struct { /* dimensions of what a reduction reads, mostly operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements that one result is made of */
     } axes;
-    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+        ind__box *x, *gradient;
+        bool grouped;
+        int rows; /* leading dimensions of x that number what is normalised together */
+    } norm;
+    ind__window window; /* of a pool or a convolution */
+    ind__conv conv;
+    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
+    bool adaptive[3];                     /* the window's size and place depend on its number */
+    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct {
+        ind__box *scores;  /* query @ key^T */
+        ind_expr features; /* of query and key */
+    } attention;
 };
 
 static const ind__tensor_info *graph__lower_operand_info(const graph__lower_ctx *l, uint32_t k) {
@@ -5143,14 +8234,349 @@ static ind_value graph__lower_cast_op(ind_ops *o, const ind_expr *index, int ran
 
 static ind_value graph__lower_full(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index, (void)rank;
-    const ind__attr *value = &l->node->attr[l->node->op == IND_OP_FULL ? 1 : 0];
-    return graph__lower_number(o, graph__typed_number_of(value), l->result->dtype);
+    return graph__lower_number(o, graph__filled_with(l->node), l->result->dtype);
 }
 
 static ind_value graph__lower_arange(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
     ind_expr at = ind_expr_add(l->node->attr[0].e, ind_expr_mul(index[0], l->node->attr[2].e));
     return graph__lower_cast(o, ind_op_index(o, at, IND_I64), l->compute);
+}
+
+/* ---- random numbers ---- */
+
+/* Bits [first, first + width) for the element at `index` of the result; operand k is the seed, the last attribute the
+   stream. */
+static ind_value graph__random_bits(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
+                                    int first, int width) {
+    ind_value seed = ind__box_load(o, graph__lower_operand_box(l, k), index, 0);
+    ind_value stream = ind_op_constant_int(o, l->node->attr[l->node->num_attrs - 1].i, IND_I64);
+    ind_expr at = ind__linearise(l->context, index, l->result->size, rank);
+    return ind_op_philox(o, seed, stream, ind_op_index(o, at, IND_I64), first, width);
+}
+
+/* The topmost `width` bits of a half, plus `add`, times 2^-width. */
+static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                        int rank, int half, int width, int add) {
+    ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
+    if (add) bits = ind_op_add(o, bits, ind_op_constant_int(o, add, IND_I64));
+    return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
+}
+
+static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_dtype d = l->result->dtype;
+    int width = d == IND_F64 ? 53 : d == IND_F16 ? 11 : d == IND_BF16 ? 8 : 24;
+    return graph__random_fraction(o, l, 0, index, rank, 0, width, 0);
+}
+
+static ind_value graph__lower_randn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int width = l->compute == IND_F64 ? 53 : 24;
+    ind_value u = graph__random_fraction(o, l, 0, index, rank, 0, width, 1);
+    ind_value v = graph__random_fraction(o, l, 0, index, rank, 1, width, 0);
+    ind_value radius = ind_op_sqrt(o, ind_op_mul(o, graph__lower_float(o, l, -2), ind_op_log(o, u)));
+    return ind_op_mul(o, radius, ind_op_cos(o, ind_op_mul(o, graph__lower_float(o, l, 6.28318530717958647693), v)));
+}
+
+static ind_value graph__lower_randint(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr low = l->node->attr[0].e, high = l->node->attr[1].e;
+    ind_value bits = graph__random_bits(o, l, 0, index, rank, 0, 63);
+    ind_value n = ind_op_index(o, ind_expr_sub(high, low), IND_I64);
+    ind_value rest = ind_op_sub(o, bits, ind_op_mul(o, ind_op_div(o, bits, n), n));
+    return graph__lower_cast(o, ind_op_add(o, rest, ind_op_index(o, low, IND_I64)), l->compute);
+}
+
+static ind_value graph__lower_bernoulli(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, l->compute == IND_F64 ? 53 : 24, 0);
+    return ind_op_cast(o, ind_op_lt(o, u, graph__lower_operand(o, l, 0, index, rank)), l->compute);
+}
+
+static ind_value graph__dropout_kept(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    if (!l->node->attr[1].i) return ind_op_constant_int(o, 1, IND_BOOL);
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 24, 0);
+    return ind_op_ge(o, u, graph__lower_float(o, l, l->node->attr[0].f));
+}
+
+static ind_value graph__dropout_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double p = l->node->attr[0].f;
+    if (!l->node->attr[1].i) return x;
+    ind_value scaled = ind_op_mul(o, x, graph__lower_float(o, l, p < 1 ? 1 / (1 - p) : 0));
+    return ind_op_where(o, graph__dropout_kept(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
+}
+
+static ind_status graph__lower_native_dropout(graph__lower_ctx *l, ind__box **results) {
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__dropout_element, &results[0]);
+    if (status) return status;
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_kept, &results[1]);
+}
+
+/* ---- pointwise ops made of others */
+
+static ind_value graph__lower_int(ind_ops *o, const graph__lower_ctx *l, int64_t v) {
+    return graph__lower_number(o, (graph__typed_number){IND_I64, v, 0}, l->compute);
+}
+
+static ind_value graph__lower_attr(ind_ops *o, const graph__lower_ctx *l, uint32_t i) {
+    const ind__attr *a = &l->node->attr[i];
+    return a->kind == IND__ATTR_FLOAT ? graph__lower_float(o, l, a->f)
+                                      : graph__lower_number(o, graph__typed_number_of(a), l->compute);
+}
+
+/* floor, ceil, trunc and round leave integers as they are. */
+static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (!ind_dtype_is_float(l->compute)) return x;
+    int64_t decimals = l->node->op == IND_OP_ROUND ? l->node->attr[0].i : 0;
+    if (decimals == 0) return ind__emit1(o, l->row->op, x);
+    ind_value power = graph__lower_float(o, l, pow(10, fabs((double)decimals)));
+    if (decimals < 0) return ind_op_mul(o, ind_op_rint(o, ind_op_div(o, x, power)), power);
+    return ind_op_div(o, ind_op_rint(o, ind_op_mul(o, x, power)), power);
+}
+
+/* (x > 0) - (x < 0): 0 for NaN, as in PyTorch. */
+static ind_value graph__lower_sign(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (l->compute == IND_BOOL) return x;
+    ind_value zero = graph__lower_int(o, l, 0);
+    return ind_op_sub(o, ind_op_cast(o, ind_op_gt(o, x, zero), l->compute),
+                      ind_op_cast(o, ind_op_lt(o, x, zero), l->compute));
+}
+
+static ind_value graph__lower_square(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_mul(o, x, x);
+}
+
+/* signbit isnan isinf isfinite. */
+static ind_value graph__lower_predicate(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    bool of_float = ind_dtype_is_float(l->compute);
+    if (l->node->op == IND_OP_SIGNBIT) {
+        x = of_float ? ind_op_copysign(o, graph__lower_float(o, l, 1), x) : x;
+        return ind_op_lt(o, x, graph__lower_int(o, l, 0));
+    }
+    if (!of_float) return ind_op_constant_int(o, l->node->op == IND_OP_ISFINITE, IND_BOOL);
+    if (l->node->op == IND_OP_ISNAN) return ind_op_ne(o, x, x);
+    ind_value infinity = graph__lower_float(o, l, INFINITY);
+    ind_loop_op compare = l->node->op == IND_OP_ISINF ? IND_LOOP_EQ : IND_LOOP_LT;
+    return ind__emit2(o, compare, ind_op_abs(o, x), infinity);
+}
+
+static ind_value graph__lower_bitwise_not(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return l->compute == IND_BOOL ? ind_op_not(o, x) : ind_op_bit_xor(o, x, graph__lower_int(o, l, -1));
+}
+
+/* Is the remainder r of a division not 0, with another sign than the divisor? */
+static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
+    ind_value zero = graph__lower_int(o, l, 0);
+    ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
+    return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
+}
+
+/* a - b floor(a / b): the sign of the divisor. x % 0 is x on integers (PyTorch: an error or anything), NaN on
+ * floats.
+ */
+static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value r = ind_op_fmod(o, a, b);
+    return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
+}
+
+/* The largest whole number not above a / b, from the exact remainder (Python's float_floor_div). */
+static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_value a, ind_value b) {
+    ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
+    ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
+    ind_value q = ind_op_div(o, ind_op_sub(o, a, r), b);
+    q = ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_sub(o, q, one), q);
+    ind_value whole = ind_op_floor(o, q);
+    ind_value above = ind_op_gt(o, ind_op_sub(o, q, whole), graph__lower_float(o, l, 0.5));
+    whole = ind_op_where(o, above, ind_op_add(o, whole, one), whole);
+    whole = ind_op_where(o, ind_op_eq(o, q, zero), ind_op_copysign(o, zero, ratio), whole);
+    return ind_op_where(o, ind_op_eq(o, b, zero), ratio, whole);
+}
+
+/* x // 0 is 0 on integers, where PyTorch fails on the CPU and gives anything on a GPU. */
+static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    bool of_float = ind_dtype_is_float(l->compute);
+    if (!ind__is_rounded_div(l->node->op, l->node->attr)) return ind_op_div(o, a, b);
+    if (l->node->op == IND_OP_DIV && !strcmp(l->node->attr[0].s, "trunc")) {
+        ind_value q = ind_op_div(o, a, b);
+        return of_float ? ind_op_trunc(o, q) : q;
+    }
+    if (of_float) return graph__float_floor_div(o, l, a, b);
+    ind_value astray = graph__lower_astray(o, l, ind_op_fmod(o, a, b), b);
+    return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
+}
+
+/* I0 and I1 in two factors of exp(|x| / 2), so that they overflow no sooner than they must. */
+static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), size = ind_op_abs(o, x);
+    ind_value root = ind_op_exp(o, ind_op_mul(o, size, graph__lower_float(o, l, 0.5)));
+    ind_value v = ind_op_mul(o, ind_op_mul(o, ind__emit1(o, l->row->op, x), root), root);
+    ind_value infinite = ind_op_eq(o, size, graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
+}
+
+/* sin(pi x) / (pi x), 1 at 0 */
+static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value angle = ind_op_mul(o, x, graph__lower_float(o, l, 3.14159265358979323846));
+    return ind_op_where(o, ind_op_eq(o, x, graph__lower_int(o, l, 0)), graph__lower_int(o, l, 1),
+                        ind_op_div(o, ind_op_sin(o, angle), angle));
+}
+
+/* log(x / (1 - x)), with x clamped to [eps, 1 - eps] where eps is given */
+static ind_value graph__lower_logit(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), one = graph__lower_int(o, l, 1);
+    if (l->node->attr[0].kind != IND__ATTR_NONE) {
+        ind_value eps = graph__lower_attr(o, l, 0);
+        x = ind_op_minimum(o, ind_op_maximum(o, x, eps), ind_op_sub(o, one, eps));
+    }
+    return ind_op_log(o, ind_op_div(o, x, ind_op_sub(o, one, x)));
+}
+
+/* x log(y): 0 where x is 0, unless y is NaN */
+static ind_value graph__lower_xlogy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), y = graph__lower_operand(o, l, 1, index, rank);
+    ind_value zero = graph__lower_int(o, l, 0), product = ind_op_mul(o, x, ind_op_log(o, y));
+    ind_value v = ind_op_where(o, ind_op_eq(o, x, zero), zero, product);
+    return ind_op_where(o, ind_op_ne(o, y, y), y, v);
+}
+
+/* log(exp(a) + exp(b)) = max(a, b) + log1p(exp(-|a - b|)); equal infinities are themselves */
+static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value gap = ind_op_neg(o, ind_op_abs(o, ind_op_sub(o, a, b)));
+    ind_value v = ind_op_add(o, ind_op_maximum(o, a, b), ind_op_log1p(o, ind_op_exp(o, gap)));
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, a), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, ind_op_and(o, infinite, ind_op_eq(o, a, b)), a, v);
+}
+
+/* minimum(maximum(x, min), max): NaN of any operand is the result, and max counts where min > max. */
+static ind_value graph__lower_clamp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    bool logic = l->compute == IND_BOOL;
+    for (uint32_t k = 1; k <= 2; k++) {
+        ind_loop_op op = k == 1 ? (logic ? IND_LOOP_OR : IND_LOOP_MAXIMUM) : (logic ? IND_LOOP_AND : IND_LOOP_MINIMUM);
+        if (graph__lower_has_operand(l, k)) x = ind__emit2(o, op, x, graph__lower_operand(o, l, k, index, rank));
+    }
+    return x;
+}
+
+static ind_value graph__lower_hardtanh(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool six = l->node->op == IND_OP_RELU6;
+    ind_value low = six ? graph__lower_int(o, l, 0) : graph__lower_attr(o, l, 0);
+    ind_value high = six ? graph__lower_int(o, l, 6) : graph__lower_attr(o, l, 1);
+    return ind_op_minimum(o, ind_op_maximum(o, graph__lower_operand(o, l, 0, index, rank), low), high);
+}
+
+/* relu6(x + 3) / 6; hardswish: x times that */
+static ind_value graph__lower_hardsigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), six = graph__lower_int(o, l, 6);
+    ind_value v = ind_op_maximum(o, ind_op_add(o, x, graph__lower_int(o, l, 3)), graph__lower_int(o, l, 0));
+    v = ind_op_minimum(o, v, six);
+    return ind_op_div(o, l->node->op == IND_OP_HARDSWISH ? ind_op_mul(o, x, v) : v, six);
+}
+
+/* From the end that is nearer, so that weights 0 and 1 give the ends. */
+static ind_value graph__lower_lerp(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_value w = graph__lower_operand(o, l, 2, index, rank), d = ind_op_sub(o, b, a);
+    ind_value low = ind_op_add(o, a, ind_op_mul(o, w, d));
+    ind_value high = ind_op_sub(o, b, ind_op_mul(o, d, ind_op_sub(o, graph__lower_int(o, l, 1), w)));
+    return ind_op_where(o, ind_op_lt(o, ind_op_abs(o, w), graph__lower_float(o, l, 0.5)), low, high);
+}
+
+/* self + value * tensor1 * tensor2, or / tensor2 */
+static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank), a = graph__lower_operand(o, l, 1, index, rank);
+    ind_value b = graph__lower_operand(o, l, 2, index, rank);
+    graph__typed_number value = graph__typed_number_of(&l->node->attr[0]);
+    if (value.i != 1 && value.f != 1) a = ind_op_mul(o, graph__lower_number(o, value, l->compute), a);
+    return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
+}
+
+static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+    return ind_op_where(o, mask, graph__lower_operand(o, l, 2, index, rank),
+                        graph__lower_operand(o, l, 0, index, rank));
+}
+
+static double graph__largest(ind_dtype dtype) {
+    return dtype == IND_F16 ? 65504.0 : dtype == IND_BF16 ? 0x1.fep127 : dtype == IND_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
+static ind_value graph__lower_finite(ind_ops *o, const graph__lower_ctx *l, uint32_t i, double sign) {
+    const ind__attr *a = &l->node->attr[i];
+    double v = a->kind == IND__ATTR_NONE ? sign * graph__largest(l->result->dtype) : a->f;
+    return graph__lower_number(o, (graph__typed_number){IND_F64, 0, v}, l->result->dtype);
+}
+
+static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (!ind_dtype_is_float(l->compute)) return x;
+    ind_value high = graph__lower_finite(o, l, 1, 1), low = graph__lower_finite(o, l, 2, -1);
+    ind_value v = ind_op_where(o, ind_op_eq(o, x, graph__lower_float(o, l, -INFINITY)), low, x);
+    v = ind_op_where(o, ind_op_eq(o, x, graph__lower_float(o, l, INFINITY)), high, v);
+    return ind_op_where(o, ind_op_ne(o, x, x), graph__lower_attr(o, l, 0), v);
+}
+
+static ind_value graph__lower_threshold(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_where(o, ind_op_le(o, x, graph__lower_attr(o, l, 0)), graph__lower_attr(o, l, 1), x);
+}
+
+static ind_value graph__lower_leaky_relu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)), x, ind_op_mul(o, x, graph__lower_attr(o, l, 0)));
+}
+
+/* scale * (x > 0 ? x : alpha * expm1(input_scale * x)); selu has the constants of Klambauer et al. 2017. */
+static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double alpha = 1.6732632423543772848, scale = 1.0507009873554804934, input_scale = 1;
+    if (l->node->op != IND_OP_SELU) alpha = l->node->attr[0].f, scale = 1;
+    if (l->node->op == IND_OP_ELU) scale = l->node->attr[1].f, input_scale = l->node->attr[2].f;
+    if (l->node->op == IND_OP_CELU) input_scale = 1 / alpha;
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value below = ind_op_expm1(o, ind_op_mul(o, x, graph__lower_float(o, l, input_scale)));
+    return ind_op_where(o, ind_op_gt(o, x, graph__lower_int(o, l, 0)),
+                        ind_op_mul(o, x, graph__lower_float(o, l, scale)),
+                        ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
+}
+
+/* log(1 + exp(beta x)) / beta, x itself beyond the threshold; mish: x tanh(log(1 + exp(x))) */
+static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
+    ind_value beta = graph__lower_attr(o, l, 0), scaled = ind_op_mul(o, x, beta);
+    ind_value v = ind_op_div(o, ind_op_log1p(o, ind_op_exp(o, scaled)), beta);
+    return ind_op_where(o, ind_op_gt(o, scaled, graph__lower_attr(o, l, 1)), x, v);
+}
+
+/* log(sigmoid(x)) = min(x, 0) - log1p(exp(-|x|)) */
+static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    ind_value tail = ind_op_log1p(o, ind_op_exp(o, ind_op_neg(o, ind_op_abs(o, x))));
+    return ind_op_sub(o, ind_op_minimum(o, x, graph__lower_int(o, l, 0)), tail);
+}
+
+/* The last operand in the type of the result: clone, copy and fill. */
+static ind_value graph__lower_copy(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    uint32_t k = l->node->num_operands - 1;
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
+    if (from->op == IND_OP_SCALAR)
+        return graph__lower_number(o, graph__typed_number_of(&from->attr[0]), l->result->dtype);
+    return ind_op_cast(o, graph__lower_load_broadcast(o, graph__lower_operand_box(l, k), index, rank),
+                       l->result->dtype);
+}
+
+static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
+    results[0] = graph__lower_operand_box(l, 0);
+    return IND_OK;
 }
 
 /* ---- cat ---- */
@@ -5164,8 +8590,8 @@ static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint3
     return graph__lower_operand(o, l, k, at, rank);
 }
 
-/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only where
-   it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
+/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only
+   where it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
 static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
@@ -5212,8 +8638,8 @@ static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int
     return ind__box_load(o, (const ind__box *)box, index, rank);
 }
 
-/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is: every
-   index is out of range then, and its check says so. */
+/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is:
+   every index is out of range then, and its check says so. */
 static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
     ind__box *box = graph__lower_operand_box(l, 0);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
@@ -5689,23 +9115,380 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
+/* ---- more views ---- */
+
+static int graph__from_end(int64_t dim, int rank) {
+    return (int)(dim < 0 ? dim + (rank ? rank : 1) : dim);
+}
+
+/* Every index of operand 0 as that of the result with the same number. */
+static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IND_MAX_RANK]) {
+    for (int d = 0; d < graph__lower_operand_info(l, 0)->rank; d++)
+        map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
+}
+
+/* Operand k broadcast to result r. */
+static ind_status graph__lower_broadcast_view(graph__lower_ctx *l, uint32_t k, uint32_t r, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k), *y = &l->w->graph->tensor[l->node->result + r];
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        int to = y->rank - x->rank + d;
+        map[d] = graph__size_is_one(x->size[d]) ? ind_int(l->context, 0)
+                                                : ind__index_symbol(l->context, 'i', to, y->size[to]);
+    }
+    results[r] = ind__box_view(l->w->program, graph__lower_operand_box(l, k), y->size, y->rank, map);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_broadcast_tensors(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 0; !status && k < l->node->num_operands; k++)
+        status = graph__lower_broadcast_view(l, k, k, results);
+    return status;
+}
+
+static ind_status graph__lower_meshgrid(graph__lower_ctx *l, ind__box **results) {
+    uint32_t n = l->node->num_operands;
+    for (uint32_t k = 0; k < n; k++) {
+        int d = ind__meshgrid_dim(&l->node->attr[0], k, n);
+        ind_expr at = graph__lower_view_index(l, d);
+        results[k] =
+            ind__box_view(l->w->program, graph__lower_operand_box(l, k), l->result->size, l->result->rank, &at);
+        if (!results[k]) return ind__failed(l->context);
+    }
+    return IND_OK;
+}
+
+static ind_status graph__lower_movedim(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *source = &l->node->attr[0], *destination = &l->node->attr[1];
+    int rank = l->result->rank, next = 0;
+    ind_expr map[IND_MAX_RANK] = {{0}};
+    uint32_t taken = 0;
+    for (int k = 0; k < source->count; k++) {
+        int to = ind__list_dim(destination, k, rank);
+        map[ind__list_dim(source, k, rank)] = graph__lower_view_index(l, to);
+        taken |= 1u << to;
+    }
+    for (int d = 0; d < rank; d++) {
+        while (taken >> next & 1) next++;
+        if (!map[d].id) map[d] = graph__lower_view_index(l, next++);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_narrow(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[0].i, x->rank);
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    map[dim] = ind_expr_add(map[dim], ind__from_front(l->node->attr[1].e, x->size[dim]));
+    return graph__lower_make_view(l, map, results);
+}
+
+/* split, split_with_sizes, chunk: the pieces follow each other along a dimension. */
+static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[1].i, x->rank);
+    ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
+    for (uint32_t k = 0; k < l->node->num_results; k++) {
+        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        map[dim] = ind_expr_add(map[dim], start);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        if (!results[k]) return ind__failed(l->context);
+        start = ind_expr_add(start, piece->size[dim]);
+    }
+    return IND_OK;
+}
+
+static ind_status graph__lower_unbind(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = graph__from_end(l->node->attr[0].i, x->rank);
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        if (d != dim) map[d] = graph__lower_view_index(l, d - (d > dim));
+    }
+    for (uint32_t k = 0; k < l->node->num_results; k++) {
+        map[dim] = ind_int(l->context, k);
+        results[k] =
+            ind__box_view(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank, map);
+        if (!results[k]) return ind__failed(l->context);
+    }
+    return IND_OK;
+}
+
+/* Window i of a dimension begins at i * step; its elements are a dimension of their own, the last. */
+static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
+    int rank = l->result->rank - 1, dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    if (rank > 0) {
+        map[dim] = ind_expr_add(ind_expr_mul(map[dim], l->node->attr[2].e), graph__lower_view_index(l, rank));
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
+    int rank = graph__lower_operand_info(l, 0)->rank, next = 0;
+    int64_t offset = l->node->attr[0].i;
+    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank);
+    ind_expr map[IND_MAX_RANK], at = graph__lower_view_index(l, rank - 2);
+    for (int d = 0; d < rank; d++) {
+        if (d != a && d != b) map[d] = graph__lower_view_index(l, next++);
+    }
+    map[a] = offset < 0 ? ind_expr_add(at, ind_int(l->context, -offset)) : at;
+    map[b] = offset > 0 ? ind_expr_add(at, ind_int(l->context, offset)) : at;
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_as_strided(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK], at = l->node->attr[2].e;
+    for (int d = 0; d < l->result->rank; d++)
+        at = ind_expr_add(at, ind_expr_mul(graph__lower_view_index(l, d), l->node->attr[1].list[d]));
+    ind__delinearise(l->context, at, x->size, x->rank, map);
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_flip(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *dims = &l->node->attr[0];
+    ind_expr map[IND_MAX_RANK], one = ind_int(l->context, 1);
+    int rank = l->result->rank;
+    graph__lower_same_indices(l, map);
+    for (int k = 0; rank > 0 && k < dims->count; k++) {
+        int d = ind__list_dim(dims, k, rank);
+        map[d] = ind_expr_sub(ind_expr_sub(l->result->size[d], one), map[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* x mod size, where a size that may be 0 is not divided by: nothing is read then. */
+static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
+    ind_expr one = ind_int(size.context, 1);
+    return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
+}
+
+static ind_status graph__lower_roll(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *shifts = &l->node->attr[0], *dims = &l->node->attr[1];
+    int rank = l->result->rank;
+    ind_expr map[IND_MAX_RANK];
+    graph__lower_same_indices(l, map);
+    for (int k = 0; rank > 0 && dims->kind != IND__ATTR_NONE && k < dims->count; k++) {
+        int d = ind__list_dim(dims, k, rank);
+        map[d] = graph__wrapped(ind_expr_sub(map[d], shifts->list[k]), l->result->size[d]);
+    }
+    if (dims->kind == IND__ATTR_NONE || dims->count == 0) {
+        ind_expr at = ind_expr_sub(ind__linearise(l->context, map, l->result->size, rank), shifts->list[0]);
+        at = graph__wrapped(at, ind_expr_product(l->context, l->result->size, rank));
+        ind__delinearise(l->context, at, l->result->size, rank, map);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+static ind_status graph__lower_repeat(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        int to = l->result->rank - x->rank + d;
+        bool once = ind_expr_same(x->size[d], l->result->size[to]);
+        map[d] = graph__lower_view_index(l, to);
+        if (!once) map[d] = graph__wrapped(map[d], x->size[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r], and the other way round. */
+static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **results) {
+    int rank = l->result->rank, c = rank - 3;
+    ind_expr r = ind_int(l->context, l->node->attr[0].i), map[IND_MAX_RANK], *at = map + c;
+    graph__lower_same_indices(l, map);
+    if (l->node->op == IND_OP_PIXEL_SHUFFLE) {
+        ind_expr row = ind_expr_add(ind_expr_mul(at[0], r), ind_expr_mod(at[1], r));
+        at[0] = ind_expr_add(ind_expr_mul(row, r), ind_expr_mod(at[2], r));
+        for (int k = 1; k < 3; k++) at[k] = ind_expr_floordiv(at[k], r);
+    } else {
+        ind_expr column = ind_expr_mod(at[0], r), row = ind_expr_modular(at[0], r, r);
+        at[1] = ind_expr_add(ind_expr_mul(at[1], r), row);
+        at[2] = ind_expr_add(ind_expr_mul(at[2], r), column);
+        at[0] = ind_expr_floordiv(at[0], ind_expr_mul(r, r));
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
+/* ---- ops that choose between elements ---- */
+
+/* Element `at` of operand k, in the type computed in, where `inside` holds; `otherwise` elsewhere, without a read. */
+static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
+                                     const ind_expr *at, ind_value otherwise) {
+    const ind__box *x = graph__lower_operand_box(l, k);
+    ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
+    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    if (ind__is_int(inside, 0)) return otherwise;
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return ind_op_where(o, mask, v, otherwise);
+}
+
+static ind_value graph__lower_zero(ind_ops *o, const graph__lower_ctx *l) {
+    return graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
+}
+
+/* inside, and 0 <= i < size. */
+static ind_expr graph__and_within(ind_expr inside, ind_expr i, ind_expr size) {
+    ind_expr within = ind_expr_and(ind_expr_le(ind_int(size.context, 0), i), ind_expr_lt(i, size));
+    return ind_expr_and(inside, within);
+}
+
+/* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
+static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr at[IND_MAX_RANK];
+    ind_value v = {0};
+    for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
+    for (uint32_t k = l->node->num_operands; k-- > 0;) {
+        ind_expr inside = ind_expr_eq(index[dim], ind_int(l->context, k));
+        v = graph__lower_inside(o, l, k, inside, at, v.id ? v : graph__lower_zero(o, l));
+    }
+    return v;
+}
+
+/* Which element of the source stands at an index of the result, and whether one does. */
+static ind_expr graph__select_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
+    return ind_expr_eq(index[dim], ind__from_front(l->node->attr[1].e, l->result->size[dim]));
+}
+
+static ind_expr graph__slice_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int dim = graph__from_end(l->node->attr[0].i, rank);
+    ind_expr first, last, step = l->node->attr[3].e;
+    ind__slice_bounds(l->result->size[dim], &l->node->attr[1], &l->node->attr[2], &first, &last);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr from = ind_expr_sub(index[dim], first);
+    at[dim] = ind_expr_floordiv(from, step);
+    ind_expr hit = ind_expr_eq(ind_expr_mod(from, step), ind_int(l->context, 0));
+    return ind_expr_and(ind_expr_and(ind_expr_le(first, index[dim]), ind_expr_lt(index[dim], last)), hit);
+}
+
+static ind_expr graph__diagonal_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
+    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank), next = 0;
+    int64_t offset = l->node->attr[0].i;
+    for (int d = 0; d < rank; d++) {
+        if (d != a && d != b) at[next++] = index[d];
+    }
+    at[next] = offset < 0 ? index[b] : index[a];
+    return ind_expr_eq(ind_expr_sub(index[b], index[a]), ind_int(l->context, offset));
+}
+
+static ind_value graph__lower_view_scatter(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside;
+    switch (l->node->op) {
+    case IND_OP_SELECT_SCATTER: inside = graph__select_source(l, index, rank, at); break;
+    case IND_OP_SLICE_SCATTER: inside = graph__slice_source(l, index, rank, at); break;
+    default: inside = graph__diagonal_source(l, index, rank, at); break;
+    }
+    return graph__lower_inside(o, l, 1, inside, at, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* tril keeps what lies on or below the diagonal (column - row <= diagonal), triu the rest and the diagonal. */
+static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr across = ind_expr_sub(index[rank - 1], index[rank - 2]), diagonal = l->node->attr[0].e;
+    bool lower = l->node->op == IND_OP_TRIL;
+    ind_expr inside = lower ? ind_expr_le(across, diagonal) : ind_expr_le(diagonal, across);
+    return graph__lower_inside(o, l, 0, inside, index, graph__lower_zero(o, l));
+}
+
+/* A class that does not exist is an index out of range. */
+static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = graph__lower_operand_as(o, l, 0, index, rank - 1, IND_I64);
+    ind_expr hot = ind_op_indirect(o, v, l->node->attr[0].e, false);
+    return ind_op_index(o, ind_expr_eq(hot, index[rank - 1]), IND_I64);
+}
+
+static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    (void)rank;
+    return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
+}
+
+/* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
+   are computed as floats (ATen/native/RangeFactories). */
+static ind_value graph__lower_linspace(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = l->node->attr;
+    ind_dtype dtype = ind_dtype_is_float(l->compute) ? l->compute : IND_F32;
+    double start = a[0].is_int ? (double)a[0].i : a[0].f, end = a[1].is_int ? (double)a[1].i : a[1].f;
+    ind_expr steps = a[2].e, one = ind_int(l->context, 1), back = ind_expr_sub(ind_expr_sub(steps, one), index[0]);
+    ind_expr gaps = ind_expr_max(ind_expr_sub(steps, one), one);
+    (void)rank;
+    ind_value first = ind_op_constant(o, start, dtype), last = ind_op_constant(o, end, dtype);
+    ind_value step = ind_op_div(o, ind_op_sub(o, last, first), ind_op_index(o, gaps, dtype));
+    ind_value up = ind_op_add(o, first, ind_op_mul(o, step, ind_op_index(o, index[0], dtype)));
+    ind_value down = ind_op_sub(o, last, ind_op_mul(o, step, ind_op_index(o, back, dtype)));
+    ind_expr half = ind_expr_floordiv(steps, ind_int(l->context, 2));
+    ind_expr front = ind_expr_or(ind_expr_lt(index[0], half), ind_expr_eq(steps, one));
+    return graph__lower_cast(o, ind_op_where(o, ind_op_index(o, front, IND_BOOL), up, down), l->compute);
+}
+
+/* ---- pads ---- */
+
+/* Index i of a padded dimension as one of the operand of `size`, for the modes that repeat elements. */
+static ind_expr graph__padded_index(int mode, ind_expr i, ind_expr size) {
+    ind_expr zero = ind_int(size.context, 0), last = ind_expr_sub(size, ind_int(size.context, 1));
+    if (mode == IND__PAD_CIRCULAR) return graph__wrapped(i, size);
+    if (mode == IND__PAD_REPLICATE) return ind_expr_min(ind_expr_max(i, zero), last);
+    ind_expr back = ind_expr_sub(last, ind_expr_max(i, ind_expr_neg(i))); /* last - |i| */
+    return ind_expr_sub(last, ind_expr_max(back, ind_expr_neg(back)));    /* last - |last - |i|| */
+}
+
+static ind_value graph__lower_constant_pad(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *value = &l->node->attr[l->node->op == IND_OP_PAD ? 2 : 1];
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
+    graph__typed_number outside = {IND_I64, 0, 0};
+    if (value->kind != IND__ATTR_NONE) outside = graph__typed_number_of(value);
+    for (int d = 0; d < rank; d++) {
+        at[d] = ind_expr_sub(index[d], ind__pad_of(l->context, &l->node->attr[0], rank, d, 0));
+        inside = graph__and_within(inside, at[d], x->size[d]);
+    }
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_number(o, outside, l->result->dtype));
+}
+
+static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
+    int mode = ind__pad_mode_of(l->node->op, l->node->attr), rank = l->result->rank;
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr map[IND_MAX_RANK];
+    if (mode == IND__PAD_CONSTANT)
+        return graph__lower_loop(l, l->result->dtype, l->result->size, rank, graph__lower_constant_pad, results);
+    graph__lower_same_indices(l, map);
+    for (int d = rank - l->node->attr[0].count / 2; d < rank; d++) {
+        map[d] = ind_expr_sub(map[d], ind__pad_of(l->context, &l->node->attr[0], rank, d, 0));
+        map[d] = graph__padded_index(mode, map[d], x->size[d]);
+    }
+    return graph__lower_make_view(l, map, results);
+}
+
 /* ---- reductions ---- */
 
-/* Splits the dimensions of operand 0 into kept and reduced ones (bits of `mask`). */
-static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+/* Splits dimensions into kept and reduced ones (bits of `mask`). */
+static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int rank, uint32_t mask) {
     memset(&l->axes, 0, sizeof l->axes);
-    l->axes.rank = x->rank;
-    for (int d = 0; d < x->rank; d++) {
+    l->axes.rank = rank;
+    for (int d = 0; d < rank; d++) {
         if (mask >> d & 1) {
-            l->axes.range[l->axes.num_reduced] = x->size[d];
+            l->axes.range[l->axes.num_reduced] = size[d];
             l->axes.reduced[l->axes.num_reduced++] = d;
         } else {
-            l->axes.size[l->axes.num_kept] = x->size[d];
+            l->axes.size[l->axes.num_kept] = size[d];
             l->axes.kept[l->axes.num_kept++] = d;
         }
     }
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
+}
+
+/* The same of operand 0. */
+static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    graph__split_sizes(l, x->size, x->rank, mask);
 }
 
 /* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
@@ -5721,6 +9504,11 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
+/* Splits the dimensions of operand 0 as attribute k says. */
+static void graph__split_dims(graph__lower_ctx *l, int k) {
+    graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
+}
+
 /* From indices of the kept, then of the reduced dimensions to one of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
@@ -5730,6 +9518,12 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
         at[l->axes.reduced[k]] = l->axes.num_kept + k < rank ? index[l->axes.num_kept + k] : ind_int(l->context, 0);
     }
     return l->element(o, at, l->axes.rank, l);
+}
+
+/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    ind_value x = graph__reduced_element(o, index, rank, user);
+    return ind_op_sub(o, x, x);
 }
 
 /* What a reduction gives over one element, apart from the element itself, or over none. */
@@ -5744,12 +9538,12 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
     for (int k = 0; k < ind__reduction_results(type); k++) {
-        bool element = k == 0 && !empty && type != IND_REDUCE_ARGMAX;
+        bool element = !empty && (k == 0 ? type != IND_REDUCE_ARGMAX : type == IND_REDUCE_WELFORD);
         bool one = !empty ? k == 1 && type == IND_REDUCE_ONLINE_SOFTMAX : type == IND_REDUCE_PROD;
         graph__typed_number v = {dtype, one, one};
+        ind_loop_fn fn = !element ? graph__neutral_element : k ? graph__deviation_element : graph__reduced_element;
         results[k] =
-            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept,
-                               element ? graph__reduced_element : graph__neutral_element, element ? (void *)l : &v);
+            ind__box_pointwise(l->w->program, dtype, l->axes.size, l->axes.num_kept, fn, element ? (void *)l : &v);
         if (!results[k]) return ind__failed(l->context);
     }
     return IND_OK;
@@ -5772,13 +9566,19 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: the reduced dimensions come back with size 1. */
-static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
-    if (l->result->rank == l->axes.num_kept) return IND_OK;
-    for (int k = 0; k < l->axes.num_kept; k++) map[k] = graph__lower_view_index(l, l->axes.kept[k]);
-    *x = ind__box_view(l->w->program, *x, l->result->size, l->result->rank, map);
+    if (to->rank == l->axes.num_kept) return IND_OK;
+    for (int k = 0; k < l->axes.num_kept; k++) {
+        map[k] = ind__index_symbol(l->context, 'i', l->axes.kept[k], to->size[l->axes.kept[k]]);
+    }
+    *x = ind__box_view(l->w->program, *x, to->size, to->rank, map);
     return *x ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_keep_dims(graph__lower_ctx *l, ind__box **x) {
+    return graph__lower_keep_dims_of(l, l->result, x);
 }
 
 static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -5790,9 +9590,9 @@ static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, amax, amin, any: one reduction (the row has its two operands: on numbers, on bools). Bools are reduced as u8 and
-   turned back. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
+    if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
     if (as_u8) l->compute = IND_U8;
     ind_status status = graph__lower_reduce(l, type, as_u8 ? IND_U8 : l->result->dtype, graph__lower_self, results);
@@ -5809,32 +9609,79 @@ static ind_status graph__lower_sum(graph__lower_ctx *l, ind__box **results) {
 
 static ind_status graph__lower_amax(graph__lower_ctx *l, ind__box **results) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
-    return graph__lower_reduction(l, l->node->op == IND_OP_AMIN ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
+    bool least = l->node->op == IND_OP_AMIN || l->node->op == IND_OP_MIN;
+    return graph__lower_reduction(l, least ? IND_REDUCE_MIN : IND_REDUCE_MAX, results);
 }
 
-/* torch.any gives u8 for u8 and bool for all others. */
+static ind_value graph__lower_is_zero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_not(o, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind_op_not(o, ind__box_load(o, l->part[0], index, rank)),
+                             ind_dtype_compute(l->result->dtype));
+}
+
+/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
+   is one, unlike in the other reductions. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    const ind__attr *dims = &l->node->attr[0];
+    bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
+    graph__split_axes(l, none ? 0 : graph__dim_mask(dims, graph__lower_operand_info(l, 0)->rank));
     l->compute = IND_BOOL;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, all ? graph__lower_is_zero : graph__lower_self, results);
     if (status == IND_OK) status = graph__lower_keep_dims(l, results);
-    if (status || l->result->dtype == IND_BOOL) return status;
+    if (status || (l->result->dtype == IND_BOOL && !all)) return status;
     l->part[0] = results[0];
-    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__lower_part, results);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             all ? graph__lower_not_part : graph__lower_part, results);
+}
+
+/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
+    return ind_op_sub(o, graph__lower_number(o, (graph__typed_number){IND_I64, -1, 0}, l->compute), x);
 }
 
 static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
-    graph__split_axes(l, graph__dim_mask(&l->node->attr[0], graph__lower_operand_info(l, 0)->rank));
+    bool least = l->node->op == IND_OP_ARGMIN || l->node->op == IND_OP_MIN;
+    graph__split_dims(l, 0);
     l->compute = ind_dtype_compute(graph__lower_operand_info(l, 0)->dtype);
     if (l->compute == IND_BOOL) l->compute = IND_U8;
-    ind_status status = graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, graph__lower_self, results);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_ARGMAX, IND_I64, least ? graph__lower_reversed : graph__lower_self, results);
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
 /* Values and indices: two reductions over the same rows, which share a kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
-    return status ? status : graph__lower_argmax(l, &results[1]);
+    return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
+}
+
+/* Smallest and largest likewise. */
+static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
+    ind_dtype compute = l->compute;
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduction(l, IND_REDUCE_MIN, &results[0]);
+    l->compute = compute;
+    return status ? status : graph__lower_reduction(l, IND_REDUCE_MAX, &results[1]);
+}
+
+static ind_status graph__lower_prod(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduction(l, IND_REDUCE_PROD, results);
+}
+
+static ind_value graph__lower_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, graph__lower_operand_as(o, l, 0, index, rank, IND_BOOL), l->compute);
+}
+
+static ind_status graph__lower_count_nonzero(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, l->result->dtype, graph__lower_nonzero, results);
 }
 
 /* Number of elements reduced, as a value. */
@@ -5856,6 +9703,169 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
+/* Is it proven that every row has an element? */
+static bool graph__has_elements(const graph__lower_ctx *l) {
+    return ind_known_le(ind_int(l->context, 1), l->axes.count);
+}
+
+/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
+    const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
+    double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
+               : unbiased->kind != IND__ATTR_NONE ? (double)unbiased->i
+                                                  : 1;
+    int64_t n;
+    if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, fmax((double)n - c, 0));
+    ind_value freedom = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, c));
+    return ind_op_maximum(o, freedom, graph__lower_float(o, l, 0));
+}
+
+static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), graph__degrees_of_freedom(o, l));
+    bool root = l->node->op == IND_OP_STD || l->node->op == IND_OP_STD_MEAN;
+    return root ? ind_op_sqrt(o, v) : v;
+}
+
+/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+    if (graph__has_elements(l)) return mean;
+    return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    for (uint32_t k = 0; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                                   k ? graph__row_mean_element : graph__variance_element, &results[k]);
+    }
+    return status;
+}
+
+/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
+    ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
+    return ind_op_where(o, infinite, m, ind_op_add(o, m, ind_op_log(o, sum)));
+}
+
+static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 0);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
+    for (int k = 0; status == IND_OK && k < 2; k++) status = graph__lower_keep_dims(l, &l->part[k]);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__logsumexp_element, results);
+}
+
+/* ---- p-norms and distances ---- */
+
+/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+static double graph__order(const graph__lower_ctx *l) {
+    return ind__norm_order(&l->node->attr[0]);
+}
+
+/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
+    double p = graph__order(l);
+    if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
+    if (p == 2) return ind_op_mul(o, x, x);
+    x = ind_op_abs(o, x);
+    return p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, p));
+}
+
+static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
+    double p = graph__order(l);
+    return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
+}
+
+/* The root of the sum; the largest |x| of nothing is 0. */
+static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    double p = graph__order(l);
+    if (p == 2) return ind_op_sqrt(o, x);
+    if (isinf(p) && p > 0 && !graph__has_elements(l)) return ind_op_maximum(o, x, graph__lower_float(o, l, 0));
+    return p == 0 || p == 1 || isinf(p) ? x : ind_op_pow(o, x, graph__lower_float(o, l, 1 / p));
+}
+
+static ind_status graph__lower_norm_of(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    ind_status status = graph__lower_reduce(l, graph__norm_reduction(l), l->compute, element, l->part);
+    if (status == IND_OK) status = graph__lower_keep_dims(l, l->part);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__norm_root, results);
+}
+
+static ind_value graph__vector_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_term(o, l, graph__lower_operand(o, l, 0, index, rank));
+}
+
+static ind_status graph__lower_vector_norm(graph__lower_ctx *l, ind__box **results) {
+    graph__split_dims(l, 1);
+    return graph__lower_norm_of(l, graph__vector_norm_element, results);
+}
+
+/* index: batch.., i, j, m: the difference of x1[.., i, m] and x2[.., j, m]. */
+static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    ind_value row[2];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    at[rank - 2] = index[rank - 1];
+    for (int k = 0; k < 2; k++) {
+        at[rank - 3] = index[rank - 3 + k];
+        row[k] = graph__lower_operand(o, l, (uint32_t)k, at, rank - 1);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr size[IND_MAX_RANK];
+    int rank = l->result->rank;
+    for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
+    size[rank] = x->size[x->rank - 1];
+    graph__split_sizes(l, size, rank + 1, 1u << rank);
+    return graph__lower_norm_of(l, element, results);
+}
+
+static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__cdist_element, results);
+}
+
+/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
+   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+   (ATen/native/cpu/DistanceOpsKernel.cpp). */
+static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
+    ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
+    ind_value square = ind_op_sub(o, ind_op_mul(o, b, b), ind_op_constant(o, 1, IND_F64));
+    ind_value twice = ind_op_mul(o, ind_op_constant(o, 2, IND_F64), ind_op_cast(o, k, IND_F64));
+    return ind_op_cast(o, ind_op_sub(o, b, ind_op_sqrt(o, ind_op_sub(o, square, twice))), IND_I64);
+}
+
+/* index: pair k, column. j = k - i(2n - i - 1)/2 + i + 1. */
+static ind_value graph__pdist_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr n = graph__lower_operand_info(l, 0)->size[0], at[2] = {{0}, index[rank - 1]};
+    ind_value k = ind_op_index(o, index[0], IND_I64), i = graph__pair_row(o, k, n), row[2];
+    ind_value before = ind_op_mul(
+        o, i,
+        ind_op_sub(
+            o, ind_op_index(o, ind_expr_sub(ind_expr_mul(n, ind_int(l->context, 2)), ind_int(l->context, 1)), IND_I64),
+            i));
+    before = ind_op_div(o, before, ind_op_constant_int(o, 2, IND_I64));
+    ind_value j = ind_op_add(o, ind_op_sub(o, k, before), ind_op_add(o, i, ind_op_constant_int(o, 1, IND_I64)));
+    for (int r = 0; r < 2; r++) {
+        at[0] = ind_op_indirect(o, r ? j : i, n, false);
+        row[r] = graph__lower_operand(o, l, 0, at, 2);
+    }
+    return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
+}
+
+static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
+    return graph__lower_distance(l, graph__pdist_element, results);
+}
+
 /* ---- composites: a reduction and a pointwise loop over the same rows ---- */
 
 /* Result k of the row that `index` (of the full shape) lies in. */
@@ -5865,13 +9875,14 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
     return ind__box_load(o, l->part[k], at, l->axes.num_kept);
 }
 
-/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m - m
- * does. */
+/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
+ * m does. */
 static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
     ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
-    return l->node->op == IND_OP_SOFTMAX ? ind_op_div(o, ind_op_exp(o, x), sum) : ind_op_sub(o, x, ind_op_log(o, sum));
+    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
+    return logs ? ind_op_sub(o, x, ind_op_log(o, sum)) : ind_op_div(o, ind_op_exp(o, x), sum);
 }
 
 static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
@@ -5924,9 +9935,406 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
 }
 
+/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
+static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
+    return ind_op_rsqrt(o, ind_op_add(o, variance, graph__lower_float(o, l, eps)));
+}
+
+static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
+}
+
+/* Results 1 and 2, where the op has them. */
+static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
+                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+        if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
+    }
+    return status;
+}
+
+static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_layer_norm(l, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+/* ---- norms over channels: group, instance and batch norm */
+
+/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, k);
+    ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
+    size[0] = x->size[0];
+    size[1] = ind_int(l->context, groups);
+    size[2] = ind_expr_floordiv(x->size[1], size[1]);
+    for (int d = 2; d < x->rank; d++) size[d + 1] = x->size[d];
+    for (int d = 0; d < x->rank; d++) {
+        map[d] = ind__index_symbol(l->context, 'i', d ? d + 1 : 0, size[d ? d + 1 : 0]);
+    }
+    ind_expr group = ind__index_symbol(l->context, 'i', 1, size[1]);
+    map[1] = ind_expr_add(ind_expr_mul(group, size[2]), map[1]);
+    return ind__box_view(l->w->program, graph__lower_operand_box(l, k), size, x->rank + 1, map);
+}
+
+static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
+}
+
+/* Operand k, which has one element per channel. */
+static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    ind_expr channel = index[1];
+    if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), &channel, 1), l->compute);
+}
+
+static ind_value graph__norm_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind_expr *index) {
+    if (graph__lower_has_operand(l, 1)) x = ind_op_mul(o, x, graph__norm_parameter(o, l, 1, index));
+    return graph__lower_has_operand(l, 2) ? ind_op_add(o, x, graph__norm_parameter(o, l, 2, index)) : x;
+}
+
+static ind_value graph__channel_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__lower_row_part(o, l, 0, index));
+    x = ind_op_mul(o, x, graph__norm_rstd(o, l, graph__lower_row_part(o, l, 1, index)));
+    return graph__norm_scaled(o, l, x, index);
+}
+
+/* With given statistics: (x - mean) / sqrt(variance + eps). */
+static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    double eps = l->node->attr[l->node->num_attrs - 1].f;
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_parameter(o, l, 3, index));
+    ind_value variance = ind_op_add(o, graph__norm_parameter(o, l, 4, index), graph__lower_float(o, l, eps));
+    return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
+}
+
+/* Back from groups to channels. */
+static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
+    if ((*x)->rank == to->rank) return IND_OK;
+    *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
+    return *x ? IND_OK : ind__failed(l->context);
+}
+
+/* Result r without elements: what PyTorch leaves undefined or empty. */
+static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    graph__typed_number zero = {l->result[r].dtype, 0, 0};
+    results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
+    return results[r] ? IND_OK : ind__failed(l->context);
+}
+
+/* Statistics over the dimensions of `mask` of l->norm.x. */
+static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, mask);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__norm_input, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__channel_norm_element, results);
+    if (status == IND_OK) status = graph__lower_ungroup(l, l->result, results);
+    return status ? status : graph__lower_norm_statistics(l, results);
+}
+
+static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **results) {
+    int64_t groups = l->node->attr[l->node->op == IND_OP_GROUP_NORM ? 0 : 3].i;
+    l->norm.x = graph__split_channels(l, 0, groups);
+    l->norm.grouped = true;
+    if (!l->norm.x) return ind__failed(l->context);
+    return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
+}
+
+/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
+   the batch are empty, as PyTorch's are. */
+static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
+    uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
+    l->norm.x = graph__lower_operand_box(l, 0);
+    if (!ind__uses_running(l->node->op, l->node->attr)) {
+        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+    }
+    ind_status status =
+        graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
+    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+        status = graph__lower_empty_result(l, k, results);
+    }
+    return status;
+}
+
+/* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
+
+/* Operand k, mean or rstd, of the row that `index` lies in. */
+static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
+    const ind__box *box = graph__lower_operand_box(l, k);
+    ind_expr at[IND_MAX_RANK];
+    for (int d = 0; d < box->rank; d++) at[d] = d < l->norm.rows ? index[d] : ind_int(l->context, 0);
+    return graph__lower_cast(o, ind__box_load(o, box, at, box->rank), l->compute);
+}
+
+/* (input - mean) * rstd */
+static ind_value graph__norm_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind_op_sub(o, graph__norm_input(o, index, rank, l), graph__norm_statistic(o, l, 2, index));
+    return ind_op_mul(o, x, graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_value graph__norm_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->norm.gradient, index, rank), l->compute);
+}
+
+static ind_value graph__norm_gradient_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_gradient(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* grad_out * weight */
+static ind_value graph__norm_weighted(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value g = graph__norm_gradient(o, index, rank, l);
+    if (!graph__lower_has_operand(l, 4)) return g;
+    return ind_op_mul(
+        o, g, l->norm.grouped ? graph__norm_parameter(o, l, 4, index) : graph__lower_operand(o, l, 4, index, rank));
+}
+
+static ind_value graph__norm_weighted_normalised(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_mul(o, graph__norm_weighted(o, index, rank, l), graph__norm_normalised(o, index, rank, l));
+}
+
+/* With g the weighted gradient and x the normalised input: (g - (sum g + x sum(g x)) / n) rstd. */
+static ind_value graph__norm_backward_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__norm_normalised(o, index, rank, l), g = graph__norm_weighted(o, index, rank, l);
+    ind_value along = ind_op_mul(o, x, graph__lower_row_part(o, l, 1, index));
+    along = ind_op_div(o, ind_op_add(o, graph__lower_row_part(o, l, 0, index), along), graph__lower_count(o, l));
+    return ind_op_mul(o, ind_op_sub(o, g, along), graph__norm_statistic(o, l, 3, index));
+}
+
+static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    graph__split_sizes(l, x->size, x->rank, ((1u << x->rank) - 1) & ~((1u << l->norm.rows) - 1));
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted, &l->part[0]);
+    if (!status)
+        status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, graph__norm_weighted_normalised, &l->part[1]);
+    if (!status)
+        status = graph__lower_loop(l, l->result->dtype, x->size, x->rank, graph__norm_backward_element, results);
+    return status ? status : graph__lower_ungroup(l, l->result, results);
+}
+
+/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
+    const ind__box *x = l->norm.x;
+    uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);
+    graph__split_sizes(l, x->size, x->rank, all & ~kept);
+    ind_status status =
+        graph__lower_reduce(l, IND_REDUCE_SUM, l->result[r].dtype,
+                            r == 1 ? graph__norm_gradient_normalised : graph__norm_gradient, &results[r]);
+    return status ? status : graph__lower_ungroup(l, &l->result[r], &results[r]);
+}
+
+static ind_status graph__lower_norm_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__node *n = l->node;
+    const ind__attr *mask = &n->attr[n->num_attrs - 1];
+    l->norm.grouped = n->op == IND_OP_NATIVE_GROUP_NORM_BACKWARD;
+    l->norm.gradient = l->norm.grouped ? graph__split_channels(l, 0, n->attr[3].i) : graph__lower_operand_box(l, 0);
+    l->norm.x = l->norm.grouped ? graph__split_channels(l, 1, n->attr[3].i) : graph__lower_operand_box(l, 1);
+    if (!l->norm.gradient || !l->norm.x) return ind__failed(l->context);
+    l->norm.rows = l->norm.grouped ? 2 : l->norm.x->rank - n->attr[0].count;
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, 1)->dtype);
+    ind_status status = IND_OK;
+    for (uint32_t r = 0; status == IND_OK && r < 3; r++) {
+        status = !ind__gives_gradient(n->op, n->operand, mask, r) ? graph__lower_empty_result(l, r, results)
+                 : r == 0                                         ? graph__lower_input_gradient(l, results)
+                                                                  : graph__lower_parameter_gradient(l, r, results);
+    }
+    return status;
+}
+
+/* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
+
+/* The only element of a window. */
+static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s < l->window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    return l->element(o, at, rank + l->window.rank, l);
+}
+
+/* Reduces element(indices of the result, then of the window) over l->window. */
+static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
+                                      graph__lower_element_fn element, ind__box **result) {
+    const ind__tensor_info *y = l->result;
+    graph__typed_number zero = {dtype, 0, 0};
+    l->element = element;
+    if (graph__size_is_one(ind_expr_product(l->context, l->window.kernel, l->window.rank))) {
+        bool position = type == IND_REDUCE_ARGMAX;
+        *result =
+            ind__box_pointwise(l->w->program, dtype, y->size, y->rank,
+                               position ? graph__neutral_element : graph__only_element, position ? (void *)&zero : l);
+        return *result ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = type,
+                             .dtype = dtype,
+                             .size = y->size,
+                             .rank = y->rank,
+                             .rrange = l->window.kernel,
+                             .rrank = l->window.rank,
+                             .fn = graph__lower_run_element,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, result);
+}
+
+/* Where adaptive window index[d] begins. */
+static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
+    ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
+    return ind_expr_floordiv(whole, l->result->size[d]);
+}
+
+/* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
+   floor(o * in / out) to ceil((o + 1) * in / out). */
+static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr inside = ind_int(l->context, 1), one = inside;
+    for (int d = 0; d < x->rank; d++) {
+        int s = d - (x->rank - w->rank);
+        at[d] = index[d];
+        if (s < 0) continue;
+        ind_expr step = index[x->rank + s];
+        if (l->adaptive[s]) {
+            ind_expr end = ind_expr_mul(ind_expr_add(index[d], one), x->size[d]);
+            at[d] = ind_expr_add(graph__adaptive_start(l, index, d), step);
+            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->result->size[d])));
+        } else {
+            at[d] = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
+            at[d] = ind_expr_add(at[d], ind_expr_mul(step, w->dilation[s]));
+            inside = graph__and_within(inside, at[d], x->size[d]);
+        }
+    }
+    return inside;
+}
+
+/* Less than or equal to every number of a type. */
+static ind_value graph__lower_lowest(ind_ops *o, ind_dtype dtype) {
+    int bits = 8 * ind_dtype_bytes(dtype);
+    if (ind_dtype_is_float(dtype)) return ind_op_constant(o, -HUGE_VAL, dtype);
+    return ind_op_constant_int(o, dtype == IND_U8 ? 0 : bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1)), dtype);
+}
+
+static ind_value graph__max_pool_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside = graph__window_element(l, index, at);
+    (void)rank;
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_lowest(o, l->compute));
+}
+
+static ind_value graph__avg_pool_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside = graph__window_element(l, index, at);
+    (void)rank;
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
+}
+
+/* From the position in the window to that in the operand's plane. A position outside of the operand can only be the
+   first, where every element is the lowest number: then the first element inside is meant. */
+static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr zero = ind_int(l->context, 0);
+    ind_value at = ind__box_load(o, l->part[1], index, rank), flat = ind_op_constant_int(o, 0, IND_I64);
+    for (int s = 0; s < w->rank; s++) {
+        int d = x->rank - w->rank + s;
+        ind_expr below = ind_expr_product(l->context, w->kernel + s + 1, w->rank - s - 1);
+        ind_value size = ind_op_index(o, below, IND_I64), step = ind_op_div(o, at, size);
+        at = ind_op_sub(o, at, ind_op_mul(o, step, size));
+        ind_expr start = graph__adaptive_start(l, index, d);
+        if (!l->adaptive[s]) start = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
+        step = ind_op_mul(o, step, ind_op_index(o, w->dilation[s], IND_I64));
+        ind_value i = ind_op_add(o, ind_op_index(o, start, IND_I64), step);
+        if (!ind_known_le(zero, start)) {
+            ind_expr skip = ind_expr_ceildiv(ind_expr_neg(start), w->dilation[s]);
+            ind_expr first = ind_expr_add(start, ind_expr_mul(skip, w->dilation[s]));
+            ind_value outside = ind_op_lt(o, i, ind_op_constant_int(o, 0, IND_I64));
+            i = ind_op_where(o, outside, ind_op_index(o, first, IND_I64), i);
+        }
+        flat = ind_op_add(o, ind_op_mul(o, flat, ind_op_index(o, x->size[d], IND_I64)), i);
+    }
+    return flat;
+}
+
+/* Values and, where they are asked for, positions: two reductions over the same windows, which share a kernel. */
+static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_window(l, IND_REDUCE_MAX, l->result->dtype, graph__max_pool_element, &results[0]);
+    if (status || l->node->num_results == 1) return status;
+    status = graph__lower_window(l, IND_REDUCE_ARGMAX, IND_I64, graph__max_pool_element, &l->part[1]);
+    if (status) return status;
+    return graph__lower_loop(l, IND_I64, l->result->size, l->result->rank, graph__pool_index_element, &results[1]);
+}
+
+/* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
+   only what lies inside of the operand. */
+static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr count = ind_int(l->context, 1), zero = ind_int(l->context, 0);
+    const ind__attr *include = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "count_include_pad");
+    bool padded = include && include->i;
+    for (int s = 0; s < w->rank; s++) {
+        int d = x->rank - w->rank + s;
+        ind_expr start = graph__adaptive_start(l, index, d), end, size = x->size[d];
+        if (l->adaptive[s]) {
+            end = ind_expr_mul(ind_expr_add(index[d], ind_int(l->context, 1)), size);
+            end = ind_expr_ceildiv(end, l->result->size[d]);
+        } else {
+            start = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
+            end = ind_expr_add(start, w->kernel[s]);
+            if (padded) size = ind_expr_add(size, w->padding[s]);
+            if (!padded && !ind_known_le(zero, start)) start = ind_expr_max(start, zero);
+            if (!ind_known_le(end, size)) end = ind_expr_min(end, size);
+        }
+        count = ind_expr_mul(count, ind_expr_sub(end, start));
+    }
+    return count;
+}
+
+static ind_value graph__avg_pool_divided(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *divisor = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "divisor_override");
+    bool given = divisor && divisor->kind != IND__ATTR_NONE;
+    ind_expr count = given ? ind_int(l->context, divisor->i) : graph__pooled_count(l, index);
+    return ind_op_div(o, ind__box_load(o, l->part[0], index, rank), ind_op_index(o, count, l->compute));
+}
+
+static ind_status graph__lower_avg_windows(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_window(l, IND_REDUCE_SUM, l->compute, graph__avg_pool_element, l->part);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__avg_pool_divided, results);
+}
+
+static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
+    l->window.rank = ind__spatial_rank(l->node->op);
+    (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
+    return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
+}
+
+/* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
+   ceil(in / out) + 1 elements, of which each uses its own. */
+static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
+    l->window.rank = ind__spatial_rank(l->node->op);
+    for (int s = 0; s < l->window.rank; s++) {
+        int d = x->rank - l->window.rank + s;
+        ind_expr size = x->size[d], out = l->result->size[d];
+        bool even = ind_known_eq(ind_expr_mod(size, out), zero);
+        l->adaptive[s] = !even;
+        l->window.padding[s] = zero;
+        l->window.dilation[s] = one;
+        l->window.stride[s] = ind_expr_floordiv(size, out);
+        l->window.kernel[s] = even ? l->window.stride[s] : ind_expr_add(ind_expr_ceildiv(size, out), one);
+    }
+    return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
+}
+
 /* ---- matrix products ---- */
 
-/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
+/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
+ */
 static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
                                ind_expr *at) {
     int own = x->rank - inner;
@@ -5987,7 +10395,28 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
-/* *out: the product of operands x and y, of l->product.size. Over an inner dimension of size 0 it is 0. */
+/* *out: what l->product says, in dtype. Over an inner dimension of size 0 it is 0. */
+static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
+    const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
+    graph__typed_number zero = {dtype, 0, 0};
+    if (graph__size_is_zero(*k)) {
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
+                                  &zero);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = k,
+                             .rrank = 1,
+                             .fn = graph__product_a,
+                             .second_fn = graph__product_b,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* *out: the product of operands x and y, of l->product.size. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
     l->product.a = graph__stored_operand(l, x);
     l->product.b = graph__stored_operand(l, y);
@@ -6004,23 +10433,7 @@ static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, 
         if (l->product.has_n) l->product.size[1] = l->result->size[l->result->rank - 1];
         l->product.rank = 1 + l->product.has_n;
     }
-    const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
-    graph__typed_number zero = {l->result->dtype, 0, 0};
-    if (graph__size_is_zero(*k)) {
-        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank, graph__neutral_element,
-                                  &zero);
-        return *out ? IND_OK : ind__failed(l->context);
-    }
-    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
-                             .dtype = l->result->dtype,
-                             .size = l->product.size,
-                             .rank = l->product.rank,
-                             .rrange = k,
-                             .rrank = 1,
-                             .fn = graph__product_a,
-                             .second_fn = graph__product_b,
-                             .user = l};
-    return ind__box_reduction(l->w->program, &d, out);
+    return graph__lower_product(l, l->result->dtype, out);
 }
 
 /* Back to the shape of the graph, where rows were flattened for the product. */
@@ -6040,7 +10453,8 @@ static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
-/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory. */
+/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory.
+ */
 static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 0, 1, true, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
@@ -6065,6 +10479,384 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
 }
 
+/* ---- scans, sorts, searches ---- */
+
+/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
+   positions. Over one element or none it is the element itself, at 0. */
+static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
+                                       int rank, int dim, graph__lower_element_fn element, ind__box **results) {
+    bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!one) {
+        l->element = element;
+        ind__scan_desc d = {kind, dtype, size, rank, dim, graph__lower_run_element, l};
+        return ind__box_scan(l->w->program, &d, results);
+    }
+    ind_status status = graph__lower_loop(l, dtype, size, rank, element, results);
+    if (status || ind__scan_results(kind) < 2) return status;
+    results[1] = ind__box_pointwise(l->w->program, IND_I64, size, rank, graph__neutral_element, &zero);
+    return results[1] ? IND_OK : ind__failed(l->context);
+}
+
+static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const ind__attr *along, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int dim = (int)(along->i < 0 ? along->i + x->rank : along->i);
+    ind_dtype dtype = l->node->op == IND_OP_ARGSORT ? x->dtype : l->result->dtype;
+    l->compute = ind_dtype_compute(dtype);
+    return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
+}
+
+static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results) {
+    ind_graph_op op = l->node->op;
+    ind_scan kind = op == IND_OP_CUMSUM    ? IND_SCAN_SUM
+                    : op == IND_OP_CUMPROD ? IND_SCAN_PROD
+                    : op == IND_OP_CUMMAX  ? IND_SCAN_MAX
+                    : op == IND_OP_CUMMIN  ? IND_SCAN_MIN
+                                           : IND_SCAN_LOGADDEXP;
+    return graph__lower_scan(l, kind, &l->node->attr[0], results);
+}
+
+static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
+    ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
+    bool positions = l->node->op == IND_OP_ARGSORT;
+    results[0] = l->part[positions];
+    if (!positions) results[1] = l->part[1];
+    return status;
+}
+
+/* The first k of the sorted row. */
+static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK];
+    ind_scan kind = l->node->attr[2].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
+    ind_status status = graph__lower_scan(l, kind, &l->node->attr[1], l->part);
+    for (int d = 0; d < l->result->rank; d++) map[d] = graph__lower_view_index(l, d);
+    for (int k = 0; k < 2 && !status; k++) {
+        results[k] = ind__box_view(l->w->program, l->part[k], l->result->size, l->result->rank, map);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+typedef struct graph__search {
+    const ind__box *sequence, *sorter;
+    ind_expr at[IND_MAX_RANK], size;
+    bool right;
+} graph__search;
+
+/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
+    ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
+    int last = s->sequence->rank - 1;
+    s->at[last] = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(s->at[last])) return (ind_value){0};
+    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
+    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+}
+
+/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
+   NaN comes last as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+    ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
+    ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
+    for (; most > 0; most /= 2) {
+        ind_value open = ind_op_lt(o, low, high);
+        ind_value middle = ind_op_add(o, low, ind_op_div(o, ind_op_sub(o, high, low), two));
+        o->mask = outer.id ? ind_op_and(o, outer, open) : open;
+        ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
+        o->mask = outer;
+        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
+        high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
+    }
+    return low;
+}
+
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    bool named = l->node->op == IND_OP_SEARCHSORTED;
+    uint32_t sequence = named ? 0 : 1, x = named ? 1 : 0;
+    const ind__attr *side = named && l->node->attr[2].kind != IND__ATTR_NONE ? &l->node->attr[2] : NULL;
+    graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
+                       .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
+    if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
+    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.sequence->rank - 1];
+    int64_t lo, hi;
+    ind_expr_bounds(s.size, &lo, &hi);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
+    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+}
+
+/* The sequence is read many times at places that data decide: it must be in memory. */
+static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
+    uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
+    ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
+    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* The mask as 0 or 1 at a position of the result. */
+static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->result->size, l->result->rank, at);
+    return ind_op_cast(o, graph__lower_operand_as(o, l, 1, at, l->result->rank, IND_BOOL), IND_I64);
+}
+
+static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value mask = graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL), outer = o->mask;
+    ind_expr position = ind__linearise(l->context, index, l->result->size, rank), count = l->part[1]->size[0];
+    ind_value rank_of = ind__box_load(o, l->part[0], &position, 1);
+    ind_value from = ind_op_sub(o, rank_of, ind_op_constant_int(o, 1, IND_I64));
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr at = ind_op_indirect(o, from, count, false);
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), count);
+    if (!ind_known_true(some)) o->mask = ind_op_and(o, o->mask, ind_op_index(o, some, IND_BOOL));
+    ind_value taken =
+        ind__ok(at) ? graph__lower_cast(o, ind__box_load(o, l->part[1], &at, 1), l->compute) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
+}
+
+/* The n-th true of the mask takes element n of the source: n is a running count. */
+static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
+    ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
+    const ind__tensor_info *source = graph__lower_operand_info(l, 2);
+    ind_expr flat = ind_expr_product(l->context, source->size, source->rank);
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__mask_number, &l->part[0]);
+    if (!status) status = ind__box_realise(l->w->program, graph__lower_operand_box(l, 2));
+    if (status) return status;
+    l->part[1] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 2), &flat, 1);
+    if (!l->part[1]) return ind__failed(l->context);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__masked_scatter_element,
+                             results);
+}
+
+/* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
+
+/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *scale = &l->node->attr[2];
+    ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
+    ind_value out = graph__lower_float(o, l, -INFINITY), factor;
+    if (scale->kind != IND__ATTR_NONE) {
+        factor = graph__lower_float(o, l, scale->f);
+    } else {
+        factor = ind_op_index(o, l->attention.features, IND_I64);
+        factor = ind_op_rsqrt(o, ind_op_cast(o, factor, l->compute));
+    }
+    x = ind_op_mul(o, x, factor);
+    if (l->node->attr[1].i) {
+        ind_expr seen = ind_expr_le(index[rank - 1], index[rank - 2]);
+        return ind_op_where(o, ind_op_index(o, seen, IND_BOOL), x, out);
+    }
+    if (!graph__lower_has_operand(l, 3)) return x;
+    ind_value mask = graph__lower_load_broadcast(o, graph__lower_operand_box(l, 3), index, rank);
+    if (graph__lower_operand_info(l, 3)->dtype == IND_BOOL) return ind_op_where(o, mask, x, out);
+    return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
+}
+
+/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    ind_value p = ind_op_exp(o, ind_op_sub(o, graph__attention_score(o, index, rank, l), m));
+    ind_value none = ind_op_eq(o, m, graph__lower_float(o, l, -INFINITY));
+    return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
+}
+
+/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__stored_operand(l, k);
+    const ind__tensor_info *q = graph__lower_operand_info(l, 0);
+    if (!x || k == 0 || !l->node->attr[3].i) return x;
+    int head = x->rank - 3;
+    ind_expr size[IND_MAX_RANK], map[IND_MAX_RANK], group = ind_expr_floordiv(q->size[q->rank - 3], x->size[head]);
+    for (int d = 0; d < x->rank; d++) {
+        size[d] = d == head ? q->size[q->rank - 3] : x->size[d];
+        map[d] = ind__index_symbol(l->context, 'i', d, size[d]);
+    }
+    map[head] = ind_expr_floordiv(map[head], group);
+    return ind__box_view(l->w->program, x, size, x->rank, map);
+}
+
+/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
+ */
+static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
+                                           ind_dtype dtype, ind__box **out) {
+    if (!a || !b) return ind__failed(l->context);
+    l->product.a = a;
+    l->product.b = b;
+    l->product.has_m = l->product.has_n = true;
+    l->product.transposed = transposed;
+    graph__product_sizes(l);
+    return graph__lower_product(l, dtype, out);
+}
+
+static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results) {
+    ind__box *q = graph__attention_operand(l, 0), *v = graph__attention_operand(l, 2), *p;
+    l->attention.features = graph__lower_operand_info(l, 0)->size[graph__lower_operand_info(l, 0)->rank - 1];
+    ind_status status =
+        graph__attention_product(l, q, graph__attention_operand(l, 1), true, l->compute, &l->attention.scores);
+    if (status) return status;
+    const ind__box *scores = l->attention.scores;
+    graph__split_sizes(l, scores->size, scores->rank, 1u << (scores->rank - 1));
+    status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__attention_score, l->part);
+    if (status) return status;
+    status = graph__lower_loop(l, l->result->dtype, scores->size, scores->rank, graph__attention_probability, &p);
+    if (status == IND_OK) status = ind__box_realise(l->w->program, p);
+    return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
+}
+
+/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+
+/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+typedef struct graph__conv_index {
+    ind_expr channel; /* of the operand, of all groups */
+    const ind_expr *place, *window;
+    ind_expr group, out, in; /* channels within the group */
+} graph__conv_index;
+
+static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    graph__conv_index at = {.group = ind_int(l->context, 0)};
+    if (l->conv.groups > 1) at.group = index[next++];
+    at.out = index[next++];
+    at.place = index + next;
+    next += l->conv.window.rank;
+    at.in = index[next++];
+    at.window = index + next;
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    return at;
+}
+
+/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
+   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                  ind_expr *at) {
+    const ind__window *w = &l->conv.window;
+    ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
+    if (!l->conv.transposed) {
+        *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
+        return graph__and_within(one, *at, size);
+    }
+    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
+    *at = ind_expr_floordiv(spread, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
+    return graph__and_within(whole, *at, size);
+}
+
+/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
+    int lead = x->rank - l->conv.window.rank - 1;
+    (void)rank;
+    for (int d = 0; d < lead; d++) at[d] = index[d];
+    at[lead] = c.channel;
+    for (int s = 0; s < l->conv.window.rank; s++) {
+        int d = lead + 1 + s;
+        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    graph__conv_index c = graph__conv_index_of(l, index);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    at[0] = c.channel;
+    at[1] = c.out;
+    if (!l->conv.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+        at[1] = c.in;
+    }
+    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
+}
+
+/* A single product: no channel and no window to sum over. */
+static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
+}
+
+/* The sums over channels and windows, of l->product.size. */
+static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
+    ind_expr range[4] = {l->conv_channels};
+    int n = 1 + l->conv.window.rank;
+    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {l->result->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out = ind__box_pointwise(l->w->program, zero.dtype, l->product.size, l->product.rank,
+                                  none ? graph__neutral_element : graph__conv_single, none ? (void *)&zero : l);
+        return *out ? IND_OK : ind__failed(l->context);
+    }
+    ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                             .dtype = l->result->dtype,
+                             .size = l->product.size,
+                             .rank = l->product.rank,
+                             .rrange = range,
+                             .rrank = n,
+                             .fn = graph__conv_input,
+                             .second_fn = graph__conv_weight,
+                             .user = l};
+    return ind__box_reduction(l->w->program, &d, out);
+}
+
+/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    ind_expr channel = index[lead];
+    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
+    return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
+    ind_expr *size = l->product.size;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
+    ind_expr groups = ind_int(l->context, l->conv.groups);
+    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
+    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    l->product.a = graph__stored_operand(l, 0);
+    l->product.b = graph__stored_operand(l, 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    for (int d = 0; d < y->rank; d++) {
+        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+    }
+    l->product.rank = rank;
+    ind_status status = graph__conv_sums(l, results);
+    if (status == IND_OK && graph__lower_has_operand(l, 2)) {
+        l->part[0] = results[0];
+        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+    }
+    return status ? status : graph__lower_unflatten(l, results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -6083,10 +10875,17 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SCALAR, pointwise, graph__lower_full, NONE, NONE)                                                                \
     X(FULL, pointwise, graph__lower_full, NONE, NONE)                                                                  \
     X(ARANGE, pointwise, graph__lower_arange, NONE, NONE)                                                              \
+    X(RAND, pointwise, graph__lower_rand, NONE, NONE)                                                                  \
+    X(RANDN, pointwise, graph__lower_randn, NONE, NONE)                                                                \
+    X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
+    X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
+    X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
+    X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
+    X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
-    X(DIV, pointwise, graph__lower_binary, DIV, NONE)                                                                  \
+    X(DIV, pointwise, graph__lower_div, DIV, NONE)                                                                     \
     X(POW, pointwise, graph__lower_pow, POW, NONE)                                                                     \
     X(MAXIMUM, pointwise, graph__lower_binary, MAXIMUM, OR)                                                            \
     X(MINIMUM, pointwise, graph__lower_binary, MINIMUM, AND)                                                           \
@@ -6110,6 +10909,97 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SILU, pointwise, graph__lower_silu, NONE, NONE)                                                                  \
     X(WHERE, pointwise, graph__lower_where, NONE, NONE)                                                                \
     X(CAST, pointwise, graph__lower_cast_op, NONE, NONE)                                                               \
+    X(SIN, pointwise, graph__lower_unary, SIN, NONE)                                                                   \
+    X(COS, pointwise, graph__lower_unary, COS, NONE)                                                                   \
+    X(TAN, pointwise, graph__lower_unary, TAN, NONE)                                                                   \
+    X(ASIN, pointwise, graph__lower_unary, ASIN, NONE)                                                                 \
+    X(ACOS, pointwise, graph__lower_unary, ACOS, NONE)                                                                 \
+    X(ATAN, pointwise, graph__lower_unary, ATAN, NONE)                                                                 \
+    X(SINH, pointwise, graph__lower_unary, SINH, NONE)                                                                 \
+    X(COSH, pointwise, graph__lower_unary, COSH, NONE)                                                                 \
+    X(ASINH, pointwise, graph__lower_unary, ASINH, NONE)                                                               \
+    X(ACOSH, pointwise, graph__lower_unary, ACOSH, NONE)                                                               \
+    X(ATANH, pointwise, graph__lower_unary, ATANH, NONE)                                                               \
+    X(EXP2, pointwise, graph__lower_unary, EXP2, NONE)                                                                 \
+    X(EXPM1, pointwise, graph__lower_unary, EXPM1, NONE)                                                               \
+    X(LOG2, pointwise, graph__lower_unary, LOG2, NONE)                                                                 \
+    X(LOG10, pointwise, graph__lower_unary, LOG10, NONE)                                                               \
+    X(LOG1P, pointwise, graph__lower_unary, LOG1P, NONE)                                                               \
+    X(ERFC, pointwise, graph__lower_unary, ERFC, NONE)                                                                 \
+    X(LGAMMA, pointwise, graph__lower_unary, LGAMMA, NONE)                                                             \
+    X(ERFINV, pointwise, graph__lower_unary, ERFINV, NONE)                                                             \
+    X(DIGAMMA, pointwise, graph__lower_unary, DIGAMMA, NONE)                                                           \
+    X(I0, pointwise, graph__lower_bessel, I0E, NONE)                                                                   \
+    X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
+    X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
+    X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
+    X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
+    X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
+    X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
+    X(CEIL, pointwise, graph__lower_to_whole, CEIL, NONE)                                                              \
+    X(TRUNC, pointwise, graph__lower_to_whole, TRUNC, NONE)                                                            \
+    X(ROUND, pointwise, graph__lower_to_whole, RINT, NONE)                                                             \
+    X(ABS, pointwise, graph__lower_unary, ABS, NONE)                                                                   \
+    X(SIGN, pointwise, graph__lower_sign, NONE, NONE)                                                                  \
+    X(SQUARE, pointwise, graph__lower_square, NONE, NONE)                                                              \
+    X(SIGNBIT, compare, graph__lower_predicate, NONE, NONE)                                                            \
+    X(ISNAN, compare, graph__lower_predicate, NONE, NONE)                                                              \
+    X(ISINF, compare, graph__lower_predicate, NONE, NONE)                                                              \
+    X(ISFINITE, compare, graph__lower_predicate, NONE, NONE)                                                           \
+    X(LOGICAL_NOT, pointwise, graph__lower_unary, NOT, NONE)                                                           \
+    X(LOGICAL_AND, pointwise, graph__lower_binary, NONE, AND)                                                          \
+    X(LOGICAL_OR, pointwise, graph__lower_binary, NONE, OR)                                                            \
+    X(LOGICAL_XOR, pointwise, graph__lower_binary, NONE, NE)                                                           \
+    X(BITWISE_NOT, pointwise, graph__lower_bitwise_not, NONE, NONE)                                                    \
+    X(BITWISE_AND, pointwise, graph__lower_binary, BIT_AND, AND)                                                       \
+    X(BITWISE_OR, pointwise, graph__lower_binary, BIT_OR, OR)                                                          \
+    X(BITWISE_XOR, pointwise, graph__lower_binary, BIT_XOR, NE)                                                        \
+    X(BITWISE_LEFT_SHIFT, pointwise, graph__lower_binary, SHIFT_LEFT, NONE)                                            \
+    X(BITWISE_RIGHT_SHIFT, pointwise, graph__lower_binary, SHIFT_RIGHT, NONE)                                          \
+    X(FLOOR_DIVIDE, pointwise, graph__lower_div, NONE, NONE)                                                           \
+    X(FMOD, pointwise, graph__lower_binary, FMOD, NONE)                                                                \
+    X(REMAINDER, pointwise, graph__lower_remainder, FMOD, NONE)                                                        \
+    X(ATAN2, pointwise, graph__lower_binary, ATAN2, NONE)                                                              \
+    X(HYPOT, pointwise, graph__lower_binary, HYPOT, NONE)                                                              \
+    X(COPYSIGN, pointwise, graph__lower_binary, COPYSIGN, NONE)                                                        \
+    X(NEXTAFTER, pointwise, graph__lower_binary, NEXTAFTER, NONE)                                                      \
+    X(XLOGY, pointwise, graph__lower_xlogy, NONE, NONE)                                                                \
+    X(LOGADDEXP, pointwise, graph__lower_logaddexp, NONE, NONE)                                                        \
+    X(CLAMP, pointwise, graph__lower_clamp, NONE, NONE)                                                                \
+    X(LERP, pointwise, graph__lower_lerp, NONE, NONE)                                                                  \
+    X(ADDCMUL, pointwise, graph__lower_addcmul, NONE, NONE)                                                            \
+    X(ADDCDIV, pointwise, graph__lower_addcmul, NONE, NONE)                                                            \
+    X(MASKED_FILL, pointwise, graph__lower_masked_fill, NONE, NONE)                                                    \
+    X(NAN_TO_NUM, pointwise, graph__lower_nan_to_num, NONE, NONE)                                                      \
+    X(THRESHOLD, pointwise, graph__lower_threshold, NONE, NONE)                                                        \
+    X(HARDTANH, pointwise, graph__lower_hardtanh, NONE, NONE)                                                          \
+    X(RELU6, pointwise, graph__lower_hardtanh, NONE, NONE)                                                             \
+    X(HARDSIGMOID, pointwise, graph__lower_hardsigmoid, NONE, NONE)                                                    \
+    X(HARDSWISH, pointwise, graph__lower_hardsigmoid, NONE, NONE)                                                      \
+    X(LEAKY_RELU, pointwise, graph__lower_leaky_relu, NONE, NONE)                                                      \
+    X(ELU, pointwise, graph__lower_elu, NONE, NONE)                                                                    \
+    X(CELU, pointwise, graph__lower_elu, NONE, NONE)                                                                   \
+    X(SELU, pointwise, graph__lower_elu, NONE, NONE)                                                                   \
+    X(SOFTPLUS, pointwise, graph__lower_softplus, NONE, NONE)                                                          \
+    X(MISH, pointwise, graph__lower_softplus, NONE, NONE)                                                              \
+    X(LOG_SIGMOID, pointwise, graph__lower_log_sigmoid, NONE, NONE)                                                    \
+    X(FILL, pointwise, graph__lower_copy, NONE, NONE)                                                                  \
+    X(COPY, pointwise, graph__lower_copy, NONE, NONE)                                                                  \
+    X(CLONE, pointwise, graph__lower_copy, NONE, NONE)                                                                 \
+    X(ALIAS, alias, NULL, NONE, NONE)                                                                                  \
+    X(FULL_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(ZEROS_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                            \
+    X(ONES_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(EMPTY_LIKE, pointwise, graph__lower_full, NONE, NONE)                                                            \
+    X(NEW_FULL, pointwise, graph__lower_full, NONE, NONE)                                                              \
+    X(NEW_ZEROS, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(NEW_ONES, pointwise, graph__lower_full, NONE, NONE)                                                              \
+    X(NEW_EMPTY, pointwise, graph__lower_full, NONE, NONE)                                                             \
+    X(ZEROS, pointwise, graph__lower_full, NONE, NONE)                                                                 \
+    X(ONES, pointwise, graph__lower_full, NONE, NONE)                                                                  \
+    X(EMPTY, pointwise, graph__lower_full, NONE, NONE)                                                                 \
+    X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
+    X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
@@ -6118,10 +11008,37 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ARGMAX, argmax, NULL, NONE, NONE)                                                                                \
     X(ANY, any, NULL, NONE, NONE)                                                                                      \
     X(MAX, max, NULL, NONE, NONE)                                                                                      \
+    X(ARGMIN, argmax, NULL, NONE, NONE)                                                                                \
+    X(MIN, max, NULL, NONE, NONE)                                                                                      \
+    X(AMINMAX, aminmax, NULL, NONE, NONE)                                                                              \
+    X(ALL, any, NULL, NONE, NONE)                                                                                      \
+    X(PROD, prod, NULL, NONE, NONE)                                                                                    \
+    X(COUNT_NONZERO, count_nonzero, NULL, NONE, NONE)                                                                  \
+    X(VAR, var, NULL, NONE, NONE)                                                                                      \
+    X(STD, var, NULL, NONE, NONE)                                                                                      \
+    X(VAR_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(STD_MEAN, var, NULL, NONE, NONE)                                                                                 \
+    X(LOGSUMEXP, logsumexp, NULL, NONE, NONE)                                                                          \
+    X(LINALG_VECTOR_NORM, vector_norm, NULL, NONE, NONE)                                                               \
+    X(NORM, vector_norm, NULL, NONE, NONE)                                                                             \
+    X(CDIST, cdist, NULL, NONE, NONE)                                                                                  \
+    X(CDIST_FORWARD, cdist, NULL, NONE, NONE)                                                                          \
+    X(PDIST_FORWARD, pdist, NULL, NONE, NONE)                                                                          \
+    X(SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                         \
+    X(LOG_SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                     \
     X(SOFTMAX, softmax, NULL, NONE, NONE)                                                                              \
     X(LOG_SOFTMAX, softmax, NULL, NONE, NONE)                                                                          \
     X(LAYER_NORM, layer_norm, NULL, NONE, NONE)                                                                        \
     X(RMS_NORM, rms_norm, NULL, NONE, NONE)                                                                            \
+    X(NATIVE_LAYER_NORM, native_layer_norm, NULL, NONE, NONE)                                                          \
+    X(GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_GROUP_NORM, group_norm, NULL, NONE, NONE)                                                                 \
+    X(BATCH_NORM, batch_norm, NULL, NONE, NONE)                                                                        \
+    X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
+    X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
+    X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
+    X(NATIVE_LAYER_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
+    X(NATIVE_GROUP_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
     X(VIEW, view, NULL, NONE, NONE)                                                                                    \
     X(PERMUTE, permute, NULL, NONE, NONE)                                                                              \
     X(TRANSPOSE, permute, NULL, NONE, NONE)                                                                            \
@@ -6131,6 +11048,66 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SLICE, slice, NULL, NONE, NONE)                                                                                  \
     X(SELECT, select, NULL, NONE, NONE)                                                                                \
     X(CAT, pointwise, graph__lower_cat, NONE, NONE)                                                                    \
+    X(RESHAPE, view, NULL, NONE, NONE)                                                                                 \
+    X(VIEW_AS, view, NULL, NONE, NONE)                                                                                 \
+    X(FLATTEN, view, NULL, NONE, NONE)                                                                                 \
+    X(UNFLATTEN, view, NULL, NONE, NONE)                                                                               \
+    X(BROADCAST_TO, expand, NULL, NONE, NONE)                                                                          \
+    X(EXPAND_AS, expand, NULL, NONE, NONE)                                                                             \
+    X(BROADCAST_TENSORS, broadcast_tensors, NULL, NONE, NONE)                                                          \
+    X(MESHGRID, meshgrid, NULL, NONE, NONE)                                                                            \
+    X(MOVEDIM, movedim, NULL, NONE, NONE)                                                                              \
+    X(NARROW, narrow, NULL, NONE, NONE)                                                                                \
+    X(SPLIT, split, NULL, NONE, NONE)                                                                                  \
+    X(SPLIT_WITH_SIZES, split, NULL, NONE, NONE)                                                                       \
+    X(CHUNK, split, NULL, NONE, NONE)                                                                                  \
+    X(UNBIND, unbind, NULL, NONE, NONE)                                                                                \
+    X(UNFOLD, unfold, NULL, NONE, NONE)                                                                                \
+    X(DIAGONAL, diagonal, NULL, NONE, NONE)                                                                            \
+    X(AS_STRIDED, as_strided, NULL, NONE, NONE)                                                                        \
+    X(FLIP, flip, NULL, NONE, NONE)                                                                                    \
+    X(ROLL, roll, NULL, NONE, NONE)                                                                                    \
+    X(REPEAT, repeat, NULL, NONE, NONE)                                                                                \
+    X(TILE, repeat, NULL, NONE, NONE)                                                                                  \
+    X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
+    X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
+    X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
+    X(SELECT_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                \
+    X(SLICE_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
+    X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
+    X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
+    X(CONSTANT_PAD_ND, pad, NULL, NONE, NONE)                                                                          \
+    X(PAD, pad, NULL, NONE, NONE)                                                                                      \
+    X(REFLECTION_PAD1D, pad, NULL, NONE, NONE)                                                                         \
+    X(REFLECTION_PAD2D, pad, NULL, NONE, NONE)                                                                         \
+    X(REFLECTION_PAD3D, pad, NULL, NONE, NONE)                                                                         \
+    X(REPLICATION_PAD1D, pad, NULL, NONE, NONE)                                                                        \
+    X(REPLICATION_PAD2D, pad, NULL, NONE, NONE)                                                                        \
+    X(REPLICATION_PAD3D, pad, NULL, NONE, NONE)                                                                        \
+    X(AVG_POOL1D, pool, NULL, NONE, NONE)                                                                              \
+    X(AVG_POOL2D, pool, NULL, NONE, NONE)                                                                              \
+    X(AVG_POOL3D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL1D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL2D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL3D, pool, NULL, NONE, NONE)                                                                              \
+    X(MAX_POOL1D_WITH_INDICES, pool, NULL, NONE, NONE)                                                                 \
+    X(MAX_POOL2D_WITH_INDICES, pool, NULL, NONE, NONE)                                                                 \
+    X(MAX_POOL3D_WITH_INDICES, pool, NULL, NONE, NONE)                                                                 \
+    X(ADAPTIVE_AVG_POOL1D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_AVG_POOL2D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_AVG_POOL3D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_MAX_POOL1D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_MAX_POOL2D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(ADAPTIVE_MAX_POOL3D, adaptive_pool, NULL, NONE, NONE)                                                            \
+    X(CONVOLUTION, convolution, NULL, NONE, NONE)                                                                      \
+    X(CONV1D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV2D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV3D, convolution, NULL, NONE, NONE)                                                                           \
+    X(CONV_TRANSPOSE1D, convolution, NULL, NONE, NONE)                                                                 \
+    X(CONV_TRANSPOSE2D, convolution, NULL, NONE, NONE)                                                                 \
+    X(CONV_TRANSPOSE3D, convolution, NULL, NONE, NONE)                                                                 \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
@@ -6145,11 +11122,23 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(INDEX_COPY, index_scatter, NULL, NONE, NONE)                                                                     \
     X(INDEX_FILL, index_scatter, NULL, NONE, NONE)                                                                     \
     X(EMBEDDING_DENSE_BACKWARD, embedding_backward, NULL, NONE, NONE)                                                  \
+    X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
+    X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
+    X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
+    X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(SORT, sort, NULL, NONE, NONE)                                                                                    \
+    X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
+    X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
+    X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
+    X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
     X(ADDMM, addmm, NULL, NONE, NONE)                                                                                  \
-    X(LINEAR, linear, NULL, NONE, NONE)
+    X(LINEAR, linear, NULL, NONE, NONE)                                                                                \
+    X(SCALED_DOT_PRODUCT_ATTENTION, attention, NULL, NONE, NONE)
 
 static const graph__lowering_row graph__lowering_table[] = {
 #define X(name, lower, element, op, bool_op) {graph__lower_##lower, element, IND_LOOP_##op, IND_LOOP_##bool_op},
@@ -6186,8 +11175,8 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know its
- * value. */
+/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know
+ * its value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
@@ -6212,7 +11201,11 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
-    ind__box *results[2] = {NULL, NULL};
+    ind__box *few[4] = {NULL}, **results = few;
+    if (n->num_results > sizeof few / sizeof *few) {
+        results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
+        if (!results) return ind__failed(w->graph->context);
+    }
     l.result = &w->graph->tensor[n->result];
     l.compute = ind_dtype_compute(l.result->dtype);
     w->program->origin = number;
@@ -6562,8 +11555,8 @@ static void ind__read_nv_info(const unsigned char *p, size_t n, ind_cubin *cubin
     }
 }
 
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and there is
-   one kernel in it. What is not found stays -1. */
+/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
+   there is one kernel in it. What is not found stays -1. */
 static void ind__read_cubin(ind_cubin *cubin) {
     const unsigned char *p = cubin->data;
     size_t n = cubin->bytes;
@@ -7024,12 +12017,12 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
 }
 
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one straight
-   program over the sizes. A box is a range of the size. Walking the program once with intervals instead of numbers says
-   of every slot what it lies between in the box, whether it rises or falls with the size, and whether every op has a
-   value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that fits as a whole ends
-   the search, in one that rises the last value that fits is found by bisection, any other is halved. So the answer is
-   right for every formula, and takes a few dozen steps for those that rise. */
+/* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one
+   straight program over the sizes. A box is a range of the size. Walking the program once with intervals instead of
+   numbers says of every slot what it lies between in the box, whether it rises or falls with the size, and whether
+   every op has a value everywhere. Boxes are taken from the top: one in which nothing fits is dropped, one that
+   fits as a whole ends the search, in one that rises the last value that fits is found by bisection, any other is
+   halved. So the answer is right for every formula, and takes a few dozen steps for those that rise. */
 
 typedef struct ind__span {
     int64_t lo, hi;

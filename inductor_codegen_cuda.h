@@ -39,7 +39,7 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>matmul >>choose >>assemble >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>arch >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -68,12 +68,17 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
 #define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")       /* one element or vector per thread, grid over P */                                \
-    X(TRANSPOSE, "tiled transpose") /* 2-D tiles through shared memory where accesses disagree */                      \
-    X(ROW_WARP, "row per warp")     /* a row in the registers of a warp, several rows a block */                       \
-    X(ROW_BLOCK, "row per block")   /* a row in the registers of a block */                                            \
-    X(ROW_LOOPED, "looped rows")    /* a block walks the row, once per stage */                                        \
-    X(COLUMN, "column reduction")   /* threads along the contiguous P dimension, loop over R */                        \
+    X(POINTWISE, "pointwise")               /* one element or vector per thread, grid over P */                        \
+    X(TRANSPOSE, "tiled transpose")         /* 2-D tiles through shared memory where accesses disagree */              \
+    X(ROW_WARP, "row per warp")             /* a row in the registers of a warp, several rows a block */               \
+    X(ROW_BLOCK, "row per block")           /* a row in the registers of a block */                                    \
+    X(ROW_LOOPED, "looped rows")            /* a block walks the row, once per stage */                                \
+    X(COLUMN, "column reduction")           /* threads along the contiguous P dimension, loop over R */                \
+    X(SCAN_WARP, "scan, row per warp")      /* runs of neighbours per lane, joined by shuffles, chunk after chunk */   \
+    X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
+    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
+    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
+    X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")
@@ -184,7 +189,7 @@ typedef struct ind__writer {
     bool optimistic;               /* variant 0: likely conditions may become guards */
     bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                /* body of the kernel function */
-    uint32_t prelude;              /* pieces used: bits of the prelude table */
+    uint64_t prelude;              /* pieces used: bits of the prelude table */
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
     bool needs_error;
@@ -274,6 +279,52 @@ typedef struct ind__writer {
       "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n"                                \
       "    return (T)(a / b);\n"                                                                                       \
       "}\n")                                                                                                           \
+    X(MOD, 0,                                                                                                          \
+      "// The sign of a; x % 0 is x.\n"                                                                                \
+      "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n"                                                \
+      "    if (b == 0) return a;\n"                                                                                    \
+      "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n"                                                   \
+      "}\n")                                                                                                           \
+    X(SHIFT, 0,                                                                                                        \
+      "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n"          \
+      "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n"                                        \
+      "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n"                       \
+      "}\n"                                                                                                            \
+      "template <typename T> static IND_INLINE T ind_shift_right(T a, T by) {\n"                                       \
+      "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
+      "    return (T)(a >> by);\n"                                                                                     \
+      "}\n")                                                                                                           \
+    X(DIGAMMA, 0,                                                                                                      \
+      "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \
+      "static IND_INLINE double ind_digamma(double x) {\n"                                                             \
+      "    double sum = 0;\n"                                                                                          \
+      "    if (x == 0) return copysign((double)__uint_as_float(0x7f800000u), -x);\n"                                   \
+      "    if (x < 0) {\n"                                                                                             \
+      "        const double fraction = x - rint(x);\n"                                                                 \
+      "        if (fraction == 0) return (double)__uint_as_float(0x7fc00000u);\n"                                      \
+      "        sum = -3.14159265358979323846 * cospi(fraction) / sinpi(fraction);\n"                                   \
+      "        x = 1 - x;\n"                                                                                           \
+      "    }\n"                                                                                                        \
+      "    for (; x < 10; x += 1) sum -= 1 / x;\n"                                                                     \
+      "    const double z = 1 / (x * x);\n"                                                                            \
+      "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760));\n"                                    \
+      "    return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));\n"          \
+      "}\n")                                                                                                           \
+    X(BESSEL, 0,                                                                                                       \
+      "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n"                                         \
+      "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n"                                          \
+      "    const double y = fabs(x);\n"                                                                                \
+      "    double term = N ? y / 2 : 1, sum = term;\n"                                                                 \
+      "    if (y <= 30) {\n"                                                                                           \
+      "        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + N));\n"      \
+      "        sum *= exp(-y);\n"                                                                                      \
+      "    } else {\n"                                                                                                 \
+      "        sum = term = 1;\n"                                                                                      \
+      "        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * N) / (8 * y * k);\n"     \
+      "        sum /= sqrt(2 * 3.14159265358979323846 * y);\n"                                                         \
+      "    }\n"                                                                                                        \
+      "    return N ? copysign(sum, x) : sum;\n"                                                                       \
+      "}\n")                                                                                                           \
     X(POW, 0,                                                                                                          \
       "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
       "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n"                                      \
@@ -284,6 +335,47 @@ typedef struct ind__writer {
       "        square *= square;\n"                                                                                    \
       "    }\n"                                                                                                        \
       "    return (T)result;\n"                                                                                        \
+      "}\n")                                                                                                           \
+    X(F8E4M3FN, 0,                                                                                                     \
+      "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n"                        \
+      "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n"                                               \
+      "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n"                              \
+      "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n"        \
+      "}\n"                                                                                                            \
+      "static IND_INLINE unsigned char ind_f32_to_f8e4m3fn(float f) {\n"                                               \
+      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
+      "    if (!(u <= 0x43e80000u)) return (unsigned char)(sign | 127u);\n"                                            \
+      "    if (u < 0x3c800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 16384.0f) - 0x46800000u));\n"\
+      "    return (unsigned char)(sign | ((u - 0x3c000000u + 0x7ffffu + (u >> 20 & 1)) >> 20));\n"                     \
+      "}\n")                                                                                                           \
+    X(F8E5M2, 0,                                                                                                       \
+      "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n"                                              \
+      "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n"                                                 \
+      "    const unsigned u = x & 127u;\n"                                                                             \
+      "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n"                                       \
+      "    return __uint_as_float((u > 124 ? 0x7fffffffu : u == 124 ? 0x7f800000u : __float_as_uint(v)) | (x & 128u) << 24);\n"\
+      "}\n"                                                                                                            \
+      "static IND_INLINE unsigned char ind_f32_to_f8e5m2(float f) {\n"                                                 \
+      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
+      "    if (u >= 0x47700000u) return (unsigned char)(sign | (u > 0x7f800000u ? 127u : 124u));\n"                    \
+      "    if (u < 0x38800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 128.0f) - 0x43000000u));\n"\
+      "    return (unsigned char)(sign | ((u - 0x38000000u + 0xfffffu + (u >> 21 & 1)) >> 21));\n"                     \
+      "}\n")                                                                                                           \
+    X(PHILOX, 0,                                                                                                       \
+      "// Half of the 128 bits of Philox 4x32-10 (Salmon et al. 2011).\n"                                              \
+      "template <int HALF> static IND_INLINE unsigned long long ind_philox(unsigned long long key, unsigned long long stream,\n"\
+      "                                                                    unsigned long long position) {\n"           \
+      "    unsigned x0 = (unsigned)position, x1 = (unsigned)(position >> 32), x2 = (unsigned)stream, x3 = (unsigned)(stream >> 32);\n"\
+      "    unsigned k0 = (unsigned)key, k1 = (unsigned)(key >> 32);\n"                                                 \
+      "    #pragma unroll\n"                                                                                           \
+      "    for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"                         \
+      "        const unsigned long long a = x0 * 0xd2511f53ull, b = x2 * 0xcd9e8d57ull;\n"                             \
+      "        x0 = (unsigned)(b >> 32) ^ x1 ^ k0;\n"                                                                  \
+      "        x1 = (unsigned)b;\n"                                                                                    \
+      "        x2 = (unsigned)(a >> 32) ^ x3 ^ k1;\n"                                                                  \
+      "        x3 = (unsigned)a;\n"                                                                                    \
+      "    }\n"                                                                                                        \
+      "    return HALF ? x2 | (unsigned long long)x3 << 32 : x0 | (unsigned long long)x1 << 32;\n"                     \
       "}\n")                                                                                                           \
     X(QUOTIENT, 0,                                                                                                     \
       "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n"  \
@@ -356,13 +448,13 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n"                                     \
       "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"               \
       "};\n")                                                                                                          \
-    X(MAX, 1u << IND__CG_MAXMIN,                                                                                       \
+    X(MAX, 1ull << IND__CG_MAXMIN,                                                                                     \
       "template <typename T> struct ind_maximum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MIN, 1u << IND__CG_MAXMIN,                                                                                       \
+    X(MIN, 1ull << IND__CG_MAXMIN,                                                                                     \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"                          \
@@ -432,7 +524,7 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
       "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
       "}\n")                                                                                                           \
-    X(SOFTMAX, 1u << IND__CG_MAXMIN | 1u << IND__CG_EXP_BELOW,                                                         \
+    X(SOFTMAX, 1ull << IND__CG_MAXMIN | 1ull << IND__CG_EXP_BELOW,                                                     \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
       "    T max, sum;\n"                                                                                              \
@@ -524,7 +616,7 @@ typedef struct ind__writer {
       "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
       "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
       "}\n")                                                                                                           \
-    X(TILE_COPY, 1u << IND__CG_CP_ASYNC | 1u << IND__CG_HALF_TILE,                                                     \
+    X(TILE_COPY, 1ull << IND__CG_CP_ASYNC | 1ull << IND__CG_HALF_TILE,                                                 \
       "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
       "static IND_INLINE int ind_chunk_bytes(long long left) {\n"                                                      \
       "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
@@ -546,7 +638,8 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_TILE, 1u << IND__CG_HALF_TILE | 1u << IND__CG_LDMATRIX | 1u << IND__CG_MMA_F16 | 1u << IND__CG_MMA_BF16,     \
+    X(MMA_TILE,                                                                                                        \
+      1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,       \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
       "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n"          \
@@ -592,7 +685,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(WGMMA, 1u << IND__CG_HALF_TILE,                                                                                  \
+    X(WGMMA, 1ull << IND__CG_HALF_TILE,                                                                                \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n"\
       "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
@@ -617,7 +710,7 @@ typedef struct ind__writer {
       "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(SUM_TILE, 1u << IND__CG_VEC,                                                                                     \
+    X(SUM_TILE, 1ull << IND__CG_VEC,                                                                                   \
       "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n"\
       "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n"\
       "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
@@ -634,7 +727,7 @@ typedef struct ind__writer {
       "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_SUMS, 1u << IND__CG_VEC | 1u << IND__CG_SUM_TILE,                                                            \
+    X(MMA_SUMS, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
       "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
       "template <int TN, int MI, int NI>\n"                                                                            \
       "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n"               \
@@ -647,7 +740,7 @@ typedef struct ind__writer {
       "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(FMA_TILE, 1u << IND__CG_VEC | 1u << IND__CG_SUM_TILE,                                                            \
+    X(FMA_TILE, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
       "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n"\
       "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
       "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
@@ -678,6 +771,153 @@ typedef struct ind__writer {
       "        const int i = ij / RN, j = ij % RN;\n"                                                                  \
       "        sum[ind_sum_at<TN>(y + i / G * DOWN * G + i % G, x + j / G * ACROSS * G + j % G)] = acc[i][j];\n"       \
       "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(SCAN_SUM, 0,                                                                                                     \
+      "// States of a scan: join puts what comes later behind this one.\n"                                             \
+      "template <typename T> struct ind_scan_sum {\n"                                                                  \
+      "    T value;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n"                                        \
+      "    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
+      "    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "};\n")                                                                                                          \
+    X(SCAN_PROD, 0,                                                                                                    \
+      "template <typename T> struct ind_scan_prod {\n"                                                                 \
+      "    T value;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }\n"                                       \
+      "    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"             \
+      "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"              \
+      "};\n")                                                                                                          \
+    X(SCAN_LOG, 0,                                                                                                     \
+      "static IND_INLINE float ind_log1p_exp(float x) { return log1pf(expf(x)); }\n"                                   \
+      "static IND_INLINE double ind_log1p_exp(double x) { return log1p(exp(x)); }\n"                                   \
+      "// log(exp(a) + exp(b)): equal infinities stay, NaN stays.\n"                                                   \
+      "template <typename T> struct ind_scan_log {\n"                                                                  \
+      "    T value;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_log &o) {\n"                                                            \
+      "        const bool less = value < o.value;\n"                                                                   \
+      "        const T high = less ? o.value : value, low = less ? value : o.value;\n"                                 \
+      "        value = low == high && low - low != T(0) ? low : high + ind_log1p_exp(low - high);\n"                   \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_log up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
+      "    IND_INLINE ind_scan_log lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "};\n")                                                                                                          \
+    X(SCAN_EXTREME, 0,                                                                                                 \
+      "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n"                  \
+      "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n"                                         \
+      "    T value;\n"                                                                                                 \
+      "    I at;\n"                                                                                                    \
+      "    IND_INLINE void join(const ind_scan_extreme &o) {\n"                                                        \
+      "        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);\n"                      \
+      "        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;\n"                                     \
+      "        value = o.value;\n"                                                                                     \
+      "        at = o.at;\n"                                                                                           \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_extreme up(int d) const {\n"                                                            \
+      "        return {__shfl_up_sync(0xffffffffu, value, d), __shfl_up_sync(0xffffffffu, at, d)};\n"                  \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_extreme lane(int l) const {\n"                                                          \
+      "        return {__shfl_sync(0xffffffffu, value, l), __shfl_sync(0xffffffffu, at, l)};\n"                        \
+      "    }\n"                                                                                                        \
+      "};\n")                                                                                                          \
+    X(SCAN, 0,                                                                                                         \
+      "// Each lane's state with those of the lanes before it in front.\n"                                             \
+      "template <class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                             \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "        S before = s.up(d);\n"                                                                                  \
+      "        before.join(s);\n"                                                                                      \
+      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// What comes before this thread's state: carry and the threads in front. carry becomes what comes before the next chunk.\n"\
+      "template <int WARPS, class S> static IND_INLINE S ind_scan_threads(S s, const S &none, S *shared, S &carry) {\n"\
+      "    ind_scan_lanes(s);\n"                                                                                       \
+      "    S before = s.up(1), front = carry;\n"                                                                       \
+      "    if (threadIdx.x % 32 == 0) before = none;\n"                                                                \
+      "    if (WARPS > 1) {\n"                                                                                         \
+      "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                          \
+      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        __syncthreads();\n"                                                                                     \
+      "        S warps = lane < WARPS ? shared[lane] : none;\n"                                                        \
+      "        __syncthreads();\n"                                                                                     \
+      "        ind_scan_lanes(warps);\n"                                                                               \
+      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
+      "        if (warp > 0) front.join(previous);\n"                                                                  \
+      "        carry.join(warps.lane(WARPS - 1));\n"                                                                   \
+      "    } else {\n"                                                                                                 \
+      "        carry.join(s.lane(31));\n"                                                                              \
+      "    }\n"                                                                                                        \
+      "    front.join(before);\n"                                                                                      \
+      "    return front;\n"                                                                                            \
+      "}\n")                                                                                                           \
+    X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
+      "struct ind_key_f16 {\n"                                                                                         \
+      "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
+      "};\n")                                                                                                          \
+    X(SORT_BF16, (uint64_t)1 << IND__CG_BF16,                                                                          \
+      "struct ind_key_bf16 {\n"                                                                                        \
+      "    static IND_INLINE float of(unsigned short x) { return ind_bf16_to_f32(x); }\n"                              \
+      "};\n")                                                                                                          \
+    X(SORT, 0,                                                                                                         \
+      "template <typename T> struct ind_key {\n"                                                                       \
+      "    static IND_INLINE T of(T x) { return x; }\n"                                                                \
+      "};\n"                                                                                                           \
+      "// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.\n"\
+      "template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {\n"   \
+      "    if (a < b || (b != b && a == a)) return !DOWN;\n"                                                           \
+      "    if (a > b || (a != a && b == b)) return DOWN;\n"                                                            \
+      "    return i < j;\n"                                                                                            \
+      "}\n"                                                                                                            \
+      "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n"\
+      "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n"\
+      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
+      "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n"\
+      "    __syncthreads();\n"                                                                                         \
+      "    for (U q = threadIdx.x;; q += threads) {\n"                                                                 \
+      "        const U in = q & (gap - 1), low = (q - in) * 2 + in, high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"\
+      "        if (low >= n) break;\n"                                                                                 \
+      "        if (high >= n) continue;\n"                                                                             \
+      "        const T a = key[low * key_step], b = key[high * key_step];\n"                                           \
+      "        const P i = at[low * at_step], j = at[high * at_step];\n"                                               \
+      "        if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                                 \
+      "        key[low * key_step] = b;\n"                                                                             \
+      "        key[high * key_step] = a;\n"                                                                            \
+      "        at[low * at_step] = j;\n"                                                                               \
+      "        at[high * at_step] = i;\n"                                                                              \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// A block sorts n elements and their positions in place.\n"                                                    \
+      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
+      "static IND_INLINE void ind_sort(T *key, P *at, U n, int threads) {\n"                                           \
+      "    for (U half = 1; half < n; half *= 2)\n"                                                                    \
+      "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n"\
+      "    __syncthreads();\n"                                                                                         \
+      "}\n")\
+    X(SORT_LONG, (uint64_t)1 << IND__CG_SORT,                                                                          \
+      "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n"                    \
+      "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n"                   \
+      "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n"\
+      "    for (U size = CHUNK;; size *= 2) {\n"                                                                       \
+      "        for (U gap = size / 2; gap >= CHUNK; gap /= 2)\n"                                                       \
+      "            ind_sort_step<KEY, DOWN, U>(key, key_step, at, at_step, n, size / 2, gap, threads);\n"              \
+      "        for (U begin = 0; begin < n; begin += CHUNK) {\n"                                                       \
+      "            const U m = n - begin < CHUNK ? n - begin : (U)CHUNK;\n"                                            \
+      "            __syncthreads();\n"                                                                                 \
+      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
+      "                keys[i] = key[(begin + i) * key_step];\n"                                                       \
+      "                places[i] = (I)at[(begin + i) * at_step];\n"                                                    \
+      "            }\n"                                                                                                \
+      "            if (size == CHUNK) ind_sort<KEY, DOWN, U>(keys, places, m, threads);\n"                             \
+      "            for (U gap = CHUNK / 2; gap > 0 && size > CHUNK; gap /= 2)\n"                                       \
+      "                ind_sort_step<KEY, DOWN, U>(keys, 1, places, 1, m, 0, gap, threads);\n"                         \
+      "            __syncthreads();\n"                                                                                 \
+      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
+      "                key[(begin + i) * key_step] = keys[i];\n"                                                       \
+      "                at[(begin + i) * at_step] = places[i];\n"                                                       \
+      "            }\n"                                                                                                \
+      "        }\n"                                                                                                    \
+      "        if (size >= n) break;\n"                                                                                \
+      "    }\n"                                                                                                        \
       "}\n")
 
 /* clang-format on */
@@ -688,10 +928,10 @@ enum {
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= 32, "pieces are bits of ind__writer.prelude");
+_Static_assert(IND__CG_NUM_PIECES <= 64, "pieces are bits of ind__writer.prelude");
 
 static const struct {
-    uint32_t needs;
+    uint64_t needs;
     const char *text;
 } cg__prelude[] = {
 #define X(name, needs, text) {needs, text},
@@ -701,14 +941,15 @@ static const struct {
 
 /* The source will need this piece, and those it is built on. */
 static void cg__use(ind__writer *w, int piece) {
-    w->prelude |= 1u << piece | cg__prelude[piece].needs;
+    w->prelude |= 1ull << piece | cg__prelude[piece].needs;
 }
 
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
 /* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
-   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise).
-   NULL: the op does not exist for the type, or (ops of class s) it is written by code. Order: IND_LOOP_OPS. */
+   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise), $h $f
+   $m: half, first bit and mask of PHILOX. NULL: the op does not exist for the type, or (ops of class s) it is written
+   by code. Order: IND_LOOP_OPS. */
 typedef struct cg__spelling {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
@@ -723,8 +964,13 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_INDIRECT, NULL, NULL, NULL, NULL},
     {IND_LOOP_REDUCE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
+    {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
+     "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn((float)$0))", NULL, NULL},
+    {IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(ind_f32_to_f8e5m2($0))",
+     "ind_f8e5m2_to_f32(ind_f32_to_f8e5m2((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(ind_f32_to_bf16($0))", "ind_bf16_to_f32(ind_f32_to_bf16((float)$0))", NULL,
      NULL},
     {IND_LOOP_NEG, "-$0", "-$0", "($t)(($u)0 - ($u)$0)", NULL},
@@ -737,6 +983,32 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_TANH, "tanhf($0)", "tanh($0)", NULL, NULL},
     {IND_LOOP_ERF, "erff($0)", "erf($0)", NULL, NULL},
     {IND_LOOP_SIGMOID, "1.0f / (1.0f + expf(-$0))", "1.0 / (1.0 + exp(-$0))", NULL, NULL},
+    {IND_LOOP_SIN, "sinf($0)", "sin($0)", NULL, NULL},
+    {IND_LOOP_COS, "cosf($0)", "cos($0)", NULL, NULL},
+    {IND_LOOP_TAN, "tanf($0)", "tan($0)", NULL, NULL},
+    {IND_LOOP_ASIN, "asinf($0)", "asin($0)", NULL, NULL},
+    {IND_LOOP_ACOS, "acosf($0)", "acos($0)", NULL, NULL},
+    {IND_LOOP_ATAN, "atanf($0)", "atan($0)", NULL, NULL},
+    {IND_LOOP_SINH, "sinhf($0)", "sinh($0)", NULL, NULL},
+    {IND_LOOP_COSH, "coshf($0)", "cosh($0)", NULL, NULL},
+    {IND_LOOP_ASINH, "asinhf($0)", "asinh($0)", NULL, NULL},
+    {IND_LOOP_ACOSH, "acoshf($0)", "acosh($0)", NULL, NULL},
+    {IND_LOOP_ATANH, "atanhf($0)", "atanh($0)", NULL, NULL},
+    {IND_LOOP_EXP2, "exp2f($0)", "exp2($0)", NULL, NULL},
+    {IND_LOOP_EXPM1, "expm1f($0)", "expm1($0)", NULL, NULL},
+    {IND_LOOP_LOG2, "log2f($0)", "log2($0)", NULL, NULL},
+    {IND_LOOP_LOG10, "log10f($0)", "log10($0)", NULL, NULL},
+    {IND_LOOP_LOG1P, "log1pf($0)", "log1p($0)", NULL, NULL},
+    {IND_LOOP_FLOOR, "floorf($0)", "floor($0)", NULL, NULL},
+    {IND_LOOP_CEIL, "ceilf($0)", "ceil($0)", NULL, NULL},
+    {IND_LOOP_TRUNC, "truncf($0)", "trunc($0)", NULL, NULL},
+    {IND_LOOP_RINT, "rintf($0)", "rint($0)", NULL, NULL},
+    {IND_LOOP_ERFC, "erfcf($0)", "erfc($0)", NULL, NULL},
+    {IND_LOOP_LGAMMA, "lgammaf($0)", "lgamma($0)", NULL, NULL},
+    {IND_LOOP_ERFINV, "erfinvf($0)", "erfinv($0)", NULL, NULL},
+    {IND_LOOP_DIGAMMA, "(float)ind_digamma($0)", "ind_digamma($0)", NULL, NULL},
+    {IND_LOOP_I0E, "(float)ind_bessel_ie<0>($0)", "ind_bessel_ie<0>($0)", NULL, NULL},
+    {IND_LOOP_I1E, "(float)ind_bessel_ie<1>($0)", "ind_bessel_ie<1>($0)", NULL, NULL},
     {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
     {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
     {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
@@ -745,6 +1017,16 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_POW, "powf($0, $1)", "pow($0, $1)", "ind_pow<$t>($0, $1)", NULL},
     {IND_LOOP_MAXIMUM, "ind_max($0, $1)", "ind_max($0, $1)", "ind_max<$t>($0, $1)", NULL},
     {IND_LOOP_MINIMUM, "ind_min($0, $1)", "ind_min($0, $1)", "ind_min<$t>($0, $1)", NULL},
+    {IND_LOOP_FMOD, "fmodf($0, $1)", "fmod($0, $1)", "ind_mod<$t>($0, $1)", NULL},
+    {IND_LOOP_ATAN2, "atan2f($0, $1)", "atan2($0, $1)", NULL, NULL},
+    {IND_LOOP_HYPOT, "hypotf($0, $1)", "hypot($0, $1)", NULL, NULL},
+    {IND_LOOP_COPYSIGN, "copysignf($0, $1)", "copysign($0, $1)", NULL, NULL},
+    {IND_LOOP_NEXTAFTER, "nextafterf($0, $1)", "nextafter($0, $1)", NULL, NULL},
+    {IND_LOOP_BIT_AND, NULL, NULL, "($t)($0 & $1)", NULL},
+    {IND_LOOP_BIT_OR, NULL, NULL, "($t)($0 | $1)", NULL},
+    {IND_LOOP_BIT_XOR, NULL, NULL, "($t)($0 ^ $1)", NULL},
+    {IND_LOOP_SHIFT_LEFT, NULL, NULL, "ind_shift_left<$t>($0, $1)", NULL},
+    {IND_LOOP_SHIFT_RIGHT, NULL, NULL, "ind_shift_right<$t>($0, $1)", NULL},
     {IND_LOOP_EQ, "$0 == $1", "$0 == $1", "$0 == $1", "$0 == $1"},
     {IND_LOOP_NE, "$0 != $1", "$0 != $1", "$0 != $1", "$0 != $1"},
     {IND_LOOP_LT, "$0 < $1", "$0 < $1", "$0 < $1", "$0 < $1"},
@@ -754,6 +1036,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_AND, NULL, NULL, NULL, "$0 && $1"},
     {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
     {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
+    {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
 };
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
@@ -773,6 +1056,8 @@ static const struct {
     [IND_BF16] = {"unsigned short", "float", "unsigned"},
     [IND_F32] = {"float", "float", "unsigned"},
     [IND_F64] = {"double", "double", "unsigned long long"},
+    [IND_F8E4M3FN] = {"unsigned char", "float", "unsigned"},
+    [IND_F8E5M2] = {"unsigned char", "float", "unsigned"},
 };
 
 static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
@@ -1069,14 +1354,28 @@ static void cg__value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "v%u", i);
 }
 
+/* The types that exist in memory only: piece of the prelude, rounding op, conversions to and from a value. */
+typedef struct cg__narrow_type {
+    int piece;
+    ind_loop_op rounding;
+    const char *load, *store;
+} cg__narrow_type;
+
+static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
+    static const cg__narrow_type rows[IND_NUM_DTYPES] = {
+        [IND_F16] = {IND__CG_F16, IND_LOOP_ROUND_F16, "ind_f16_to_f32(", "ind_f32_to_f16("},
+        [IND_BF16] = {IND__CG_BF16, IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(", "ind_f32_to_bf16("},
+        [IND_F8E4M3FN] = {IND__CG_F8E4M3FN, IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(", "ind_f32_to_f8e4m3fn("},
+        [IND_F8E5M2] = {IND__CG_F8E5M2, IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(", "ind_f32_to_f8e5m2("},
+    };
+    return rows[memory].load ? &rows[memory] : NULL;
+}
+
 /* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
-    if (memory == IND_F16) cg__use(w, IND__CG_F16);
-    if (memory == IND_BF16) cg__use(w, IND__CG_BF16);
-    const char *before = memory == IND_F16    ? "ind_f16_to_f32("
-                         : memory == IND_BF16 ? "ind_bf16_to_f32("
-                         : memory == IND_BOOL ? "(0 != "
-                                              : "";
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
+    if (narrow) cg__use(w, narrow->piece);
+    const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
@@ -1115,9 +1414,8 @@ static void cg__load(ind__writer *w, uint32_t i) {
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
     if (cg__inst(w, store)->reduction) return x;
-    ind_dtype memory = cg__memory_dtype(w, store);
-    uint8_t rounding = memory == IND_F16 ? IND_LOOP_ROUND_F16 : IND_LOOP_ROUND_BF16;
-    bool rounds = (memory == IND_F16 || memory == IND_BF16) && cg__inst(w, x)->op == rounding && !w->value[x];
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, store));
+    bool rounds = narrow && cg__inst(w, x)->op == narrow->rounding && !w->value[x];
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
@@ -1170,14 +1468,9 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
 /* "element = value;", rounded to the type in memory. */
 static void cg__plain_store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
-    ind_dtype memory = cg__memory_dtype(w, i);
-    bool narrow = memory == IND_F16 || memory == IND_BF16;
-    if (memory == IND_F16) cg__use(w, IND__CG_F16);
-    if (memory == IND_BF16) cg__use(w, IND__CG_BF16);
-    ind__textf(&w->code, "%s = %s", cg__element(w, i),
-               memory == IND_F16    ? "ind_f32_to_f16("
-               : memory == IND_BF16 ? "ind_f32_to_bf16("
-                                    : "");
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    if (narrow) cg__use(w, narrow->piece);
+    ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
@@ -1251,8 +1544,11 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     static const struct {
         const char *in_text;
         int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},       {"_bf16(", IND__CG_BF16}, {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN}, {"ind_div", IND__CG_DIV}, {"ind_pow", IND__CG_POW}};
+    } pieces[] = {{"f16(", IND__CG_F16},           {"_bf16(", IND__CG_BF16},     {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},     {"ind_div", IND__CG_DIV},     {"ind_pow", IND__CG_POW},
+                  {"ind_mod", IND__CG_MOD},        {"ind_shift", IND__CG_SHIFT}, {"ind_philox", IND__CG_PHILOX},
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2},  {"ind_digamma", IND__CG_DIGAMMA},
+                  {"ind_bessel", IND__CG_BESSEL}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);
@@ -1263,6 +1559,10 @@ static void cg__compute(ind__writer *w, uint32_t i) {
             ind__textf(&w->code, "%s", cg__types[type].value);
         else if (*s == 'u')
             ind__textf(&w->code, "%s", cg__types[type].wrapping);
+        else if (*s == 'h' || *s == 'f')
+            ind__textf(&w->code, "%d", (int)(*s == 'h' ? (inst->imm.i & 255) / 64 : (inst->imm.i & 255) % 64));
+        else if (*s == 'm')
+            ind__textf(&w->code, "0x%llxull", (1ull << (inst->imm.i >> 8)) - 1);
         else
             cg__value(w, inst->arg[*s - '0']);
     }
@@ -1315,7 +1615,8 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_CAST: cg__cast(w, i); break;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
-        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction is used before it is known",
+    case IND_LOOP_SCAN:
+        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
                   w->kernel->name, i);
         cg__fail(w);
         break;
@@ -1424,9 +1725,10 @@ static void cg__merge_vars(ind__writer *w) {
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
-   costs an index no more than a position. */
+   costs an index no more than a position. The range of a scan stays one. */
 static void cg__split_vars(ind__writer *w) {
-    for (int v = 0; v < cg__num_vars(w); v++) {
+    bool scan = ind__body_scan(w->body) != 0;
+    for (int v = 0; v < (scan ? w->domain.rank : cg__num_vars(w)); v++) {
         ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
         while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
             size = ind__loops_split_size(&w->domain, v, NULL);
@@ -1461,6 +1763,7 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
+        if (inst->op == IND_LOOP_SCAN) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
@@ -2267,8 +2570,8 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
 
 static bool cg__expensive(const ind__inst *inst) {
     if (inst->op == IND_LOOP_DIV || inst->op == IND_LOOP_POW) return true;
-    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && inst->op != IND_LOOP_ROUND_F16 &&
-           inst->op != IND_LOOP_ROUND_BF16;
+    bool rounding = inst->op >= IND_LOOP_ROUND_F16 && inst->op <= IND_LOOP_ROUND_BF16;
+    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
 static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
@@ -2378,11 +2681,19 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
+/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+static bool cg__wraps(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
+    return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
+}
+
 /* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
 static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
     ind_dtype t = (ind_dtype)(operand ? cg__inst(w, inst->arg[0])->dtype : inst->dtype);
+    if (cg__wraps(w, i)) return ind_dtype_bytes(t) < 8 ? "unsigned" : "unsigned long long";
     if (inst->reduction == IND_REDUCE_ANY || (!ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4)) return "int";
     return cg__types[t].value;
 }
@@ -2472,6 +2783,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
             continue;
         }
         ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
         else
@@ -2846,6 +3158,263 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
+    return IND_OK;
+}
+
+/* --------------------------------------------------------------------------------------------------- >>scan */
+
+/* State of each kind of scan: prelude piece, template, what changes nothing. */
+static const struct {
+    int piece;
+    const char *state, *none;
+} cg__scans[IND_NUM_SCANS] = {
+    [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
+    [IND_SCAN_PROD] = {IND__CG_SCAN_PROD, "ind_scan_prod", "1"},
+    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u)"},
+    [IND_SCAN_MAX] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+    [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+};
+
+static ind_scan cg__scan_kind(const ind__writer *w) {
+    return (ind_scan)cg__inst(w, ind__body_scan(w->body))->reduction;
+}
+
+/* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
+static const char *cg__scan_type(const ind__writer *w) {
+    ind_dtype t = (ind_dtype)cg__inst(w, ind__body_scan(w->body))->dtype;
+    bool extreme = cg__scan_kind(w) == IND_SCAN_MAX || cg__scan_kind(w) == IND_SCAN_MIN;
+    if (ind_dtype_is_float(t)) return cg__types[t].value;
+    if (!extreme) return cg__types[t].wrapping;
+    return ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+/* The state with one element in it: "{v7}" or "{v7, r}". */
+static void cg__scan_element(ind__writer *w, const char *into) {
+    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
+    ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w));
+    cg__value(w, x);
+    ind__textf(&w->code, ind__scan_results(cg__scan_kind(w)) > 1 ? ", r};\n" : "};\n");
+}
+
+/* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
+static void cg__scan_results(ind__writer *w, const char *element, const char *position) {
+    uint32_t scan = ind__body_scan(w->body);
+    ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
+    const char *value = t == IND_BOOL           ? cg__string(w, "(%s != 0)", element)
+                        : ind_dtype_is_float(t) ? element
+                                                : cg__string(w, "((%s)%s)", cg__types[t].value, element);
+    w->value[scan] = value;
+    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+            w->value[i] = inst->imm.i ? cg__string(w, "((long long)%s)", position ? position : "0") : value;
+    }
+}
+
+/* Marks what the scan's element needs and writes what of it is the same all along the row. */
+static void cg__need_scanned(ind__writer *w) {
+    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
+    cg__need_none(w);
+    cg__need(w, x);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+}
+
+/* The row that the thread works on: one per block, warp or thread. */
+static void cg__emit_scan_position(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    bool one = w->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->domain.rank && v->rows == 1) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+    if (v->rows > 1) {
+        const char *own = v->strategy == IND_STRATEGY_SCAN_COLUMN ? "threadIdx.x" : "threadIdx.x / 32";
+        ind__textf(&w->code, "const %s p = %s * %d + %s;\n", type, block, v->rows, own);
+        ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
+    }
+    if (one)
+        w->var[0] = v->rows > 1 ? "p" : "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+    w->var[w->domain.rank] = "r";
+}
+
+/* Each thread takes a run of neighbours: they are joined in the thread, then with what comes before. */
+static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *none) {
+    const ind__variant *v = w->variant;
+    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
+    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
+    if (warps > 1) ind__textf(&w->code, "__shared__ %s shared[%d];\n", state, warps);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    ind__textf(&w->code, "const %s none = {%s};\n%s carry = none;\n", state, none, state);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
+    ind__textf(&w->code, "%s s[%d];\n", state, n);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = none;\n", type, thread, n);
+    cg__begin(w, "if (r < %s)", size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__scan_element(w, cg__string(w, "s[j] = %s", state));
+    cg__end(w);
+    ind__textf(&w->code, "if (j > 0) {\n    %s t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n",
+               state);
+    cg__end(w);
+    ind__textf(&w->code, "const %s before = ind_scan_threads<%d>(s[%d], none, %s, carry);\n", state, warps, n - 1,
+               warps > 1 ? "shared" : cg__string(w, "(%s *)0", state));
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
+    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
+    ind__textf(&w->code, "%s t = before;\nt.join(s[j]);\n", state);
+    cg__scan_results(w, "t.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "t.at" : NULL);
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__end(w);
+}
+
+static void cg__emit_scan_columns(ind__writer *w, const char *state, const char *none) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    ind__textf(&w->code, "%s s = {%s};\n#pragma unroll 4\n", state, none);
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__scan_element(w, cg__string(w, "const %s x = ", state));
+    ind__textf(&w->code, "s.join(x);\n");
+    cg__scan_results(w, "s.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "s.at" : NULL);
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static ind_status cg__emit_scan(ind__writer *w) {
+    ind_scan kind = cg__scan_kind(w);
+    const char *none = cg__scans[kind].none;
+    char state[64];
+    if (ind__scan_results(kind) > 1)
+        snprintf(state, sizeof state, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w), cg__int(w),
+                 kind == IND_SCAN_MAX ? "true" : "false");
+    else
+        snprintf(state, sizeof state, "%s<%s>", cg__scans[kind].state, cg__scan_type(w));
+    cg__use(w, cg__scans[kind].piece);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
+        cg__emit_scan_columns(w, state, none);
+    } else {
+        cg__use(w, IND__CG_SCAN);
+        cg__emit_scan_rows(w, state, none);
+    }
+    return IND_OK;
+}
+
+/* ---- sort */
+
+/* The type of the keys in memory, and how they are read. */
+static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->imm.i) continue;
+        ind_dtype t = cg__memory_dtype(w, i);
+        if (t == IND_F16) cg__use(w, IND__CG_SORT_F16);
+        if (t == IND_BF16) cg__use(w, IND__CG_SORT_BF16);
+        *key = t == IND_F16    ? "ind_key_f16"
+               : t == IND_BF16 ? "ind_key_bf16"
+                               : cg__string(w, "ind_key<%s>", cg__types[t].memory);
+        return t;
+    }
+    *key = "";
+    return IND_DTYPE_NONE;
+}
+
+/* The row in memory that result `part` of the sort is stored in: "out0 + base" and the step from element to element. */
+static void cg__sorted_row(ind__writer *w, int part, const char **begin, const char **step) {
+    *begin = *step = "";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->imm.i != part) continue;
+        ind_expr stride, base;
+        if (!ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base)) {
+            ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
+            cg__fail(w);
+            return;
+        }
+        *begin = cg__string(w, "%s + (%s)", cg__buffer(w, cg__inst(w, i)->source), cg__expr_string(w, base));
+        *step = cg__string(w, "(%s)(%s)", cg__unsigned(w), cg__expr_string(w, stride));
+        return;
+    }
+}
+
+static void cg__begin_row_loop(ind__writer *w, const char *size) {
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s r = threadIdx.x; r < %s; r += %d)", cg__int(w), size, w->variant->threads);
+}
+
+static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *key, const char *down) {
+    ind_dtype t = cg__sorted_dtype(w, &key);
+    const char *type = cg__types[t].memory;
+    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ int at[%d];\n", type, w->variant->per_thread,
+               w->variant->per_thread);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    cg__begin_row_loop(w, size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    if (t == IND_F16) cg__use(w, IND__CG_F16);
+    if (t == IND_BF16) cg__use(w, IND__CG_BF16);
+    ind__textf(&w->code, "keys[r] = %s(", t == IND_F16 ? "ind_f32_to_f16" : t == IND_BF16 ? "ind_f32_to_bf16" : "");
+    cg__value(w, cg__inst(w, ind__body_scan(w->body))->arg[0]);
+    ind__textf(&w->code, ");\nat[r] = (int)r;\n");
+    cg__end(w);
+    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, at, (unsigned)%s, %d);\n", key, down, size,
+               w->variant->threads);
+    cg__begin_row_loop(w, size);
+    ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
+    w->code = from;
+    cg__from_memory(w, t, "keys[r]");
+    from = w->code;
+    w->code = keep;
+    const char *element = from.data ? ind__arena_string(&w->scratch, from.data, from.size) : NULL;
+    ind__text_free(&from);
+    if (!element) cg__fail(w);
+    cg__scan_results(w, element ? element : "", "at[r]");
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static void cg__emit_sort_long(ind__writer *w, const char *size, const char *key, const char *down) {
+    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
+    const char *begin[2], *step[2], *type = cg__types[cg__sorted_dtype(w, &key)].memory;
+    cg__use(w, IND__CG_SORT_LONG);
+    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s places[%d];\n", type, w->variant->per_thread,
+               cg__int(w), w->variant->per_thread);
+    cg__emit_scan_position(w);
+    cg__need_scanned(w);
+    cg__begin_row_loop(w, size);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "const %s element = ", cg__types[cg__inst(w, x)->dtype].value);
+    cg__value(w, x);
+    ind__textf(&w->code, ";\n");
+    cg__scan_results(w, "element", "r");
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    for (int k = 0; k < 2; k++) cg__sorted_row(w, k, &begin[k], &step[k]);
+    ind__textf(&w->code, "ind_sort_long<%s, %s, %d, %s>(%s, %s, %s, %s, (%s)%s, keys, places, %d);\n", key, down,
+               w->variant->per_thread, cg__unsigned(w), begin[0], step[0], begin[1], step[1], cg__unsigned(w), size,
+               w->variant->threads);
+}
+
+static ind_status cg__emit_sort(ind__writer *w) {
+    const char *key, *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *down = cg__scan_kind(w) == IND_SCAN_DESCENDING ? "true" : "false";
+    cg__sorted_dtype(w, &key);
+    cg__use(w, IND__CG_SORT);
+    if (w->variant->strategy == IND_STRATEGY_SORT_SHARED)
+        cg__emit_sort_shared(w, size, key, down);
+    else
+        cg__emit_sort_long(w, size, key, down);
     return IND_OK;
 }
 
@@ -3889,6 +4458,74 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_row(w);
 }
 
+#define IND__CG_SCAN_RUN     4    /* neighbours that a thread scans by itself */
+#define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
+
+static void cg__choose_scan(ind__writer *w) {
+    ind__variant *v = w->variant;
+    cg__analyse(w);
+    uint32_t r = cg__r_mask(w);
+    int best = cg__best_p(w, r);
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
+                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
+    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
+    cg__merge_vars(w);
+    cg__analyse(w);
+    cg__choose_index_bits(w);
+    v->vector = 1;
+    v->per_thread = column ? 1 : IND__CG_SCAN_RUN;
+    v->threads = 128;
+    if (column) {
+        v->strategy = IND_STRATEGY_SCAN_COLUMN;
+        v->rows = 128;
+        cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
+    } else if (length <= 64 * IND__CG_SCAN_RUN) {
+        v->strategy = IND_STRATEGY_SCAN_WARP;
+        v->rows = 4;
+        cg__why(w, "rows that a warp scans in a step or two");
+    } else {
+        v->strategy = IND_STRATEGY_SCAN_BLOCK;
+        v->rows = 1;
+        v->threads = cg__pow2_at_least(length / IND__CG_SCAN_RUN, 128, rows < 2 * w->target->num_sms ? 1024 : 256);
+        cg__why(w, "a block walks along each row, %d elements a step", v->threads * IND__CG_SCAN_RUN);
+    }
+    cg__grid(w, cg__p_numel(w), v->rows);
+}
+
+static int cg__pow2_below(int n) {
+    int p = 1;
+    while (p <= n / 2) p *= 2;
+    return p;
+}
+
+/* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
+static void cg__choose_sort(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const char *key;
+    cg__analyse(w);
+    cg__merge_vars(w);
+    cg__analyse(w);
+    cg__choose_index_bits(w);
+    ind_expr n = cg__r_numel(w);
+    int bytes = ind_dtype_bytes(cg__sorted_dtype(w, &key));
+    int64_t most = IND__CG_STATIC_SHARED / (bytes + 4);
+    int64_t longest = cg__upper_bound(n);
+    bool fits = longest <= most;
+    if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (longest > most) longest = most;
+    v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
+    v->vector = v->rows = 1;
+    v->per_thread = (int)(longest > 0 ? longest : 1);
+    if (!fits) v->per_thread = cg__pow2_below(IND__CG_STATIC_SHARED / (bytes + v->index_bits / 8));
+    v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
+    if (fits)
+        cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);
+    else
+        cg__why(w, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
+    cg__grid(w, cg__p_numel(w), 1);
+}
+
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
@@ -4006,10 +4643,16 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         if (w->failed) return ind__failed(w->context);
         if (w->kernel->kind == IND_KERNEL_REDUCTION)
             cg__choose_reduction(w);
+        else if (w->kernel->kind == IND_KERNEL_SCAN)
+            cg__choose_scan(w);
+        else if (w->kernel->kind == IND_KERNEL_SORT)
+            cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
+                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
+                 : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
                                                                   : cg__emit_pointwise(w);
     }

@@ -153,7 +153,9 @@ IND_API const ind_context_desc *ind_context_query_desc(const ind_context *contex
     X(F16, "f16", 2, 'f', "unsigned short")                                                                            \
     X(BF16, "bf16", 2, 'f', "unsigned short")                                                                          \
     X(F32, "f32", 4, 'f', "float")                                                                                     \
-    X(F64, "f64", 8, 'f', "double")
+    X(F64, "f64", 8, 'f', "double")                                                                                    \
+    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* 448 at most, no infinity; stored and cast only */              \
+    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char")     /* likewise; has infinity (Micikevicius et al. 2022) */
 
 typedef enum ind_dtype {
     IND_DTYPE_NONE, /* zero in a desc: "as the input" */
@@ -167,18 +169,22 @@ IND_API const char *ind_dtype_name(ind_dtype dtype);
 IND_API int ind_dtype_bytes(ind_dtype dtype);
 IND_API bool ind_dtype_is_float(ind_dtype dtype);
 IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neither */
-/* The type a value of this storage type is computed in: f32 for f16 and bf16, else the type itself. */
+/* The type a value of this storage type is computed in: f32 for f16, bf16 and the 8-bit floats, else the type itself.
+ */
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
-/* PyTorch's promotion of two tensor types (torch.promote_types). */
+/* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such. */
+/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* -------------------------------------------------------------------------------------------------- >>expr */
 
 /* An integer expression: immutable, interned, so equal expressions have equal ids. id 0 is "invalid": every function
    here accepts it and returns it, and the context has the reason; so a long computation is checked once.
-   `//` and `%` are Python's: they round down for every sign. 64-bit overflow gives an invalid expression. */
+   `//` and `%` are Python's: they round down for every sign.
+   Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
+   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (of two
+   contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -244,8 +250,10 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b); /* b may not be zero anywhere in its bounds */
-IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b);      /* as floordiv; the result has b's sign */
+/* Division by what may be zero is IND_INVALID_ARGUMENT: b's bounds, its form (a product of such) or the facts in force
+   have to exclude it. */
+IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
+IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m); /* (x // d) % m */
 IND_API ind_expr ind_expr_min(ind_expr a, ind_expr b);
@@ -321,8 +329,11 @@ IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the
-   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Errors:
-   IND_NOT_SUPPORTED if it hangs on an unbacked symbol or a loop index: no hint may stand for data. */
+   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Where the
+   hints contradict what is known, the answer is the one that does not. Errors, with nothing recorded: IND_NOT_SUPPORTED
+   if it hangs on an unbacked symbol or a loop index: no hint may stand for data; IND_INVALID_ARGUMENT (a condition of
+   another context, holds NULL, for the hints a division by zero), IND_OVERFLOW (its value for the hints), IND_LIMIT
+   (too many consequences), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
@@ -384,11 +395,16 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
-   bool); f16 and bf16 exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
-   a arithmetic on numbers, f floats only, c comparison (bool result), l logic on bools, w select, s structure.
+   bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
+   a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
+   random bits, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
-   squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. */
+   squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
+   fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
+   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. ERFINV
+   is the inverse of erf, I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|). All other
+   names are those of libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
@@ -397,9 +413,12 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0 (stores nothing where the mask is false) */        \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
-    X(PART, part, 1, 's')         /* arg 0: a REDUCE; imm.i: which of its results */                                   \
+    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
+    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
+    X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
+    X(ROUND_F8E5M2, round_f8e5m2, 1, 'f')                                                                              \
     X(ROUND_BF16, round_bf16, 1, 'f')                                                                                  \
     X(NEG, neg, 1, 'a')                                                                                                \
     X(ABS, abs, 1, 'a')                                                                                                \
@@ -411,6 +430,32 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(TANH, tanh, 1, 'f')                                                                                              \
     X(ERF, erf, 1, 'f')                                                                                                \
     X(SIGMOID, sigmoid, 1, 'f')                                                                                        \
+    X(SIN, sin, 1, 'f')                                                                                                \
+    X(COS, cos, 1, 'f')                                                                                                \
+    X(TAN, tan, 1, 'f')                                                                                                \
+    X(ASIN, asin, 1, 'f')                                                                                              \
+    X(ACOS, acos, 1, 'f')                                                                                              \
+    X(ATAN, atan, 1, 'f')                                                                                              \
+    X(SINH, sinh, 1, 'f')                                                                                              \
+    X(COSH, cosh, 1, 'f')                                                                                              \
+    X(ASINH, asinh, 1, 'f')                                                                                            \
+    X(ACOSH, acosh, 1, 'f')                                                                                            \
+    X(ATANH, atanh, 1, 'f')                                                                                            \
+    X(EXP2, exp2, 1, 'f')                                                                                              \
+    X(EXPM1, expm1, 1, 'f')                                                                                            \
+    X(LOG2, log2, 1, 'f')                                                                                              \
+    X(LOG10, log10, 1, 'f')                                                                                            \
+    X(LOG1P, log1p, 1, 'f')                                                                                            \
+    X(FLOOR, floor, 1, 'f')                                                                                            \
+    X(CEIL, ceil, 1, 'f')                                                                                              \
+    X(TRUNC, trunc, 1, 'f')                                                                                            \
+    X(RINT, rint, 1, 'f')                                                                                              \
+    X(ERFC, erfc, 1, 'f')                                                                                              \
+    X(LGAMMA, lgamma, 1, 'f')                                                                                          \
+    X(ERFINV, erfinv, 1, 'f')                                                                                          \
+    X(DIGAMMA, digamma, 1, 'f')                                                                                        \
+    X(I0E, i0e, 1, 'f')                                                                                                \
+    X(I1E, i1e, 1, 'f')                                                                                                \
     X(NOT, not, 1, 'l')                                                                                                \
     X(ADD, add, 2, 'a')                                                                                                \
     X(SUB, sub, 2, 'a')                                                                                                \
@@ -419,6 +464,16 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(POW, pow, 2, 'a')                                                                                                \
     X(MAXIMUM, maximum, 2, 'a')                                                                                        \
     X(MINIMUM, minimum, 2, 'a')                                                                                        \
+    X(FMOD, fmod, 2, 'a')                                                                                              \
+    X(ATAN2, atan2, 2, 'f')                                                                                            \
+    X(HYPOT, hypot, 2, 'f')                                                                                            \
+    X(COPYSIGN, copysign, 2, 'f')                                                                                      \
+    X(NEXTAFTER, nextafter, 2, 'f')                                                                                    \
+    X(BIT_AND, bit_and, 2, 'i')                                                                                        \
+    X(BIT_OR, bit_or, 2, 'i')                                                                                          \
+    X(BIT_XOR, bit_xor, 2, 'i')                                                                                        \
+    X(SHIFT_LEFT, shift_left, 2, 'i')                                                                                  \
+    X(SHIFT_RIGHT, shift_right, 2, 'i')                                                                                \
     X(EQ, eq, 2, 'c')                                                                                                  \
     X(NE, ne, 2, 'c')                                                                                                  \
     X(LT, lt, 2, 'c')                                                                                                  \
@@ -427,7 +482,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(GE, ge, 2, 'c')                                                                                                  \
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
-    X(WHERE, where, 3, 'w') /* bool, then the two values */
+    X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -458,6 +514,27 @@ typedef enum ind_reduction {
 #undef X
         IND_NUM_REDUCTIONS
 } ind_reduction;
+
+/* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
+   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
+   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
+   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
+   number. */
+#define IND_SCANS(X)                                                                                                   \
+    X(SUM, "sum", 1, false)                                                                                            \
+    X(PROD, "prod", 1, false)                                                                                          \
+    X(MAX, "max", 2, false)                                                                                            \
+    X(MIN, "min", 2, false)                                                                                            \
+    X(LOGADDEXP, "logaddexp", 1, false)                                                                                \
+    X(ASCENDING, "ascending", 2, true)                                                                                 \
+    X(DESCENDING, "descending", 2, true)
+
+typedef enum ind_scan {
+#define X(name, text, results, sorts) IND_SCAN_##name,
+    IND_SCANS(X)
+#undef X
+        IND_NUM_SCANS
+} ind_scan;
 
 /* ------------------------------------------------------------------------------------------------- >>body */
 
@@ -499,13 +576,21 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 #define IND__DECLARE_BINARY(text) IND_API ind_value ind_op_##text(ind_ops *o, ind_value a, ind_value b);
 /* clang-format off */
 #define IND__UNARY_OPS(X)                                                                                              \
-    X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(not)
+    X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(sin) X(cos) X(tan)          \
+    X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log2) X(log10) X(log1p)      \
+    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(erfinv) X(digamma) X(i0e) X(i1e) X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
-    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
+    X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
 /* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
 IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b);
+/* Bits [first, first + width) of Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3") as
+   a number >= 0: key, stream and position are i64; the counter's low half is the position, its high half the stream. A
+   number of random bits that depends on nothing else, on any device. width in [1, 63], within one half: first / 64 ==
+   (first + width - 1) / 64; first + width <= 128. */
+IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
@@ -690,7 +775,7 @@ ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
 /* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
    index of its own; else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
-int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time */
+int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
 /* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
 
@@ -724,8 +809,8 @@ void ind__program_free(ind__program *p);
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
     uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction; STORE: how the value joins what is there: NONE replaces it, SUM PROD
-                          MAX MIN combine atomically */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
+                          it, SUM PROD MAX MIN combine atomically */
     uint8_t flags;     /* IND__INST_* */
     uint32_t arg[3];   /* instruction numbers, 0 none, always lower than this one's */
     union {
@@ -772,6 +857,8 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
 bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
+ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
+ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
@@ -833,6 +920,10 @@ int ind__loop_op_arity(ind_loop_op op);
 char ind__loop_op_class(ind_loop_op op);
 const char *ind__reduction_name(ind_reduction r);
 int ind__reduction_results(ind_reduction r);
+const char *ind__scan_name(ind_scan s);
+int ind__scan_results(ind_scan s);
+bool ind__scan_sorts(ind_scan s);
+uint32_t ind__body_scan(const ind_body *b); /* its SCAN; a body has one at most; 0: none */
 
 /* ---- lowered program: buffers and loops ---- */
 
@@ -940,6 +1031,17 @@ typedef struct ind__scatter_desc {
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
 /* A box over a buffer of its own that holds a copy of x. */
 ind__box *ind__box_copy(ind__lowered *p, ind__box *x);
+/* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
+   results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
+typedef struct ind__scan_desc {
+    ind_scan kind;
+    ind_dtype dtype;
+    const ind_expr *size;
+    int rank, dim;
+    ind_loop_fn fn;
+    void *user;
+} ind__scan_desc;
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -998,14 +1100,21 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE and PART must be filled in by the caller before they
-   are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller
+   before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
+/* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
 int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
 float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
 float ind__bf16_to_f32(uint16_t h);
 uint16_t ind__f32_to_bf16(float f);
+/* The 8-bit floats, rounded to nearest even: beyond 464 e4m3fn is NaN, from 61440 on e5m2 is infinite. */
+float ind__f8e4m3fn_to_f32(uint8_t x);
+float ind__f8e5m2_to_f32(uint8_t x);
+uint8_t ind__f32_to_f8e4m3fn(float f);
+uint8_t ind__f32_to_f8e5m2(float f);
 
 /* ---- the context itself ---- */
 
@@ -1355,7 +1464,7 @@ bool ind_dtype_is_integer(ind_dtype d) {
 }
 
 ind_dtype ind_dtype_compute(ind_dtype d) {
-    return d == IND_F16 || d == IND_BF16 ? IND_F32 : d;
+    return ind_dtype_is_float(d) && ind_dtype_bytes(d) < 4 ? IND_F32 : d;
 }
 
 /* torch.promote_types: a float beats an integer, an integer beats bool; two of one kind: the wider; u8 with a signed
@@ -1365,6 +1474,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
     if (!a || a == IND_BOOL) return b;
     if (b == IND_BOOL) return a;
     bool fa = ind_dtype_is_float(a), fb = ind_dtype_is_float(b);
+    if ((fa && ind_dtype_bytes(a) == 1) || (fb && ind_dtype_bytes(b) == 1)) return IND_DTYPE_NONE;
     if (fa != fb) return fa ? a : b;
     if (fa) return (a == IND_F16 && b == IND_BF16) || (a == IND_BF16 && b == IND_F16) ? IND_F32 : a > b ? a : b;
     if ((a == IND_U8 && b == IND_I8) || (a == IND_I8 && b == IND_U8)) return IND_I16;
@@ -1372,7 +1482,7 @@ ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
 }
 
 ind_dtype ind_dtype_parse(const char *name, size_t length) {
-    for (int d = 1; d < IND_NUM_DTYPES; d++)
+    for (int d = 1; name && d < IND_NUM_DTYPES; d++)
         if (strlen(ir__dtype_table[d].name) == length && !memcmp(ir__dtype_table[d].name, name, length))
             return (ind_dtype)d;
     return IND_DTYPE_NONE;
@@ -1863,7 +1973,7 @@ static ir__range ir__range_div(ir__range a, ir__range b) {
 static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     ir__range r = {0, b.hi == INT64_MAX ? b.hi : b.hi - 1};
     if (a.lo >= 0 && a.hi < b.lo) return a;
-    if (b.lo == b.hi && a.lo != INT64_MIN && a.hi != INT64_MAX) {
+    if (b.lo == b.hi && b.hi != INT64_MAX && a.lo != INT64_MIN && a.hi != INT64_MAX) {
         int64_t q = ir__floor_div(a.lo, b.lo);
         if (q == ir__floor_div(a.hi, b.lo)) {
             r.lo = ir__floor_mod(a.lo, b.lo);
@@ -1875,7 +1985,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a % b = -((-a) % (-b)). */
+/* a % b = -((-a) % (-b)). Of b = -2^63 the negation is cut to INT64_MAX, an end that is no bound. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
@@ -2962,8 +3072,34 @@ ind_expr ind_expr_neg(ind_expr a) {
     return ir__mul2(ind_int(a.context, -1), a);
 }
 
+/* -e without an error where it has no 64-bit form; *failed where it is invalid for want of something else. */
+static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
+    uint32_t failures = e.context->failures;
+    e.context->quiet++;
+    ind_expr minus = ind_expr_neg(e);
+    e.context->quiet--;
+    *failed = failures != e.context->failures;
+    return minus;
+}
+
+/* a - b where -b has no 64-bit form: 2^63 * m as (2^63 - 1) * m + m, which a term of a may take in. */
+static ind_expr ir__sub_lowest(ind_expr a, ind_expr b) {
+    ir__sum s = {.context = a.context};
+    ir__sum_add(&s, a, 1);
+    for (int i = 0; i < ir__num_terms(b); i++) {
+        ir__term t = ir__term_of(ir__term_at(b, i));
+        bool lowest = t.c == INT64_MIN;
+        ir__sum_push(&s, (ir__term){lowest ? INT64_MAX : -t.c, t.m, 0});
+        if (lowest) ir__sum_push(&s, (ir__term){1, t.m, 0});
+    }
+    return ir__sum_finish(&s);
+}
+
 ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ind_expr_add(a, ind_expr_neg(b)) : ir__expr_none(a.context);
+    bool failed;
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    ind_expr minus = ir__quiet_neg(b, &failed);
+    return ind__ok(minus) || failed ? ind_expr_add(a, minus) : ir__sub_lowest(a, b);
 }
 
 static bool ir__all_of(ind_context *c, const ind_expr *v, int n) {
@@ -3063,16 +3199,23 @@ typedef struct ir__division {
     int sign;     /* 1: b > 0; 2: never zero */
 } ir__division;
 
-/* Division by what cannot be zero because a product with it divided before; its sign may be unknown. */
+/* Division by what cannot be zero, of any sign: over -b where b is negative, unless -a or -b has no 64-bit form. */
 static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
+    ind_context *c = a.context;
+    uint32_t failures = c->failures;
+    c->quiet++;
     ind_expr r = mod ? ir__modulo(ind_expr_neg(a), ind_expr_neg(b)) : ir__divide(ind_expr_neg(a), ind_expr_neg(b));
-    return mod ? ind_expr_neg(r) : r;
+    if (mod) r = ind_expr_neg(r);
+    c->quiet--;
+    if (ind__ok(r) || failures != c->failures) return r;
+    return mod ? ir__modulo(a, b) : ir__divide(a, b);
 }
 
 /* The same division of another numerator. */
 static ind_expr ir__divide_again(const ir__division *d, ind_expr a) {
+    if (d->sign < 0) return ir__divide_nonzero(a, d->den, d->mod);
     return d->mod ? ir__modulo(a, d->den) : ir__divide(a, d->den);
 }
 
@@ -3085,10 +3228,10 @@ static ind_expr ir__rule_zero(ir__division *d) {
     return d->a.num ? ir__no_rule(d) : ind_int(d->context, 0);
 }
 
-/* x // 1 = x and x % 1 = 0. */
+/* x // 1 = x and x % 1 = x % -1 = 0. */
 static ind_expr ir__rule_one(ir__division *d) {
     int64_t b;
-    if (!ind_expr_is_int(d->den, &b) || b != 1) return ir__no_rule(d);
+    if (!ind_expr_is_int(d->den, &b) || (b != 1 && (b != -1 || !d->mod))) return ir__no_rule(d);
     return d->mod ? ind_int(d->context, 0) : ir__sum_build(&d->a);
 }
 
@@ -3119,8 +3262,13 @@ static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
            ir__term_divide(scaled, whole, q);
 }
 
+/* Is the integer c of a numerator split into multiples of b and a rest? For b < 0 only where that makes it smaller. */
+static bool ir__splits(int64_t c, int64_t b) {
+    return b > 0 || ((c > 0 ? -c : c) <= b && (b != -1 || c != INT64_MIN));
+}
+
 /* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
-   The integer of a is left in [0, b) if b is an integer. */
+   The integer of a is left in [0, b) if b is an integer above 0. */
 static ind_expr ir__rule_multiples(ir__division *d) {
     if (d->sum) return ir__no_rule(d);
     ir__sum quotient = {.context = d->context}, rest = quotient;
@@ -3128,7 +3276,7 @@ static ind_expr ir__rule_multiples(ir__division *d) {
         ir__term t = d->a.t[i], q;
         bool known = d->mod && !ir__is_const_term(t) && ir__is_const_term(d->by);
         if (known && !ir__term_divide(t, d->by, &q) && ind_known_multiple(ir__term_expr(t), d->by.c)) continue;
-        if (ir__is_const_term(t) && ir__is_const_term(d->by)) {
+        if (ir__is_const_term(t) && ir__is_const_term(d->by) && ir__splits(t.c, d->by.c)) {
             int64_t below = ir__floor_mod(t.c, d->by.c);
             if (below) ir__sum_push(&rest, (ir__term){below, t.m, 0});
             if (below != t.c) ir__sum_push(&quotient, (ir__term){ir__floor_div(t.c, d->by.c), t.m, 0});
@@ -3298,15 +3446,24 @@ static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t
     return found;
 }
 
+/* Can the product exceed 64 bits by what is known of both? A divisor without a known end is taken to be small enough.
+ */
+static bool ir__product_exceeds(ind_expr a, ind_expr b) {
+    int64_t x, y, product;
+    ind_expr_bounds(a, NULL, &x);
+    ind_expr_bounds(b, NULL, &y);
+    bool ends = (x != INT64_MAX || ind_expr_is_int(a, NULL)) && (y != INT64_MAX || ind_expr_is_int(b, NULL));
+    return ends && __builtin_mul_overflow(x, y, &product);
+}
+
 /* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
    y = x/d + c. Not where d*b overflows or does not show that it is positive. */
 static ind_expr ir__rule_nested(ir__division *d) {
-    int64_t c, scaled, i, j, whole;
+    int64_t c, scaled, i;
     ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c);
     if (d->mod || !ind__ok(inner)) return ir__no_rule(d);
     ind_expr x = ind_expr_arg(inner, 0), by = ind_expr_arg(inner, 1), shift = ind_int(d->context, 0);
-    bool integers = ind_expr_is_int(by, &i) && ind_expr_is_int(d->den, &j);
-    if (ir__proven_sign(by) != 1 || (integers && __builtin_mul_overflow(i, j, &whole))) return ir__no_rule(d);
+    if (ir__proven_sign(by) != 1 || ir__product_exceeds(by, d->den)) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
     int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
     ind_expr_bounds(product, &least, NULL);
@@ -3558,7 +3715,7 @@ static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_LONG_DIVISION, true, ir__rule_long_division},
     {IND__EXPR_RULE_REDUCE, false, ir__rule_reduce},
     {IND__EXPR_RULE_COMMON_FACTOR, true, ir__rule_common_factor},
-    {IND__EXPR_RULE_CONSTANT, false, ir__rule_constant},
+    {IND__EXPR_RULE_CONSTANT, true, ir__rule_constant},
     {IND__EXPR_RULE_RESIDUE, true, ir__rule_residue},
     {IND__EXPR_RULE_NESTED, false, ir__rule_nested},
     {IND__EXPR_RULE_FLOOR_OF_MOD, false, ir__rule_of_mod},
@@ -3606,11 +3763,12 @@ static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
     return ir__run_rules(a, b, true);
 }
 
-/* a // b where b is not proven negative and never zero. */
+/* a // b where b is never zero, and not proven negative where ir__divide_nonzero can put the minus into a. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
     if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
     int64_t x, y;
-    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_div(x, y));
+    if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x))
+        return x == INT64_MIN && y == -1 ? ir__fail_overflow(a.context) : ind_int(a.context, ir__floor_div(x, y));
     return ir__cached(IND_EXPR_FLOORDIV, a, b, ir__make_floordiv);
 }
 
@@ -3625,7 +3783,10 @@ static bool ir__check_divisor(ind_expr b) {
     if (ir__proven_sign(b)) return true;
     char text[128];
     ind_expr_print(b, text, sizeof text);
-    ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
+    if (ind_expr_is_int(b, NULL))
+        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by zero");
+    else
+        ind__fail(b.context, IND_INVALID_ARGUMENT, "division by %s, which may be zero", text);
     return false;
 }
 
@@ -3638,7 +3799,11 @@ ind_expr ind_expr_mod(ind_expr a, ind_expr b) {
 }
 
 ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ind_expr_neg(ind_expr_floordiv(ind_expr_neg(a), b)) : ir__expr_none(a.context);
+    bool failed;
+    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    ind_expr minus = ir__quiet_neg(a, &failed);
+    if (ind__ok(minus) || failed) return ind_expr_neg(ind_expr_floordiv(minus, b));
+    return ind_expr_add(ind_expr_floordiv(a, b), ind_expr_ne(ind_expr_mod(a, b), ind_int(a.context, 0)));
 }
 
 ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m) {
@@ -4207,6 +4372,11 @@ static ir__wide ir__wide_floor_div(ir__wide a, ir__wide b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+static ir__wide ir__wide_floor_mod(ir__wide a, ir__wide b) {
+    ir__wide r = b == -1 ? 0 : a % b;
+    return r && (r < 0) != (b < 0) ? r + b : r;
+}
+
 /* One node's value from its arguments' values: the single definition of what the kinds mean. */
 static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
                                  ir__wide *out) {
@@ -4218,8 +4388,8 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
         if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
-        overflow = b == -1 && __builtin_sub_overflow(0, a, &negated);
-        if (!overflow) *out = kind == IND_EXPR_MOD ? a - ir__wide_floor_div(a, b) * b : ir__wide_floor_div(a, b);
+        overflow = b == -1 && kind == IND_EXPR_FLOORDIV && __builtin_sub_overflow(0, a, &negated);
+        if (!overflow) *out = kind == IND_EXPR_MOD ? ir__wide_floor_mod(a, b) : ir__wide_floor_div(a, b);
         break;
     case IND_EXPR_MIN: *out = a < b ? a : b; break;
     case IND_EXPR_MAX: *out = a > b ? a : b; break;
@@ -5815,6 +5985,16 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
+/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
+   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
+    const ir__knowledge *k = &f->known;
+    if (!(ir__node_of(e)->symbols & k->mask)) return false;
+    for (uint32_t i = 0; i < k->from.num; i++)
+        if (ind__expr_depends(e, ir__id_at(f, &k->from, i))) return true;
+    return false;
+}
+
 static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     ind_expr a = ind_expr_arg(condition, 0), b = ind_expr_arg(condition, 1), d = ind_expr_sub(a, b);
@@ -5830,7 +6010,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
-    if (ir__solve(d, a, b, &s)) {
+    if (ir__solve(d, a, b, &s) && !ir__has_replaced(f, s.value)) {
         ind_status status = ir__replace(f, s.symbol, s.value);
         if (!status && ind__ok(s.rest)) {
             ind_expr modulo = ind_expr_mod(s.rest, ind_int(c, s.divisor));
@@ -5998,7 +6178,10 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     char text[512], fact[512];
-    ind_expr_print(condition, text, sizeof text);
+    if (ind_expr_is_int(condition, NULL)) /* what it was is gone */
+        snprintf(text, sizeof text, "the condition is never true: it");
+    else
+        ind_expr_print(condition, text, sizeof text);
     if (ir__excludes(c, ir__expr_none(c), condition))
         return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {
@@ -6251,16 +6434,35 @@ int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
 
 /* ---- loops that are one, and loops that are two */
 
-int ind__expr_divisions(ind_expr e) {
+static int ir__add_counts(int a, int b) {
+    return a > INT_MAX - b ? INT_MAX : a + b;
+}
+
+/* The count of a node does not depend on the way to it, so each is counted once. */
+static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
+    if (!ind_expr_num_args(e)) return 0;
+    bool written = w->steps >= IND__WALK_FREE;
+    uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
+    if (known) return (int)(known - 1);
+    if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n += ind__expr_divisions(ind_expr_arg(e, i));
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* without memory: slower */
+    return n;
+}
+
+int ind__expr_divisions(ind_expr e) {
+    if (!ind__ok(e)) return 0;
+    ir__walk w = {.seen = {.context = e.context}};
+    int n = ir__walk_divisions(&w, e);
+    ir__map_free(&w.seen);
     return n;
 }
 
 static int ir__loops_divisions(const ind__loops *l) {
     int n = 0;
-    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(l->index[k]);
+    for (uint32_t k = 0; k < l->num_index; k++) n = ir__add_counts(n, ind__expr_divisions(l->index[k]));
     return n;
 }
 
@@ -6371,9 +6573,9 @@ bool ind__loops_merge(ind__loops *l, int v) {
 }
 
 /* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
-static int ir__split_candidates(ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
-    if (!ind__expr_depends(e, var)) return n;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(ind_expr_arg(e, i), var, out, max, n);
+static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
     ind_expr_kind kind = ind_expr_query_kind(e);
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
     ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
@@ -6415,7 +6617,8 @@ static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
     ind_expr value = ind_expr_add(ind_expr_mul(outer, size), ind__index_symbol(c, 'l', IND__FRESH_SLOT, size));
     if (!ind__ok(value)) return INT_MAX;
     int n = 0;
-    for (uint32_t k = 0; k < l->num_index; k++) n += ind__expr_divisions(ir__substitute_one(l->index[k], var, value));
+    for (uint32_t k = 0; k < l->num_index; k++)
+        n = ir__add_counts(n, ind__expr_divisions(ir__substitute_one(l->index[k], var, value)));
     return n;
 }
 
@@ -6423,8 +6626,10 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
     enum { MOST = 16 };
     ind_expr candidate[MOST], best = ir__expr_none(l->context);
     int num = 0, before = ir__loops_divisions(l), least = before;
+    ir__walk w = {0};
     for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
-        num = ir__split_candidates(l->index[k], l->var[v], candidate, MOST, num);
+        num = ir__split_candidates(&w, l->index[k], l->var[v], candidate, MOST, num);
+    ir__map_free(&w.seen);
     for (int i = 0; i < num; i++) {
         int left = ir__split_divisions(l, v, candidate[i]);
         if (left >= least) continue;
@@ -7805,6 +8010,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->integer = ir__poly_integer(&r->px);
     r->of_divisor = ir__poly_integer(&r->pb);
     r->number = ind_expr_is_int(r->b, NULL);
+    if (r->number && r->of_divisor == -1) return false; /* stands only where its negation exceeds 64 bits */
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
@@ -8448,12 +8654,20 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
-/* Subtraction: the last value of an open sum gets its sign. */
+/* Subtraction: the last value of an open sum gets its sign. Where it has no negation, it is taken from the sum of those
+   before it, which become 0. */
 static bool ir__settle_minus(ir__expr_parser *p, ir__open *o) {
     if (!o->minus) return true;
     o->minus = false;
     ind_expr *last = &p->value[p->num_values - 1];
-    *last = ind_expr_neg(*last);
+    bool failed;
+    ind_expr minus = ir__quiet_neg(*last, &failed);
+    if (!ind__ok(minus) && !failed) {
+        ind_expr *first = &p->value[o->values];
+        minus = ind_expr_sub(ind_expr_sum(p->context, first, (int)(last - first)), *last);
+        while (first < last) *first++ = ind_int(p->context, 0);
+    }
+    *last = minus;
     if (!ind__ok(*last)) p->at = p->before[p->num_values - 1];
     return ind__ok(*last);
 }
@@ -8833,6 +9047,34 @@ int ind__reduction_results(ind_reduction r) {
     return (unsigned)r < IND_NUM_REDUCTIONS ? ir__reduction_table[r].results : 0;
 }
 
+static const struct ir__scan_row {
+    const char *name;
+    int results;
+    bool sorts;
+} ir__scan_table[IND_NUM_SCANS] = {
+#define X(name, text, results, sorts) {text, results, sorts},
+    IND_SCANS(X)
+#undef X
+};
+
+const char *ind__scan_name(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS ? ir__scan_table[s].name : "unknown";
+}
+
+int ind__scan_results(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS ? ir__scan_table[s].results : 0;
+}
+
+bool ind__scan_sorts(ind_scan s) {
+    return (unsigned)s < IND_NUM_SCANS && ir__scan_table[s].sorts;
+}
+
+uint32_t ind__body_scan(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_SCAN) return i;
+    return 0;
+}
+
 static const ind_value ir__no_value = {0};
 
 static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
@@ -8965,6 +9207,8 @@ static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     case IND_LOOP_MUL:
     case IND_LOOP_DIV: return one && i->dtype != IND_BOOL ? i->arg[0] : 0;
     case IND_LOOP_ROUND_F16:
+    case IND_LOOP_ROUND_F8E4M3FN:
+    case IND_LOOP_ROUND_F8E5M2:
     case IND_LOOP_ROUND_BF16: return x->op == i->op ? i->arg[0] : 0;
     case IND_LOOP_WHERE:
         if (i->arg[1] == i->arg[2]) return i->arg[1];
@@ -9019,7 +9263,7 @@ int64_t ind__wrap_int(ind_dtype d, int64_t v) {
 }
 
 static bool ir__is_compute_dtype(ind_dtype d) {
-    return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && d != IND_F16 && d != IND_BF16;
+    return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && ind_dtype_compute(d) == d;
 }
 
 /* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
@@ -9071,14 +9315,20 @@ ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype) {
         return ir__op_fail(o, IND_TYPE_MISMATCH, "unknown dtype", IND_LOOP_CAST);
     ind__inst i = {.op = IND_LOOP_CAST, .dtype = (uint8_t)ind_dtype_compute(dtype), .arg = {x.id}};
     ind_value v = o->emit(o, &i, NULL);
-    if (dtype == IND_F16) return ind__emit1(o, IND_LOOP_ROUND_F16, v);
-    return dtype == IND_BF16 ? ind__emit1(o, IND_LOOP_ROUND_BF16, v) : v;
+    switch (dtype) {
+    case IND_F16: return ind__emit1(o, IND_LOOP_ROUND_F16, v);
+    case IND_BF16: return ind__emit1(o, IND_LOOP_ROUND_BF16, v);
+    case IND_F8E4M3FN: return ind__emit1(o, IND_LOOP_ROUND_F8E4M3FN, v);
+    case IND_F8E5M2: return ind__emit1(o, IND_LOOP_ROUND_F8E5M2, v);
+    default: return v;
+    }
 }
 
 static bool ir__op_accepts(ind_loop_op op, ind_dtype d) {
     switch (ind__loop_op_class(op)) {
     case 'f': return ind_dtype_is_float(d);
     case 'l': return d == IND_BOOL;
+    case 'i': return ind_dtype_is_integer(d);
     case 'a': return d != IND_BOOL || op == IND_LOOP_MAXIMUM || op == IND_LOOP_MINIMUM;
     default: return true;
     }
@@ -9117,6 +9367,32 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(tanh, TANH)                                                                                                      \
     X(erf, ERF)                                                                                                        \
     X(sigmoid, SIGMOID)                                                                                                \
+    X(sin, SIN)                                                                                                        \
+    X(cos, COS)                                                                                                        \
+    X(tan, TAN)                                                                                                        \
+    X(asin, ASIN)                                                                                                      \
+    X(acos, ACOS)                                                                                                      \
+    X(atan, ATAN)                                                                                                      \
+    X(sinh, SINH)                                                                                                      \
+    X(cosh, COSH)                                                                                                      \
+    X(asinh, ASINH)                                                                                                    \
+    X(acosh, ACOSH)                                                                                                    \
+    X(atanh, ATANH)                                                                                                    \
+    X(exp2, EXP2)                                                                                                      \
+    X(expm1, EXPM1)                                                                                                    \
+    X(log2, LOG2)                                                                                                      \
+    X(log10, LOG10)                                                                                                    \
+    X(log1p, LOG1P)                                                                                                    \
+    X(floor, FLOOR)                                                                                                    \
+    X(ceil, CEIL)                                                                                                      \
+    X(trunc, TRUNC)                                                                                                    \
+    X(rint, RINT)                                                                                                      \
+    X(erfc, ERFC)                                                                                                      \
+    X(lgamma, LGAMMA)                                                                                                  \
+    X(erfinv, ERFINV)                                                                                                  \
+    X(digamma, DIGAMMA)                                                                                                \
+    X(i0e, I0E)                                                                                                        \
+    X(i1e, I1E)                                                                                                        \
     X(not, NOT)
 #define IR__BINARY(X)                                                                                                  \
     X(add, ADD)                                                                                                        \
@@ -9126,6 +9402,16 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(pow, POW)                                                                                                        \
     X(maximum, MAXIMUM)                                                                                                \
     X(minimum, MINIMUM)                                                                                                \
+    X(fmod, FMOD)                                                                                                      \
+    X(atan2, ATAN2)                                                                                                    \
+    X(hypot, HYPOT)                                                                                                    \
+    X(copysign, COPYSIGN)                                                                                              \
+    X(nextafter, NEXTAFTER)                                                                                            \
+    X(bit_and, BIT_AND)                                                                                                \
+    X(bit_or, BIT_OR)                                                                                                  \
+    X(bit_xor, BIT_XOR)                                                                                                \
+    X(shift_left, SHIFT_LEFT)                                                                                          \
+    X(shift_right, SHIFT_RIGHT)                                                                                        \
     X(eq, EQ)                                                                                                          \
     X(ne, NE)                                                                                                          \
     X(lt, LT)                                                                                                          \
@@ -9155,6 +9441,19 @@ ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind_value b
     if (o->dtype(o, a) != o->dtype(o, b))
         return ir__op_fail(o, IND_TYPE_MISMATCH, "both values must have one type", IND_LOOP_WHERE);
     ind__inst i = {.op = IND_LOOP_WHERE, .dtype = (uint8_t)o->dtype(o, a), .arg = {condition.id, a.id, b.id}};
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width) {
+    if (!o || !key.id || !stream.id || !position.id) return ir__no_value;
+    if (width < 1 || width > 63 || first < 0 || first > 127 || first % 64 + width > 64)
+        return ir__op_fail(o, IND_INVALID_ARGUMENT, "bits outside one half of 128", IND_LOOP_PHILOX);
+    const ind_value arg[3] = {key, stream, position};
+    for (int k = 0; k < 3; k++)
+        if (o->dtype(o, arg[k]) != IND_I64)
+            return ir__op_fail(o, IND_TYPE_MISMATCH, "the operands must be i64", IND_LOOP_PHILOX);
+    ind__inst i = {.op = IND_LOOP_PHILOX, .dtype = IND_I64, .arg = {key.id, stream.id, position.id}};
+    i.imm.i = first | width << 8;
     return o->emit(o, &i, NULL);
 }
 
@@ -9204,6 +9503,19 @@ ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which) {
     if (!reduce.id) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)o->dtype(o, reduce), .arg = {reduce.id}};
+    i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a) {
+    if (!a.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_SCAN, .reduction = (uint8_t)kind, .dtype = (uint8_t)o->dtype(o, a), .arg = {a.id}};
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which) {
+    if (!scan.id) return ir__no_value;
+    ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)(which ? IND_I64 : o->dtype(o, scan)), .arg = {scan.id}};
     i.imm.i = which;
     return o->emit(o, &i, NULL);
 }
@@ -9510,6 +9822,25 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     return p->num_loops - 1;
 }
 
+/* Makes a loop of the recorded body, which writes n new buffers; results: boxes over these. */
+static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction reduction, const ind__origins *origins,
+                           const uint32_t *buffers, int n, ind__box **results) {
+    uint32_t *kept, num_kept;
+    if (!ir__keep_origins(p, origins, &kept, &num_kept)) return false;
+    uint32_t loop = ir__add_loop(p, reduction, kept, num_kept);
+    if (loop == UINT32_MAX) return false;
+    bool ok = true;
+    p->loop[loop].body = ind__record_end(r);
+    p->loop[loop].num_outputs = (uint32_t)n;
+    for (int k = 0; k < n; k++) {
+        p->loop[loop].output[k] = buffers[k];
+        p->buffer[buffers[k]].loop = loop;
+        results[k] = ind__box_buffer(p, buffers[k]);
+        ok = ok && results[k];
+    }
+    return ok;
+}
+
 /* Records the reduction and the stores of its results into new buffers. */
 static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
     ind_ops *o = &r->ops;
@@ -9534,23 +9865,48 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     ind__origins origins = {.context = c};
     ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
-    uint32_t buffers[2] = {0}, *kept, num_kept;
-    int n = ind__reduction_results(d->type);
-    bool ok = ir__record_reduction(p, &r, d, buffers) && ir__keep_origins(p, &origins, &kept, &num_kept);
-    uint32_t loop = ok ? ir__add_loop(p, d->type, kept, num_kept) : UINT32_MAX;
-    if (loop != UINT32_MAX) {
-        p->loop[loop].body = ind__record_end(&r);
-        p->loop[loop].num_outputs = (uint32_t)n;
-        for (int k = 0; k < n; k++) {
-            p->loop[loop].output[k] = buffers[k];
-            p->buffer[buffers[k]].loop = loop;
-            results[k] = ind__box_buffer(p, buffers[k]);
-            ok = ok && results[k];
-        }
-    }
+    uint32_t buffers[2] = {0};
+    bool ok = ir__record_reduction(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
-    return ok && loop != UINT32_MAX ? IND_OK : ind__failed(c);
+    return ok ? IND_OK : ind__failed(c);
+}
+
+/* Records the scan and the stores of its results into new buffers. */
+static bool ir__record_scan(ind__lowered *p, ind__recorder *r, const ind__scan_desc *d, uint32_t *buffers) {
+    ind_ops *o = &r->ops;
+    ind_expr at[IND_MAX_RANK];
+    for (int k = 0; k < d->rank; k++) at[k] = r->body->var[k == d->dim ? d->rank - 1 : k < d->dim ? k : k - 1];
+    ind_value x = d->fn(o, at, d->rank, d->user);
+    if (x.id) x = ind_op_cast(o, x, ind__scan_sorts(d->kind) ? d->dtype : ind_dtype_compute(d->dtype));
+    ind_value scan = ind__emit_scan(o, d->kind, x);
+    int n = ind__scan_results(d->kind);
+    for (int k = 0; k < n; k++) {
+        ind_value v = n > 1 ? ind__emit_scan_part(o, scan, k) : scan;
+        ind_dtype dtype = k ? IND_I64 : d->dtype;
+        buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, dtype, d->size, d->rank) : 0;
+        if (!buffers[k]) return false;
+        ind__emit_store(o, buffers[k], at, d->rank, v);
+    }
+    return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
+}
+
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results) {
+    ind_context *c = p->context;
+    ind__recorder r;
+    ind_expr outer[IND_MAX_RANK];
+    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
+    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
+    ind__origins origins = {.context = c};
+    ir__origins_add(&origins, p->origin);
+    r.ops.origins = &origins;
+    uint32_t buffers[2] = {0};
+    bool ok = ir__record_scan(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, ind__scan_results(d->kind), results);
+    ind__record_abort(&r);
+    ind__free(c, origins.node);
+    return ok ? IND_OK : ind__failed(c);
 }
 
 static void ir__box_symbols(ind_context *c, const ind__box *x, ind_expr *symbols) {
@@ -9905,11 +10261,14 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     bool masked = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
     uint32_t mask = i->arg[i->op == IND_LOOP_STORE];
     if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
+    if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
+    if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
     if (cls == 'w')
         return x->dtype == IND_BOOL && y->dtype == i->dtype
                    ? IND_OK
                    : ir__body_broken(b, n, "where wants a bool and two of its own type");
+    if (cls == 'r' && b->inst[i->arg[2]].dtype != IND_I64) return ir__body_broken(b, n, "its operands are i64");
     if (cls == 'c' && i->dtype != IND_BOOL) return ir__body_broken(b, n, "a comparison is bool");
     if (cls != 'c' && x->dtype != i->dtype) return ir__body_broken(b, n, "its type is not that of its operand");
     if (i->arg[1] && x->dtype != y->dtype) return ir__body_broken(b, n, "its operands differ in type");
@@ -10061,8 +10420,11 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
+        if (i->op == IND_LOOP_SCAN) ind__textf(t, " %s", ind__scan_name((ind_scan)i->reduction));
         for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_PHILOX)
+            ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }
     ind__textf(t, "\n");
 }
@@ -10122,6 +10484,45 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
 }
 
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
+
+/* A small float of `digits` mantissa bits and this bias. */
+static float ir__small_to_f32(uint8_t x, int digits, int bias) {
+    int exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
+    float v = ldexpf((float)(mantissa + (exponent ? 1 << digits : 0)), (exponent ? exponent : 1) - bias - digits);
+    return x & 128 ? -v : v;
+}
+
+/* Rounds |f|, below 2^16, to nearest even; what overflows goes on counting upwards. */
+static uint32_t ir__small_from_f32(float f, int digits, int bias) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    u &= 0x7fffffff;
+    if (u < (uint32_t)(128 - bias) << 23) { /* below the normal numbers: to a multiple of the smallest */
+        float steps = ldexpf(fabsf(f), bias - 1 + digits);
+        return (uint32_t)nearbyintf(steps);
+    }
+    uint32_t drop = 23 - (uint32_t)digits;
+    return (u - ((uint32_t)(127 - bias) << 23) + (1u << (drop - 1)) - 1 + (u >> drop & 1)) >> drop;
+}
+
+float ind__f8e4m3fn_to_f32(uint8_t x) {
+    return (x & 127) == 127 ? NAN : ir__small_to_f32(x, 3, 7);
+}
+
+float ind__f8e5m2_to_f32(uint8_t x) {
+    if ((x & 127) < 124) return ir__small_to_f32(x, 2, 15);
+    return x & 3 ? NAN : x & 128 ? -INFINITY : INFINITY;
+}
+
+uint8_t ind__f32_to_f8e4m3fn(float f) {
+    uint32_t sign = signbit(f) ? 128 : 0;
+    return (uint8_t)(sign | (fabsf(f) <= 464 ? ir__small_from_f32(f, 3, 7) : 127));
+}
+
+uint8_t ind__f32_to_f8e5m2(float f) {
+    uint32_t sign = signbit(f) ? 128 : 0;
+    return (uint8_t)(sign | (f != f ? 127 : fabsf(f) < 61440 ? ir__small_from_f32(f, 2, 15) : 124));
+}
 
 float ind__bf16_to_f32(uint16_t h) {
     uint32_t u = (uint32_t)h << 16;
@@ -10364,6 +10765,8 @@ static void ir__load_lane(const ind__eval_buffer *m, int64_t at, ind__lanes *v, 
     case IND_I64: v->i[l] = ((const int64_t *)m->data)[at]; break;
     case IND_F16: v->f[l] = ind__f16_to_f32(((const uint16_t *)m->data)[at]); break;
     case IND_BF16: v->f[l] = ind__bf16_to_f32(((const uint16_t *)m->data)[at]); break;
+    case IND_F8E4M3FN: v->f[l] = ind__f8e4m3fn_to_f32(((const uint8_t *)m->data)[at]); break;
+    case IND_F8E5M2: v->f[l] = ind__f8e5m2_to_f32(((const uint8_t *)m->data)[at]); break;
     case IND_F32: v->f[l] = ((const float *)m->data)[at]; break;
     default: v->d[l] = ((const double *)m->data)[at];
     }
@@ -10379,9 +10782,21 @@ static void ir__store_lane(const ind__eval_buffer *m, int64_t at, const ind__lan
     case IND_I64: ((int64_t *)m->data)[at] = v->i[l]; break;
     case IND_F16: ((uint16_t *)m->data)[at] = ind__f32_to_f16(v->f[l]); break;
     case IND_BF16: ((uint16_t *)m->data)[at] = ind__f32_to_bf16(v->f[l]); break;
+    case IND_F8E4M3FN: ((uint8_t *)m->data)[at] = ind__f32_to_f8e4m3fn(v->f[l]); break;
+    case IND_F8E5M2: ((uint8_t *)m->data)[at] = ind__f32_to_f8e5m2(v->f[l]); break;
     case IND_F32: ((float *)m->data)[at] = v->f[l]; break;
     default: ((double *)m->data)[at] = v->d[l];
     }
+}
+
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b) {
+    ind__lanes v;
+    ir__load_lane(m, a, &v, 0);
+    ir__load_lane(m, b, &v, 1);
+    ind_dtype d = ind_dtype_compute(m->dtype);
+    if (!ind_dtype_is_float(d)) return (v.i[0] > v.i[1]) - (v.i[0] < v.i[1]);
+    double x = d == IND_F32 ? (double)v.f[0] : v.d[0], y = d == IND_F32 ? (double)v.f[1] : v.d[1];
+    return x != x || y != y ? (x != x) - (y != y) : (x > y) - (x < y);
 }
 
 static bool ir__indices_inside(const int64_t *at, int n, int64_t numel) {
@@ -10551,6 +10966,57 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
     }
 }
 
+/* ---- functions that libm lacks, in double for both types ---- */
+
+#define IR__PI 3.14159265358979323846
+
+/* From Winitzki's approximation (2008), good to 2e-3, by Halley's method, which triples the digits at each step. Far
+   from 0 on erfc, which keeps its digits there. */
+static double ir__erfinv(double x) {
+    double p = fabs(x), q = 1 - p, l = log1p(-p * p), t = 2 / (IR__PI * 0.147) + l / 2, s = -l / 0.147;
+    if (!(p < 1)) return p == 1 ? copysign(INFINITY, x) : NAN;
+    double y = sqrt(s / (sqrt(t * t + s) + t));
+    for (int i = 0; i < 3; i++) {
+        double error = p < 0.5 ? erf(y) - p : q - erfc(y);
+        double step = error / (2 / sqrt(IR__PI) * exp(-y * y));
+        y -= step / (1 + y * step);
+    }
+    return copysign(y, x);
+}
+
+/* By recurrence to x >= 10 and the asymptotic series there (Abramowitz and Stegun 6.3.5, 6.3.18); for negative x by
+   reflection (6.3.7). */
+static double ir__digamma(double x) {
+    double sum = 0;
+    if (x == 0) return copysign(INFINITY, -x);
+    if (x < 0) {
+        double fraction = x - rint(x); /* exact, unlike pi x */
+        if (fraction == 0) return NAN;
+        sum = -IR__PI / tan(IR__PI * fraction);
+        x = 1 - x;
+    }
+    for (; x < 10; x++) sum -= 1 / x;
+    double z = 1 / (x * x);
+    double series =
+        1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760)))));
+    return sum + (log(x) - 0.5 / x - z * series);
+}
+
+/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; beyond
+   30 the asymptotic one (9.7.1), which has more digits there than the type. */
+static double ir__bessel_ie(int n, double x) {
+    double y = fabs(x), term = n ? y / 2 : 1, sum = term;
+    if (y <= 30) {
+        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + n));
+        sum *= exp(-y);
+    } else {
+        sum = term = 1;
+        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * n) / (8 * y * k);
+        sum /= sqrt(2 * IR__PI * y);
+    }
+    return n ? copysign(sum, x) : sum;
+}
+
 /* One macro per number of operands: the loop over the lanes is the only difference between types. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
@@ -10569,8 +11035,36 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TANH: IND__LANE_LOOP(f, tanhf(x[l]));
     case IND_LOOP_ERF: IND__LANE_LOOP(f, erff(x[l]));
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(f, 1.0f / (1.0f + expf(-x[l])));
+    case IND_LOOP_SIN: IND__LANE_LOOP(f, sinf(x[l]));
+    case IND_LOOP_COS: IND__LANE_LOOP(f, cosf(x[l]));
+    case IND_LOOP_TAN: IND__LANE_LOOP(f, tanf(x[l]));
+    case IND_LOOP_ASIN: IND__LANE_LOOP(f, asinf(x[l]));
+    case IND_LOOP_ACOS: IND__LANE_LOOP(f, acosf(x[l]));
+    case IND_LOOP_ATAN: IND__LANE_LOOP(f, atanf(x[l]));
+    case IND_LOOP_SINH: IND__LANE_LOOP(f, sinhf(x[l]));
+    case IND_LOOP_COSH: IND__LANE_LOOP(f, coshf(x[l]));
+    case IND_LOOP_ASINH: IND__LANE_LOOP(f, asinhf(x[l]));
+    case IND_LOOP_ACOSH: IND__LANE_LOOP(f, acoshf(x[l]));
+    case IND_LOOP_ATANH: IND__LANE_LOOP(f, atanhf(x[l]));
+    case IND_LOOP_EXP2: IND__LANE_LOOP(f, exp2f(x[l]));
+    case IND_LOOP_EXPM1: IND__LANE_LOOP(f, expm1f(x[l]));
+    case IND_LOOP_LOG2: IND__LANE_LOOP(f, log2f(x[l]));
+    case IND_LOOP_LOG10: IND__LANE_LOOP(f, log10f(x[l]));
+    case IND_LOOP_LOG1P: IND__LANE_LOOP(f, log1pf(x[l]));
+    case IND_LOOP_FLOOR: IND__LANE_LOOP(f, floorf(x[l]));
+    case IND_LOOP_CEIL: IND__LANE_LOOP(f, ceilf(x[l]));
+    case IND_LOOP_TRUNC: IND__LANE_LOOP(f, truncf(x[l]));
+    case IND_LOOP_RINT: IND__LANE_LOOP(f, rintf(x[l]));
+    case IND_LOOP_ERFC: IND__LANE_LOOP(f, erfcf(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(f, lgammaf(x[l]));
+    case IND_LOOP_ERFINV: IND__LANE_LOOP(f, (float)ir__erfinv(x[l]));
+    case IND_LOOP_DIGAMMA: IND__LANE_LOOP(f, (float)ir__digamma(x[l]));
+    case IND_LOOP_I0E: IND__LANE_LOOP(f, (float)ir__bessel_ie(0, x[l]));
+    case IND_LOOP_I1E: IND__LANE_LOOP(f, (float)ir__bessel_ie(1, x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(f, ind__f16_to_f32(ind__f32_to_f16(x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(f, ind__bf16_to_f32(ind__f32_to_bf16(x[l])));
+    case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(f, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x[l])));
+    case IND_LOOP_ROUND_F8E5M2: IND__LANE_LOOP(f, ind__f8e5m2_to_f32(ind__f32_to_f8e5m2(x[l])));
     case IND_LOOP_ADD: IND__LANE_LOOP(f, x[l] + y[l]);
     case IND_LOOP_SUB: IND__LANE_LOOP(f, x[l] - y[l]);
     case IND_LOOP_MUL: IND__LANE_LOOP(f, x[l] * y[l]);
@@ -10578,6 +11072,11 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_POW: IND__LANE_LOOP(f, powf(x[l], y[l]));
     case IND_LOOP_MAXIMUM: IND__LANE_LOOP(f, x[l] != x[l] || x[l] > y[l] ? x[l] : y[l]);
     case IND_LOOP_MINIMUM: IND__LANE_LOOP(f, x[l] != x[l] || x[l] < y[l] ? x[l] : y[l]);
+    case IND_LOOP_FMOD: IND__LANE_LOOP(f, fmodf(x[l], y[l]));
+    case IND_LOOP_ATAN2: IND__LANE_LOOP(f, atan2f(x[l], y[l]));
+    case IND_LOOP_HYPOT: IND__LANE_LOOP(f, hypotf(x[l], y[l]));
+    case IND_LOOP_COPYSIGN: IND__LANE_LOOP(f, copysignf(x[l], y[l]));
+    case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(f, nextafterf(x[l], y[l]));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -10601,8 +11100,36 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_TANH: IND__LANE_LOOP(d, tanh(x[l]));
     case IND_LOOP_ERF: IND__LANE_LOOP(d, erf(x[l]));
     case IND_LOOP_SIGMOID: IND__LANE_LOOP(d, 1.0 / (1.0 + exp(-x[l])));
+    case IND_LOOP_SIN: IND__LANE_LOOP(d, sin(x[l]));
+    case IND_LOOP_COS: IND__LANE_LOOP(d, cos(x[l]));
+    case IND_LOOP_TAN: IND__LANE_LOOP(d, tan(x[l]));
+    case IND_LOOP_ASIN: IND__LANE_LOOP(d, asin(x[l]));
+    case IND_LOOP_ACOS: IND__LANE_LOOP(d, acos(x[l]));
+    case IND_LOOP_ATAN: IND__LANE_LOOP(d, atan(x[l]));
+    case IND_LOOP_SINH: IND__LANE_LOOP(d, sinh(x[l]));
+    case IND_LOOP_COSH: IND__LANE_LOOP(d, cosh(x[l]));
+    case IND_LOOP_ASINH: IND__LANE_LOOP(d, asinh(x[l]));
+    case IND_LOOP_ACOSH: IND__LANE_LOOP(d, acosh(x[l]));
+    case IND_LOOP_ATANH: IND__LANE_LOOP(d, atanh(x[l]));
+    case IND_LOOP_EXP2: IND__LANE_LOOP(d, exp2(x[l]));
+    case IND_LOOP_EXPM1: IND__LANE_LOOP(d, expm1(x[l]));
+    case IND_LOOP_LOG2: IND__LANE_LOOP(d, log2(x[l]));
+    case IND_LOOP_LOG10: IND__LANE_LOOP(d, log10(x[l]));
+    case IND_LOOP_LOG1P: IND__LANE_LOOP(d, log1p(x[l]));
+    case IND_LOOP_FLOOR: IND__LANE_LOOP(d, floor(x[l]));
+    case IND_LOOP_CEIL: IND__LANE_LOOP(d, ceil(x[l]));
+    case IND_LOOP_TRUNC: IND__LANE_LOOP(d, trunc(x[l]));
+    case IND_LOOP_RINT: IND__LANE_LOOP(d, rint(x[l]));
+    case IND_LOOP_ERFC: IND__LANE_LOOP(d, erfc(x[l]));
+    case IND_LOOP_LGAMMA: IND__LANE_LOOP(d, lgamma(x[l]));
+    case IND_LOOP_ERFINV: IND__LANE_LOOP(d, ir__erfinv(x[l]));
+    case IND_LOOP_DIGAMMA: IND__LANE_LOOP(d, ir__digamma(x[l]));
+    case IND_LOOP_I0E: IND__LANE_LOOP(d, ir__bessel_ie(0, x[l]));
+    case IND_LOOP_I1E: IND__LANE_LOOP(d, ir__bessel_ie(1, x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(d, ind__f16_to_f32(ind__f32_to_f16((float)x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(d, ind__bf16_to_f32(ind__f32_to_bf16((float)x[l])));
+    case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(d, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)x[l])));
+    case IND_LOOP_ROUND_F8E5M2: IND__LANE_LOOP(d, ind__f8e5m2_to_f32(ind__f32_to_f8e5m2((float)x[l])));
     case IND_LOOP_ADD: IND__LANE_LOOP(d, x[l] + y[l]);
     case IND_LOOP_SUB: IND__LANE_LOOP(d, x[l] - y[l]);
     case IND_LOOP_MUL: IND__LANE_LOOP(d, x[l] * y[l]);
@@ -10610,6 +11137,11 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_POW: IND__LANE_LOOP(d, pow(x[l], y[l]));
     case IND_LOOP_MAXIMUM: IND__LANE_LOOP(d, x[l] != x[l] || x[l] > y[l] ? x[l] : y[l]);
     case IND_LOOP_MINIMUM: IND__LANE_LOOP(d, x[l] != x[l] || x[l] < y[l] ? x[l] : y[l]);
+    case IND_LOOP_FMOD: IND__LANE_LOOP(d, fmod(x[l], y[l]));
+    case IND_LOOP_ATAN2: IND__LANE_LOOP(d, atan2(x[l], y[l]));
+    case IND_LOOP_HYPOT: IND__LANE_LOOP(d, hypot(x[l], y[l]));
+    case IND_LOOP_COPYSIGN: IND__LANE_LOOP(d, copysign(x[l], y[l]));
+    case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(d, nextafter(x[l], y[l]));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -10629,6 +11161,12 @@ static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
+/* Fills with the sign, which C leaves to the compiler for negative numbers. */
+static int64_t ir__shift_right(int64_t x, int64_t by) {
+    return x < 0 ? ~(~x >> by) : x >> by;
+}
+
+/* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
@@ -10641,6 +11179,12 @@ static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     case IND_LOOP_POW: return ir__int_pow(x, y);
     case IND_LOOP_MAXIMUM: return x > y ? x : y;
     case IND_LOOP_MINIMUM: return x < y ? x : y;
+    case IND_LOOP_FMOD: return !y ? x : y == -1 ? 0 : x % y;
+    case IND_LOOP_BIT_AND: return x & y;
+    case IND_LOOP_BIT_OR: return x | y;
+    case IND_LOOP_BIT_XOR: return x ^ y;
+    case IND_LOOP_SHIFT_LEFT: return y < 0 || y > 63 ? 0 : (int64_t)((uint64_t)x << y);
+    case IND_LOOP_SHIFT_RIGHT: return ir__shift_right(x, y < 0 || y > 63 ? 63 : y);
     case IND_LOOP_EQ: return x == y;
     case IND_LOOP_NE: return x != y;
     case IND_LOOP_LT: return x < y;
@@ -10662,6 +11206,28 @@ static void ir__eval_where(ind_dtype d, const ind__lanes *c, const ind__lanes *a
     }
 }
 
+/* Half (0 or 1) of the 128 bits of Philox 4x32-10. */
+static uint64_t ir__philox(uint64_t key, uint64_t stream, uint64_t position, int half) {
+    uint32_t x[4] = {(uint32_t)position, (uint32_t)(position >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
+    uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
+    for (int round = 0; round < 10; round++, k[0] += 0x9e3779b9u, k[1] += 0xbb67ae85u) {
+        uint64_t a = (uint64_t)x[0] * 0xd2511f53u, b = (uint64_t)x[2] * 0xcd9e8d57u;
+        uint32_t next[4] = {(uint32_t)(b >> 32) ^ x[1] ^ k[0], (uint32_t)b, (uint32_t)(a >> 32) ^ x[3] ^ k[1],
+                            (uint32_t)a};
+        memcpy(x, next, sizeof x);
+    }
+    return x[2 * half] | (uint64_t)x[2 * half + 1] << 32;
+}
+
+static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+    const ind__lanes *key = &e->value[i->arg[0]], *stream = &e->value[i->arg[1]], *at = &e->value[i->arg[2]];
+    int first = (int)(i->imm.i & 255), width = (int)(i->imm.i >> 8);
+    for (int l = 0; l < lanes; l++) {
+        uint64_t bits = ir__philox((uint64_t)key->i[l], (uint64_t)stream->i[l], (uint64_t)at->i[l], first / 64);
+        v->i[l] = (int64_t)(bits >> first % 64 & ((1ull << width) - 1));
+    }
+}
+
 static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     const ind__inst *i = &e->body->inst[n];
     const ind__lanes *a = &e->value[i->arg[0]], *b = &e->value[i->arg[1]];
@@ -10675,8 +11241,10 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_INDIRECT: ir__eval_indirect(e, n, i, lanes); return;
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
+    case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
-    case IND_LOOP_PART: return; /* the caller's */
+    case IND_LOOP_PART:
+    case IND_LOOP_SCAN: return; /* the caller's */
     default: break;
     }
     if (operand == IND_F32)

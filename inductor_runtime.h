@@ -1516,7 +1516,10 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval; /* compiled index expressions; workers add the memory for values */
+    ind__eval eval;              /* compiled index expressions; workers add the memory for values */
+    uint32_t scan, part[2];      /* SCAN and its PARTs, 0: none */
+    rt__host_list before, after; /* SCAN: the loop of its only stage, cut at the SCAN */
+    rt__host_direct sorted[2];   /* SCAN that sorts: where its values and positions are stored */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -2752,6 +2755,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
         }
+        if (b->inst[i].op == IND_LOOP_SCAN) f[i].vars |= rt__reduced_vars(b);
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
             f[i].level++;
@@ -2785,7 +2789,7 @@ static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped
 typedef bool (*rt__host_filter)(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level);
 
 static bool rt__is_filled(const ind_body *b, uint32_t i) {
-    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART;
+    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART || b->inst[i].op == IND_LOOP_SCAN;
 }
 
 static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
@@ -2882,12 +2886,8 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
     return status;
 }
 
-/* Recognises a direct operand; everything else goes through the evaluator. */
-static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_direct *d) {
-    const ind_body *b = h->body;
-    const ind__inst *i = &b->inst[value];
-    bool plain = i->dtype == IND_F32 || i->dtype == IND_F64 || i->dtype == IND_I64;
-    if (i->op != IND_LOOP_LOAD || i->arg[0] || !plain || b->rrank != 1) return IND_OK;
+/* Where an access goes, if that is linear in the loop variables. */
+static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const ind__inst *i, rt__host_direct *d) {
     d->buffer = i->source;
     ind_expr rest = b->index[i->index], stride[2 * IND_MAX_RANK];
     for (int v = 0; v < b->rank + b->rrank; v++)
@@ -2897,6 +2897,37 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, stride[v], &d->stride_slot[v]);
     d->valid = !status;
+    return status;
+}
+
+/* Recognises a direct operand; everything else goes through the evaluator. */
+static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_direct *d) {
+    const ind_body *b = h->body;
+    const ind__inst *i = &b->inst[value];
+    bool plain = i->dtype == IND_F32 || i->dtype == IND_F64 || i->dtype == IND_I64;
+    if (i->op != IND_LOOP_LOAD || i->arg[0] || !plain || b->rrank != 1) return IND_OK;
+    return rt__host_make_linear(m, b, i, d);
+}
+
+/* Cuts the loop of a scan in two, and finds where a sort has its row in memory. */
+static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    const rt__host_list *loop = &h->stage[0].loop;
+    uint32_t cut = 0;
+    while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
+    h->before = (rt__host_list){loop->inst, cut};
+    h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
+    for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    if (!ind__scan_sorts((ind_scan)b->inst[h->scan].reduction)) return IND_OK;
+    ind_status status = IND_OK;
+    for (uint32_t i = 1; i < b->num_inst && !status; i++) {
+        for (int k = 0; k < 2 && b->inst[i].op == IND_LOOP_STORE && !status; k++)
+            if (b->inst[i].arg[0] == h->part[k]) status = rt__host_make_linear(m, b, &b->inst[i], &h->sorted[k]);
+    }
+    if (!status && (!h->sorted[0].valid || !h->sorted[1].valid))
+        status =
+            ind__fail(m->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", h->kernel->name);
     return status;
 }
 
@@ -2917,6 +2948,8 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
+    h->scan = ind__body_scan(b);
+    if (!status && h->scan) status = rt__host_make_scan(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
     if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
     if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
@@ -3307,6 +3340,149 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
     return IND_OK;
 }
 
+/* ---- scans and sorts: a row at a time, a lane per element */
+
+/* What the elements so far amount to, in double or 64-bit integers. */
+typedef struct rt__host_scan {
+    double d;
+    int64_t i, at; /* at: position of the extreme */
+} rt__host_scan;
+
+static double rt__log_add_exp(double a, double b) {
+    double high = a > b ? a : b, low = a > b ? b : a;
+    if (a != a || b != b) return a + b;
+    return low == high && isinf(low) ? low : high + log1p(exp(low - high));
+}
+
+/* Joins the element x or i at position `at`. */
+static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
+    bool up = kind == IND_SCAN_MAX;
+    switch (kind) {
+    case IND_SCAN_SUM:
+        s->d += x;
+        s->i = (int64_t)((uint64_t)s->i + (uint64_t)i);
+        break;
+    case IND_SCAN_PROD:
+        s->d *= x;
+        s->i = (int64_t)((uint64_t)s->i * (uint64_t)i);
+        break;
+    case IND_SCAN_LOGADDEXP: s->d = rt__log_add_exp(s->d, x); break;
+    default:
+        if (is_float ? x != x || (s->d == s->d && (up ? x >= s->d : x <= s->d)) : up ? i >= s->i : i <= s->i)
+            *s = (rt__host_scan){x, i, at};
+    }
+}
+
+/* The value of the scan, and of its position, for the elements r .. r + lanes - 1 of a row. */
+static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r, int lanes) {
+    const ind__inst *scan = &h->body->inst[h->scan];
+    const ind__lanes *x = &e->value[scan->arg[0]];
+    ind__lanes *v = &e->value[h->part[0] ? h->part[0] : h->scan], *position = h->part[1] ? &e->value[h->part[1]] : NULL;
+    ind_dtype d = (ind_dtype)scan->dtype;
+    bool is_float = ind_dtype_is_float(d);
+    for (int l = 0; l < lanes; l++) {
+        double f = d == IND_F32 ? (double)x->f[l] : d == IND_F64 ? x->d[l] : 0;
+        int64_t i = is_float ? 0 : x->i[l];
+        if (r + l == 0)
+            *s = (rt__host_scan){f, i, 0};
+        else
+            rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
+        if (d == IND_F32)
+            v->f[l] = (float)s->d;
+        else if (d == IND_F64)
+            v->d[l] = s->d;
+        else
+            v->i[l] = ind__wrap_int(d, s->i);
+        if (position) position->i[l] = s->at;
+    }
+}
+
+/* Elements of a row as they come, with their positions: what a sort starts from. */
+static void rt__host_sort_lanes(const rt__host_kernel *h, ind__eval *e, int64_t r, int lanes) {
+    e->value[h->part[0]] = e->value[h->body->inst[h->scan].arg[0]];
+    for (int l = 0; l < lanes; l++) e->value[h->part[1]].i[l] = r + l;
+}
+
+/* A row in memory: element k of the values (0) and of the positions (1) is at begin + k * stride. */
+typedef struct rt__host_sorted_row {
+    const ind__eval_buffer *buffer[2];
+    int64_t begin[2], stride[2];
+    bool descending;
+} rt__host_sorted_row;
+
+/* Does element a belong before element b? Never both ways: positions differ. */
+static bool rt__sorted_before(const rt__host_sorted_row *s, int64_t a, int64_t b) {
+    int order = ind__element_order(s->buffer[0], s->begin[0] + a * s->stride[0], s->begin[0] + b * s->stride[0]);
+    const int64_t *at = (const int64_t *)s->buffer[1]->data + s->begin[1];
+    return order ? (order < 0) != s->descending : at[a * s->stride[1]] < at[b * s->stride[1]];
+}
+
+static void rt__sorted_swap(const rt__host_sorted_row *s, int64_t a, int64_t b) {
+    for (int k = 0; k < 2; k++) {
+        size_t bytes = (size_t)ind_dtype_bytes(s->buffer[k]->dtype);
+        char keep[8], *x = (char *)s->buffer[k]->data + (size_t)(s->begin[k] + a * s->stride[k]) * bytes,
+                      *y = (char *)s->buffer[k]->data + (size_t)(s->begin[k] + b * s->stride[k]) * bytes;
+        memcpy(keep, x, bytes);
+        memcpy(x, y, bytes);
+        memcpy(y, keep, bytes);
+    }
+}
+
+/* Heapsort: in place. It is stable, as equal elements are ordered by their positions. */
+static void rt__sort_row(const rt__host_sorted_row *s, int64_t n) {
+    for (int64_t start = n / 2, end = n; end > 1;) {
+        if (start)
+            start--;
+        else
+            rt__sorted_swap(s, 0, --end);
+        for (int64_t root = start, child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && rt__sorted_before(s, child, child + 1)) child++;
+            if (!rt__sorted_before(s, root, child)) break;
+            rt__sorted_swap(s, root, child);
+        }
+    }
+}
+
+static void rt__host_sort_row(const rt__host_task *t, int64_t point) {
+    const rt__host_kernel *h = t->kernel;
+    const ind_instance *n = t->instance;
+    rt__host_sorted_row s = {.descending = h->body->inst[h->scan].reduction == IND_SCAN_DESCENDING};
+    for (int k = 0; k < 2; k++) {
+        const rt__host_direct *d = &h->sorted[k];
+        s.buffer[k] = &n->buffer[d->buffer];
+        s.begin[k] = n->slot[d->base_slot];
+        s.stride[k] = n->slot[d->stride_slot[h->body->rank]];
+    }
+    for (int v = h->body->rank; v-- > 0; point /= t->extent[v]) {
+        for (int k = 0; k < 2; k++) s.begin[k] += point % t->extent[v] * n->slot[h->sorted[k].stride_slot[v]];
+    }
+    rt__sort_row(&s, t->reduced);
+}
+
+static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
+    const rt__host_kernel *h = t->kernel;
+    ind__eval *e = &w->eval;
+    bool sorts = h->sorted[0].valid;
+    rt__host_scan state = {0};
+    rt__host_point(e, t->var, h->body->rank, t->extent, point);
+    int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
+    ind_status status = rt__host_run_list(e, &h->stage[0].once, h->full_lanes && width > 0 ? (int)width : 1);
+    rt__host_spread(e, &h->stage[0].spread);
+    for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
+        int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
+        rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
+        status = rt__host_run_list(e, &h->before, lanes);
+        if (status) break;
+        if (sorts)
+            rt__host_sort_lanes(h, e, r, lanes);
+        else
+            rt__host_scan_lanes(h, e, &state, r, lanes);
+        status = rt__host_run_list(e, &h->after, lanes);
+    }
+    if (!status && sorts) rt__host_sort_row(t, point);
+    return status;
+}
+
 static void rt__host_chunk(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
     rt__host_worker *w = &t->instance->worker[worker];
@@ -3314,7 +3490,9 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
     int64_t step = t->lanes_along_row ? 1 : IND__LANES;
     for (int64_t p = begin; p < end && !w->status; p += step) {
         int lanes = end - p < IND__LANES ? (int)(end - p) : IND__LANES;
-        w->status = t->lanes_along_row ? rt__host_row(t, w, p) : rt__host_block(t, w, p, lanes);
+        w->status = t->kernel->scan      ? rt__host_scan_row(t, w, p)
+                    : t->lanes_along_row ? rt__host_row(t, w, p)
+                                         : rt__host_block(t, w, p, lanes);
     }
 }
 
@@ -3722,7 +3900,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
         t.col_tiles = (t.cols + IND__HOST_NC - 1) / IND__HOST_NC;
         rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
     } else {
-        t.lanes_along_row = h->body->rrank > 0 && rt__host_prefers_rows(&t);
+        t.lanes_along_row = h->scan || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
         t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->num_workers);
         rt__pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, rt__host_chunk, &t);
     }

@@ -55,7 +55,9 @@ typedef struct ind__access {
 #define IND_KERNEL_KINDS(X)                                                                                            \
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
-    X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */
+    X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
+    X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
+    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */
 
 typedef enum ind_kernel_kind {
 #define X(name, text) IND_KERNEL_##name,
@@ -112,6 +114,7 @@ typedef struct ind_fusion_policy {
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
+    X(SCAN, "a scan or a sort is a kernel of its own")                                                                 \
     X(CYCLE, "another kernel would have to run in between")                                                            \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
@@ -180,7 +183,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(
 #define IND__ALIGNMENT 256 /* bytes: of offsets and sizes in the arena */
 
 /* Which loop variables each instruction's value depends on: bit v of mask[i] stands for body->var[v]. mask has num_inst
-   entries. The result of a REDUCE depends on no reduction variable. */
+   entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 
 #ifdef __cplusplus
@@ -240,6 +243,7 @@ typedef struct sched__group {
     uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
+    bool scans, sorts;          /* it has a SCAN; one that sorts */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -387,6 +391,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
         for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
+        if (in->op == IND_LOOP_SCAN) m |= ((1u << body->rrank) - 1) << body->rank;
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
     }
 }
@@ -490,6 +495,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         g->reduces |= in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT;
+        g->scans |= in->op == IND_LOOP_SCAN;
+        g->sorts |= in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction);
         if (!sched__is_access(in)) continue;
         ind_expr index = body->index[in->index];
         a->buffer = in->source, a->write = in->op == IND_LOOP_STORE;
@@ -640,7 +647,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by) return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -906,6 +913,7 @@ static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t 
     /* kernels that work on rows may store an element more than once */
     if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
+    if (x->scans || y->scans) return IND_FUSION_SCAN;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
@@ -1512,7 +1520,7 @@ static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const
     return sum;
 }
 
-/* One for every arithmetic instruction and element, one per element for a reduction, two for a DOT. */
+/* One for every arithmetic instruction and element, one per element for a reduction or a scan, two for a DOT. */
 static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
@@ -1520,7 +1528,9 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_REDUCE)
+        if (in->op == IND_LOOP_SCAN)
+            per_element++;
+        else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
         else if (class != 's')
             *(mask[i] & inner ? &per_element : &per_output) += 1;
@@ -1564,7 +1574,11 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
 }
 
 static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
-    k->kind = f->group[g].reduces ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
+    const sched__group *group = &f->group[g];
+    k->kind = group->sorts     ? IND_KERNEL_SORT
+              : group->scans   ? IND_KERNEL_SCAN
+              : group->reduces ? IND_KERNEL_REDUCTION
+                               : IND_KERNEL_POINTWISE;
     k->body = sched__make_body(f, g);
     if (!k->body) return false;
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
@@ -1852,11 +1866,12 @@ static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
 
 /* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
    the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
-   what belongs to a whole row. Operands of a matrix product are read by all. */
+   what belongs to a whole row. Operands of a matrix product are read by all. A sort moves what it has written. */
 static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
+    if (k->kind == IND_KERNEL_SORT) return false;
     if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
         return false;
     uint32_t store = sched__only_store(body, out);
@@ -2321,6 +2336,18 @@ static bool sched__check_matmul(sched__check *v) {
     return true;
 }
 
+static bool sched__check_scans(sched__check *v) {
+    for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
+        const ind_kernel *k = &v->s->kernel[v->kernel];
+        uint32_t scan = ind__body_scan(k->body), stores = 0;
+        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction);
+        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sorts) || (k->kind == IND_KERNEL_SORT) != sorts) return false;
+        for (uint32_t i = 1; i < k->body->num_inst; i++) stores += k->body->inst[i].op == IND_LOOP_STORE;
+        if (scan && (k->num_loops != 1 || (sorts && stores != 2))) return false;
+    }
+    return true;
+}
+
 /* The invariants of a schedule, in an order in which each may rely on those before. */
 static const struct {
     const char *text;
@@ -2335,6 +2362,7 @@ static const struct {
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch", sched__check_matmul},
+    {"a scan or a sort is alone in its kernel, and a sort stores both results", sched__check_scans},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {

@@ -1,20 +1,24 @@
 /* ind: runs, prints and times graphs in the text form (inductor.h, >>text). A thin user of the public API.
  *
- *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--random SEED] [--device host|cuda|auto] [--output DIR]
+ *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] [--random SEED]
+ *                        [--device host|cuda|auto] [--output DIR]
  *     ind emit  FILE.ind --stage graph|loops|schedule|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
- * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not given are random, the same for the same seed and name:
- * floats uniform in [-1, 1), bool 0 or 1, integers in [0, n), where n is 8 or, if smaller, the smallest dimension above
- * 1 of any floating-point input or constant; so they are valid indices into every such table. Results are written as
- * NAME.npy; bf16 travels as uint16. Exit status 0, or 1 with one line on stderr.
+ * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
+ * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
+ * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
+ * valid indices into every such table. With --weights every constant is the tensor of that name in the file, of the
+ * same type and shape, unless an --input gives it. Results are written as NAME.npy; bf16 travels as uint16, 8-bit
+ * floats as uint8. Exit status 0, or 1 with one line on stderr.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "ind_size.h"
 #include "npy.h"
+#include "safetensors.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,7 +35,7 @@
 #define MAX_GIVEN 256 /* --size and --input options */
 
 typedef struct options {
-    const char *command, *file, *stage, *arch, *output;
+    const char *command, *file, *stage, *arch, *output, *weights;
     const char *input[MAX_GIVEN]; /* NAME=FILE */
     int num_inputs;
     const char *size[MAX_GIVEN]; /* NAME=VALUE */
@@ -75,8 +79,9 @@ static int find_word(const char *const *words, int count, const char *word) {
 }
 
 static int usage(void) {
-    return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--random SEED] [--device "
-                "host|cuda|auto] [--output DIR] [--stage graph|loops|schedule|plan|cuda|ptx|cubin] [--arch sm_90a] "
+    return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
+                "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
+                "graph|loops|schedule|plan|cuda|ptx|cubin] [--arch sm_90a] "
                 "[--repeat N] [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -122,7 +127,9 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--output")) return o->output = value, 0;
     if (!strcmp(option, "--stage")) return o->stage = value, 0;
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
-    return fail("unknown option %s; allowed: --size --input --random --device --output --stage --arch --repeat --json",
+    if (!strcmp(option, "--weights")) return o->weights = value, 0;
+    return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
+                "--repeat --json",
                 option);
 }
 
@@ -243,15 +250,29 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
 
 static const struct element {
     ind_dtype dtype;
-    const char *descr;
-} elements[] = {{IND_BOOL, "b1"}, {IND_U8, "u1"},  {IND_I8, "i1"},   {IND_I16, "i2"}, {IND_I32, "i4"},
-                {IND_I64, "i8"},  {IND_F16, "f2"}, {IND_BF16, "u2"}, {IND_F32, "f4"}, {IND_F64, "f8"}};
+    const char *descr; /* in a .npy file */
+    const char *name;  /* in a .safetensors file */
+} elements[] = {{IND_BOOL, "b1", "BOOL"},
+                {IND_U8, "u1", "U8"},
+                {IND_I8, "i1", "I8"},
+                {IND_I16, "i2", "I16"},
+                {IND_I32, "i4", "I32"},
+                {IND_I64, "i8", "I64"},
+                {IND_F16, "f2", "F16"},
+                {IND_BF16, "u2", "BF16"},
+                {IND_F32, "f4", "F32"},
+                {IND_F64, "f8", "F64"},
+                {IND_F8E4M3FN, "u1", "F8_E4M3"},
+                {IND_F8E5M2, "u1", "F8_E5M2"}};
+
+static const struct element *element_of(ind_dtype dtype) {
+    size_t i = 0;
+    while (i + 1 < sizeof elements / sizeof *elements && elements[i].dtype != dtype) i++;
+    return &elements[i];
+}
 
 static const char *descr_of(ind_dtype dtype) {
-    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
-        if (elements[i].dtype == dtype) return elements[i].descr;
-    }
-    return "";
+    return element_of(dtype)->descr;
 }
 
 /* Both only for values that the type holds exactly, which the random ones are. */
@@ -272,6 +293,14 @@ static double from_half(uint16_t h, bool bf16) {
     return h & 0x8000 ? -v : v;
 }
 
+/* e4m3fn has no infinity: only 127 is NaN. */
+static double from_eighth(uint8_t x, bool e5m2) {
+    int digits = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7, exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
+    double v = ldexp(mantissa + (exponent ? 1 << digits : 0), (exponent ? exponent : 1) - bias - digits);
+    if (e5m2 ? exponent == 31 : (x & 127) == 127) v = !e5m2 || mantissa ? NAN : INFINITY;
+    return x & 128 ? -v : v;
+}
+
 static double element_at(const void *data, ind_dtype dtype, int64_t i) {
     switch (dtype) {
     case IND_BOOL:
@@ -282,6 +311,8 @@ static double element_at(const void *data, ind_dtype dtype, int64_t i) {
     case IND_I64: return (double)((const int64_t *)data)[i];
     case IND_F32: return (double)((const float *)data)[i];
     case IND_F64: return ((const double *)data)[i];
+    case IND_F8E4M3FN:
+    case IND_F8E5M2: return from_eighth(((const uint8_t *)data)[i], dtype == IND_F8E5M2);
     default: return from_half(((const uint16_t *)data)[i], dtype == IND_BF16);
     }
 }
@@ -311,6 +342,8 @@ static void fill_random(void *data, ind_dtype dtype, int64_t count, uint64_t sta
         case IND_F32: ((float *)data)[i] = (float)(r >> 40) / (1 << 23) - 1; break;
         case IND_F64: ((double *)data)[i] = (double)(r >> 11) / ((int64_t)1 << 52) - 1; break;
         case IND_F16: ((uint16_t *)data)[i] = to_half((float)(r >> 53) / 1024 - 1, false); break;
+        case IND_F8E4M3FN: /* both below 1 in magnitude */
+        case IND_F8E5M2: ((uint8_t *)data)[i] = (uint8_t)((r & 128) | (r >> 8) % 56); break;
         default: ((uint16_t *)data)[i] = to_half((float)(r >> 56) / 128 - 1, true); break;
         }
     }
@@ -331,6 +364,7 @@ typedef struct session {
     const options *o;
     ind_module *m;
     char sizes[8192]; /* "B=4,S=7": what was given or found, and hints for the rest */
+    safetensors weights;
     tensor *t;
     ind_binding *binding;
     int n;
@@ -353,8 +387,8 @@ static const char *scaled_size(ind_formula dimension, int64_t *factor) {
     return size && *factor > 0 ? size->name : NULL;
 }
 
-/* The value that the first --input array with a fitting dimension gives to a size, else its hint. What contradicts it is
- * found when the shapes are compared. */
+/* The value that the first --input array with a fitting dimension gives to a size, else its hint. What contradicts it
+ * is found when the shapes are compared. */
 static int64_t size_from_inputs(const session *s, const ind_symbol *size) {
     for (int i = 0; i < s->n; i++) {
         const tensor *t = &s->t[i];
@@ -438,6 +472,7 @@ static const char *input_file(const options *o, const char *name) {
 
 static int read_given(session *s) {
     char why[512];
+    if (s->o->weights && safetensors_open(s->o->weights, &s->weights, why, sizeof why)) return fail("%s", why);
     for (int i = 0; i < s->n; i++) {
         tensor *t = &s->t[i];
         const char *path = t->info->kind == IND_BINDING_OUTPUT ? NULL : input_file(s->o, t->info->name);
@@ -446,10 +481,28 @@ static int read_given(session *s) {
     return 0;
 }
 
+/* The constant's elements from the weights, if there is such a tensor of its type and shape. */
+static int take_weight(const session *s, tensor *t) {
+    const safetensors_tensor *w = safetensors_find(&s->weights, t->info->name);
+    const char *dtype = element_of(t->info->dtype)->name;
+    char have[256], want[256];
+    print_shape(want, sizeof want, t->shape, t->info->rank);
+    if (!w) return fail("%s: has no tensor %s; %s%s is needed", s->o->weights, t->info->name, dtype, want);
+    bool fits = w->rank == t->info->rank && !strcmp(w->dtype, dtype);
+    for (int d = 0; fits && d < w->rank; d++) fits = w->shape[d] == t->shape[d];
+    print_shape(have, sizeof have, w->shape, w->rank);
+    if (!fits)
+        return fail("%s: tensor %s is %s%s, the graph needs %s%s", s->o->weights, t->info->name, w->dtype, have, dtype,
+                    want);
+    memcpy(t->data, w->data, w->num_bytes);
+    return 0;
+}
+
 static int fill_tensor(session *s, tensor *t, int64_t below) {
     if (t->info->kind == IND_BINDING_OUTPUT) return 0;
     const char *path = input_file(s->o, t->info->name);
     if (path) return take_given(s, t, path);
+    if (s->o->weights && t->info->kind == IND_BINDING_CONST) return take_weight(s, t);
     uint64_t state = s->o->seed;
     for (const char *c = t->info->name; *c; c++) state = (state ^ (unsigned char)*c) * 0x100000001b3u;
     fill_random(t->data, t->info->dtype, t->count, state, below);
@@ -498,6 +551,7 @@ static void close_session(session *s) {
     }
     free(s->t);
     free(s->binding);
+    safetensors_close(&s->weights);
 }
 
 /* ---- run */

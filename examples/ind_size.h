@@ -346,14 +346,28 @@ static int size_var(size_tool *t, const char *text) {
 
 /* ---- --fact */
 
+/* The condition as it is given, so that an error can name it; only where that fails as the facts before allow it: they
+   may exclude that a divisor is zero. */
+static ind_expr size_condition(size_tool *t, const char *text, int *column, bool *under_facts) {
+    ind_expr e = ind_expr_parse(t->ctx, text, size_find, t, column);
+    *under_facts = !e.id && ind_error_status(t->ctx) == IND_INVALID_ARGUMENT;
+    if (!*under_facts) return e;
+    ind_facts_enter(t->ctx, t->facts);
+    e = ind_expr_parse(t->ctx, text, size_find, t, column);
+    ind_facts_enter(t->ctx, NULL);
+    return e;
+}
+
 static int size_fact(size_tool *t, const char *text) {
     size_cursor c = {"--fact", text, text};
     int column = 0;
     if (!t->facts && ind_facts_create(t->ctx, &t->facts)) return size_fail(NULL, 0, "%s", ind_error(t->ctx));
-    ind_facts_enter(t->ctx, t->facts); /* what is declared before may exclude that a divisor is zero */
-    ind_expr e = ind_expr_parse(t->ctx, text, size_find, t, &column);
-    ind_facts_enter(t->ctx, NULL);
+    bool under_facts;
+    int64_t holds = 1;
+    ind_expr e = size_condition(t, text, &column, &under_facts);
     if (!e.id) return size_fail_at(&c, text + (column > 0 ? column - 1 : 0), "%s", ind_error(t->ctx));
+    if (under_facts && ind_expr_is_int(e, &holds) && !holds)
+        return size_fail_at(&c, text, "the condition is never true: it contradicts the facts before it");
     if (ind_facts_assume(t->facts, e)) return size_fail_at(&c, text, "%s", ind_error(t->ctx));
     return 0;
 }
@@ -498,7 +512,8 @@ static int size_expression(size_tool *t, const char *text, const char *where) {
     bool out_of_memory = t->no_memory || (e.id && !size_print(t, e));
     if (!e.id || out_of_memory || (status && status != IND_NOT_FOUND)) {
         printf("error\t-\t-\n");
-        return size_fail(where, column, "%s", out_of_memory ? "no memory, or a text of more than 1 MiB" : ind_error(t->ctx));
+        return size_fail(where, column, "%s",
+                         out_of_memory ? "no memory, or a text of more than 1 MiB" : ind_error(t->ctx));
     }
     ind_bounds(t->facts, e, &lo, &hi);
     printf("%s\t[%lld, %lld]\t", t->text, (long long)lo, (long long)hi);

@@ -476,6 +476,22 @@ IND_EMULATION_MATH2(atan2)
 IND_EMULATION_MATH2(copysign)
 IND_EMULATION_MATH2(nextafter)
 
+/* The inverse of erf by bisection, on erfc where that has more digits. */
+IND_EMULATION_FN double erfinv(double x) {
+    const double p = fabs(x);
+    double low = 0, high = 8;
+    if (!(p < 1)) return p == 1 ? x * __builtin_huge_val() : __builtin_nan("");
+    if (p < 1e-9) return x * 0.88622692545275801365; /* sqrt(pi) / 2 */
+    for (int i = 0; i < 200; i++) {
+        const double y = (low + high) / 2;
+        (p < 0.5 ? erf(y) < p : erfc(y) > 1 - p) ? low = y : high = y;
+    }
+    return copysign(low, x);
+}
+IND_EMULATION_FN float erfinvf(float x) {
+    return (float)erfinv((double)x);
+}
+
 extern "C" double fma(double, double, double) noexcept;
 extern "C" float fmaf(float, float, float) noexcept;
 extern "C" double ldexp(double, int) noexcept;

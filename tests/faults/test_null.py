@@ -30,7 +30,10 @@ GOOD = {
     "ind_loop_fn": "good_fn",
     "ind_symbol_value_fn": "good_symbol",
     "ind_symbol *": '&(ind_symbol){.kind = IND_SYMBOL_SIZE, .name = "Q", .lo = 1, .hi = 9, .multiple_of = 1, .hint = 2}',
+    "ind_attention_desc *": "&(ind_attention_desc){0}",
     "ind_loop_desc *": '&(ind_loop_desc){.name = "mine", .like = s.x, .fn = good_fn}',
+    "ind_pool_desc *": "&(ind_pool_desc){.kernel_size = {1, 1, 1}}",
+    "ind_conv_desc *": "&(ind_conv_desc){0}",
     "ind_compile_desc *": "&(ind_compile_desc){.device = IND_DEVICE_HOST}",
     "ind_run_desc *": "&s.run",
     "ind_launch_desc *": "&s.launch",
@@ -57,15 +60,39 @@ GOOD = {
     "size_t": "8",
     "int64_t": "2",
     "double": "1.5",
+    "ind_attention_desc *": "&s.attention",
     "bool": "true",
 }
 # (function, parameter) where NULL or an invalid handle is documented to have a meaning, so that success is right.
 ALLOWED = {
+    ("ind_adaptive_max_pool", "indices"),
     ("ind_arange", "start"),
     ("ind_arange", "step"),
+    ("ind_as_strided", "storage_offset"),
     ("ind_compile", "desc"),
+    ("ind_cummax", "indices"),
+    ("ind_cummin", "indices"),
     ("ind_context_create", "desc"),
+    ("ind_eye", "m"),
+    ("ind_nan_to_num", "posinf"),
+    ("ind_nan_to_num", "neginf"),
+    ("ind_clamp", "min"),
+    ("ind_clamp", "max"),
+    ("ind_as_strided", "storage_offset"),
+    ("ind_tril", "diagonal"),
+    ("ind_triu", "diagonal"),
+    ("ind_cummax", "indices"),
+    ("ind_cummin", "indices"),
+    ("ind_sort", "indices"),
+    ("ind_topk", "indices"),
+    ("ind_searchsorted", "sorter"),
+    ("ind_native_dropout", "mask"),
+    ("ind_scaled_dot_product_attention", "attn_mask"),
+    ("ind_scaled_dot_product_attention", "desc"),
+    ("ind_convolution", "bias"),
+    ("ind_convolution", "conv"),
     ("ind_expr_eval", "user"),
+    ("ind_eye", "m"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
     ("ind_facts_check", "failed"),
     ("ind_facts_check", "user"),
@@ -79,14 +106,29 @@ ALLOWED = {
     ("ind_instance_create", "desc"),
     ("ind_linear", "bias"),
     ("ind_max", "indices"),
+    ("ind_min", "indices"),
+    ("ind_aminmax", "max"),
+    ("ind_var_mean", "mean"),
+    ("ind_std_mean", "mean"),
+    ("ind_max_pool", "indices"),
     ("ind_named", "name"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
     ("ind_rms_norm", "weight"),
+    ("ind_scaled_dot_product_attention", "attn_mask"),
+    ("ind_scaled_dot_product_attention", "desc"),
+    ("ind_searchsorted", "sorter"),
     ("ind_simplify", "facts"),
     ("ind_slice", "end"),
     ("ind_slice", "start"),
     ("ind_slice", "step"),
+    ("ind_slice_scatter", "end"),
+    ("ind_slice_scatter", "start"),
+    ("ind_slice_scatter", "step"),
+    ("ind_tril", "diagonal"),
+    ("ind_triu", "diagonal"),
+    ("ind_sort", "indices"),
+    ("ind_topk", "indices"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.
 LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "repeats"}
@@ -110,6 +152,7 @@ typedef struct state {
     ind_cubin cubin;
     ind_kernel_time times[128];
     ind_kernel_info kernel;
+    ind_attention_desc attention;
     ind_evaluator *evaluator, *other_evaluator;
     ind_facts *facts, *other_facts;
     bool flag;

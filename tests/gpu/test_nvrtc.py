@@ -1,4 +1,5 @@
-"""Every kernel that is emitted compiles with NVRTC, needs no local memory and spills nothing; no GPU needed.
+"""Every kernel that is emitted compiles with NVRTC, needs no local memory and spills nothing; no GPU needed. Only CUDA's own sin,
+cos and tan have a frame: the words of 2/pi times the argument, in the branch for arguments above 10^5 (f32) or 2^31 (f64).
 
 The graphs: those of the text cases, numerics cases of each kind, random ones, and MiniLM in both types. What the library reads
 from a cubin is compared with what cuobjdump says, where that is installed."""
@@ -61,20 +62,27 @@ def minilm(model_folder, dtype):
     return done.stdout
 
 
+def frame(text):
+    """Bytes of local memory that kernels of this graph may have."""
+    return 40 if re.search(r"= (sin|cos|tan|sinc)\(", text) else 0
+
+
 def compiled(texts, arch, folder):
-    """(name, registers, bytes of local memory) of every kernel; the cubins in folder/cubins."""
+    """(name, registers, bytes of local memory, bytes allowed) of every kernel; the cubins in folder/cubins."""
     file, cubins = folder / "graphs.txt", folder / "cubins"
     file.write_text("---\n".join(texts), encoding="utf-8")
     cubins.mkdir()
     done = subprocess.run([ROOT / PROGRAM, file, arch, cubins], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-6000:]
-    assert done.stdout.count("graph ") == len(texts)
-    return [(name, int(registers), int(local)) for name, registers, local in re.findall(r"^(\w+) (-?\d+) (-?\d+)$", done.stdout, flags=re.M)]
+    graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
+    assert len(graphs) - 1 == len(texts) and not graphs[0]
+    return [(name, int(registers), int(local), frame(text)) for text, kernels in zip(texts, graphs[1:])
+            for name, registers, local in re.findall(r"^(\w+) (-?\d+) (-?\d+)$", kernels, flags=re.M)]
 
 
 def check_with_cuobjdump(folder, kernels):
     """The same kernels in the same order, by another reader of the file."""
-    for path, (name, registers, local) in list(zip(sorted(folder.glob("*.cubin")), kernels, strict=True))[:: max(1, len(kernels) // 40)]:
+    for path, (name, registers, local, _) in list(zip(sorted(folder.glob("*.cubin")), kernels, strict=True))[:: max(1, len(kernels) // 40)]:
         text = subprocess.run([CUOBJDUMP, "-res-usage", path], capture_output=True, text=True).stdout
         found = re.search(r"REG:(\d+) STACK:(\d+) .*LOCAL:(\d+)", text)
         assert found, text
@@ -84,7 +92,7 @@ def check_with_cuobjdump(folder, kernels):
 def check(texts, arch, folder):
     kernels = compiled(texts, arch, folder)
     assert len(kernels) >= len(texts) // 2
-    bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] != 0]
+    bad = [kernel for kernel in kernels if kernel[1] < 1 or kernel[2] > kernel[3]]
     assert not bad, bad
     if CUOBJDUMP:
         check_with_cuobjdump(folder / "cubins", kernels)

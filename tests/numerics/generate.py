@@ -19,7 +19,7 @@ import numpy as np
 import reference
 from cases import CASES, FAMILIES
 from reference import NUMPY, SMALLEST, Tensor, is_float, load, store
-from table import DTYPES
+from table import DTYPES, EIGHTHS
 
 HERE = pathlib.Path(__file__).parent
 
@@ -35,7 +35,7 @@ def special_values(dtype):
 
 def draw(dtype, shape, how, seed):
     """Distributions: normal [sigma], uniform LO HI, ints LO HI, values V.., few (many ties), nonzero, sparse (mostly 0), full (the
-    whole range of an integer type, with its ends), special (NaN, inf, -0, denormals, ..), infinities (rows with -inf)."""
+    whole range of an integer type, with its ends), codes (every one of an 8-bit float), special (NaN, inf, -0, denormals, ..), infinities (rows with -inf)."""
     r = np.random.RandomState(zlib.crc32(f"{dtype} {shape} {how} {seed}".encode()))
     kind, *args = (how or "default").split()
     args = [float(a) for a in args]
@@ -55,6 +55,8 @@ def draw(dtype, shape, how, seed):
         v = r.randint(0, 3, n)
     elif kind == "sparse":
         v = np.where(r.rand(n) < 0.02, 1, 0)
+    elif kind == "codes":
+        return np.resize(np.arange(256), n).astype(np.uint8).reshape(shape)
     elif kind == "full":
         info = np.iinfo(NUMPY[dtype])
         v = r.randint(info.min, info.max, n, dtype=NUMPY[dtype])
@@ -80,7 +82,7 @@ def shape_of(text, sizes):
 
 def run(c, sizes):
     """Inputs (name -> (dtype, array)) and outputs (name -> Tensor) of one run."""
-    names = {"true": True, "false": False, "none": None, **{t: t for t in DTYPES}}
+    names = {"true": True, "false": False, "none": None, "inf": np.inf, **{t: t for t in DTYPES + EIGHTHS}}
     tensors, inputs, outputs = dict(sizes), {}, {}
     for line in c.text.splitlines()[1:-1]:
         line = line.strip()

@@ -21,12 +21,12 @@ import math
 
 import numpy as np
 
-from table import DTYPES, FLOATS, INTS
+from table import DTYPES, EIGHTHS, FLOATS, INTS
 
 NUMPY = {"bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "f16": np.float16, "bf16": np.uint16,
-         "f32": np.float32, "f64": np.float64}
-ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
-SMALLEST = {"f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 2.0**-1074}
+         "f32": np.float32, "f64": np.float64, "f8e4m3fn": np.uint8, "f8e5m2": np.uint8}
+ROUNDOFF = {"f8e4m3fn": 2.0**-4, "f8e5m2": 2.0**-3, "f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+SMALLEST = {"f8e4m3fn": 2.0**-9, "f8e5m2": 2.0**-16, "f16": 2.0**-24, "bf16": 2.0**-133, "f32": 2.0**-149, "f64": 2.0**-1074}
 ULPS = {"exp": 2, "log": 2, "rsqrt": 2, "tanh": 2, "erf": 2, "pow": 8, "sigmoid": 4, "softmax": 8}
 
 
@@ -53,8 +53,36 @@ def from_bf16(bits):
     return (np.asarray(bits, np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
 
 
+def eighth_values(dtype):
+    """The value of each of the 256 codes (OCP 8-bit floating point specification, 2023)."""
+    digits, bias = (3, 7) if dtype == "f8e4m3fn" else (2, 15)
+    code = np.arange(128)
+    exponent, mantissa = code >> digits, code & (2**digits - 1)
+    v = np.where(exponent > 0, (2**digits + mantissa) * 2.0 ** (exponent - bias - digits), mantissa * 2.0 ** (1 - bias - digits))
+    if dtype == "f8e4m3fn":
+        v[127] = np.nan
+    else:
+        v[124:] = [np.inf, np.nan, np.nan, np.nan]
+    return np.concatenate([v, -v])
+
+
+def to_eighth(v, dtype):
+    """To the nearest, of two as near the even code. Beyond the largest: NaN in e4m3fn, infinity in e5m2, as one step more rounds."""
+    v = np.asarray(v, np.float64)
+    most = 126 if dtype == "f8e4m3fn" else 123
+    codes = np.append(eighth_values(dtype)[: most + 1], 480.0 if dtype == "f8e4m3fn" else 65536.0)
+    size = np.where(np.isfinite(v), np.minimum(np.abs(v), codes[-1]), codes[-1])
+    above = np.searchsorted(codes, size)
+    below = np.maximum(above - 1, 0)
+    up, down = codes[above] - size, size - codes[below]
+    code = np.where((up < down) | ((up == down) & (above % 2 == 0)), above, below)
+    return np.where(np.isnan(v), 127, code).astype(np.uint8) | np.where(np.signbit(v), 128, 0).astype(np.uint8)
+
+
 def store(v, dtype):
     """A float64 or int64 array as it lies in memory."""
+    if dtype in EIGHTHS:
+        return to_eighth(v, dtype)
     if dtype == "bf16":
         return to_bf16(v)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -62,17 +90,19 @@ def store(v, dtype):
 
 
 def load(raw, dtype):
+    if dtype in EIGHTHS:
+        return eighth_values(dtype)[raw]
     if dtype == "bf16":
         return from_bf16(raw)
     return raw.astype(np.float64) if dtype in FLOATS else raw.astype(np.int64)
 
 
 def is_float(dtype):
-    return dtype in FLOATS
+    return dtype in FLOATS + EIGHTHS
 
 
 def compute_type(dtype):
-    return "f32" if dtype in ("f16", "bf16") else dtype
+    return "f32" if dtype in ("f16", "bf16") + EIGHTHS else dtype
 
 
 class Tensor:
@@ -325,7 +355,7 @@ def cast(x, dtype):
             assert x.exact, "a cast to an integer hangs on rounding"
             return Tensor(x.v != 0 if dtype == "bool" else wrap(np.trunc(x.v), dtype), dtype)
         return Tensor(x.v != 0 if dtype == "bool" else wrap(x.v, dtype), dtype)
-    v = load(store(x.v, "f32"), "f32") if dtype in ("f16", "bf16") else x.v  # PyTorch's half types are made from floats
+    v = load(store(x.v, "f32"), "f32") if dtype in ("f16", "bf16") + EIGHTHS else x.v  # PyTorch's half types are made from floats
     rounded = load(store(v, dtype), dtype)
     with np.errstate(invalid="ignore"):
         return Tensor(rounded, dtype, 0 if x.exact else x.e + 2 * ROUNDOFF[dtype] * np.abs(rounded))
@@ -404,11 +434,12 @@ def argmax(x, dim=None, keepdim=False):
 
 
 def any_(x, dim=None, keepdim=False):
-    return Tensor((x.v != 0).any(axis=axes_of(dim, x.v.ndim), keepdims=keepdim), "u8" if x.dtype == "u8" else "bool")
+    axes = () if dim == [] else axes_of(dim, x.v.ndim)  # torch.any(x, []) reduces nothing
+    return Tensor((x.v != 0).any(axis=axes, keepdims=keepdim), "u8" if x.dtype == "u8" else "bool")
 
 
-def max_(x, dim, keepdim=False):
-    return amax(x, [dim], keepdim), argmax(x, dim, keepdim)
+def max_(x, dim=None, keepdim=False):
+    return amax(x) if dim is None else (amax(x, [dim], keepdim), argmax(x, dim, keepdim))
 
 
 def stored(y, dtype):

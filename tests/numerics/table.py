@@ -8,6 +8,7 @@ Add an op: rows in a family's file, its reference beside it, then run generate.p
 import dataclasses
 
 FLOATS = ("f16", "bf16", "f32", "f64")
+EIGHTHS = ("f8e4m3fn", "f8e5m2")  # only stored: nothing is computed in them
 INTS = ("u8", "i8", "i16", "i32", "i64")
 DTYPES = ("bool",) + INTS + FLOATS
 LENGTHS = (1, 3, 17, 33, 127, 255, 1000, 1025, 4097)  # around powers of two, below and above a block, more than one block

@@ -370,6 +370,44 @@ static void test_random_disjoint(int cases) {
     CHECK(proven > cases / 20, "%d proven", proven);
 }
 
+/* ---- parts that are shared: 60 levels reach the leaf on 2^60 ways */
+
+static ind_expr any_integer(const char *name, int64_t lo) {
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .name = name, .lo = lo, .hi = INT64_MAX, .multiple_of = 1, .hint = 1};
+    return ind_symbol_expr(ctx, &s);
+}
+
+static ind_expr shared_index(ind_expr x, int levels) {
+    ind_expr n = any_integer("n", 1), m = any_integer("m", 1);
+    for (int k = 0; k < levels; k++) x = ind_expr_min(ind_expr_floordiv(x, n), ind_expr_mod(x, m));
+    return x;
+}
+
+static int64_t count_plainly(ind_expr e) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    int64_t n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
+    for (int i = 0; i < ind_expr_num_args(e); i++) n += count_plainly(ind_expr_arg(e, i));
+    return n;
+}
+
+static void test_shared(void) {
+    ind_expr w = any_integer("w", INT64_MIN), i = ind__index_symbol(ctx, 'i', 0, ind_int(ctx, INT64_MAX));
+    for (int levels = 1; levels <= 12; levels++) {
+        ind_expr e = shared_index(w, levels);
+        CHECK(ind__ok(e) && ind__expr_divisions(e) == count_plainly(e), "%d levels: %d of %lld", levels,
+              ind__expr_divisions(e), (long long)count_plainly(e));
+    }
+    ind_expr deep = shared_index(w, 60);
+    CHECK(ind__expr_divisions(deep) == INT_MAX, "%d", ind__expr_divisions(deep));
+    /* 2^29 divisions stay whatever the size is; 7 divides 2^63 - 1 */
+    ind_expr index[2] = {shared_index(ind_expr_add(i, w), 28), ind_expr_mod(i, ind_int(ctx, 7))};
+    ind__loops l = {.context = ctx, .index = index, .num_index = 2, .rank = 1, .num_from = 1};
+    l.var[0] = l.value[0] = i, l.extent[0] = ind_expr_symbol(i)->extent;
+    int saved = 0;
+    ind_expr size = ind__loops_split_size(&l, 0, &saved);
+    CHECK(ind_expr_same(size, ind_int(ctx, 7)) && saved == 1, "%s saves %d", print(size), saved);
+}
+
 int main(void) {
     if (ind_context_create(NULL, &ctx)) return 1;
     test_solve();
@@ -381,6 +419,7 @@ int main(void) {
     size_s = named_size("S", 1, 1);
     loops[0] = ind__index_symbol(ctx, 'i', 0, ind_expr_mul(ind_int(ctx, 4), size_s));
     loops[1] = ind__index_symbol(ctx, 'i', 1, ind_int(ctx, 5));
+    test_shared();
     test_random_strides(1500);
     test_random_loops(1500);
     test_random_disjoint(1500);

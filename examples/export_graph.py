@@ -1,0 +1,874 @@
+"""From PyTorch to ind: writes a torch.export program as a graph in the text form (.ind) and its weights (.safetensors).
+
+    python export_graph.py my_models:make_bert --output bert      make_bert() returns a torch.export.ExportedProgram
+    python export_graph.py bert.pt2                               one saved by torch.export.save
+    build/ind run bert.ind --weights bert.safetensors --input input_ids=ids.npy
+
+or from Python:
+
+    program = torch.export.export(model, (x,), dynamic_shapes={"x": {0: torch.export.Dim("B", min=1, max=64)}})
+    export_graph(program, "model.ind", "model.safetensors", "model")
+
+The program is decomposed to Core ATen first, except for the ops in KEPT, which are one op here too (`core_aten=True`, or
+--core-aten, decomposes these as well). TABLE below says what each op becomes; an op that is not in it is an error that
+names all such ops.
+
+    in the program                          in the .ind file
+    symbolic size, with its range           size s0 in [lo, hi] hint (of the example input); without an upper bound MAX_SIZE
+    assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
+    parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
+    input                                   input, by its name in forward()
+    buffer or input that is written to      input NAME, and an output NAME.next that has what it holds afterwards
+    result i                                output_i, in order; or the names given
+    size as a result or operand             a 0-d i64 tensor
+    random numbers                          from the input seed : i64[], which there is then
+
+Needs torch (2.11 is tested), nothing else: not for TABLE, which make_ops_page.py reads without it.
+"""
+
+import argparse
+import importlib
+import json
+import math
+import pathlib
+import re
+import sys
+
+MAX_SIZE = 1 << 16  # of a size without an upper bound
+KEPT = ("linear", "matmul", "layer_norm", "rms_norm", "silu", "scaled_dot_product_attention")
+
+
+class ExportError(Exception):
+    """The program has no form as text; the message says why and where."""
+
+
+# ---- names and numbers as text
+
+
+DTYPES = {"bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
+          "float32": "f32", "float64": "f64", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}  # torch's names to ours
+SAFETENSORS = {"bool": "BOOL", "u8": "U8", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64", "f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64",
+               "f8e4m3fn": "F8_E4M3", "f8e5m2": "F8_E5M2"}
+RESERVED = {"true", "false", "none", "inf", "nan", "and", "or", "not"}
+
+
+def dtype_text(dtype):
+    name = str(dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise ExportError(f"element type {name} is not supported; there are {', '.join(DTYPES)}")
+    return DTYPES[name]
+
+
+def number_text(v):
+    if isinstance(v, float):
+        return "nan" if math.isnan(v) else ("inf" if v > 0 else "-inf") if math.isinf(v) else repr(v)
+    return str(int(v))
+
+
+class Names:
+    """Names that the text form allows, each given once."""
+
+    def __init__(self):
+        self.taken = set(RESERVED)
+
+    def new(self, wish):
+        base = re.sub(r"[^A-Za-z0-9_.]", "_", wish)[:200] or "t"
+        base = base if re.match(r"[A-Za-z_]", base) else "_" + base
+        name, n = base, 1
+        while name in self.taken:
+            n += 1
+            name = f"{base}_{n}"
+        self.taken.add(name)
+        return name
+
+
+class SizeText:
+    """Expressions of sympy, as torch has them for sizes, as size expressions and conditions of the text form."""
+
+    FUNCTIONS = {"Min": "Min", "Max": "Max", "CeilDiv": "CeilDiv", "ModularIndexing": "ModularIndexing", "CeilToInt": None}
+    INFIX = {"FloorDiv": "//", "CleanDiv": "//", "IntTrueDiv": None, "Mod": "%", "PythonMod": "%"}
+    RELATIONS = {"Equality": "==", "Unequality": "!=", "LessThan": "<=", "StrictLessThan": "<", "GreaterThan": ">=", "StrictGreaterThan": ">"}
+
+    LOOSE = {*RELATIONS, "And", "Or", "Not"}
+
+    def __init__(self):
+        self.name_of = {}  # symbol of sympy -> name
+
+    def __call__(self, e):
+        return self.text(e)
+
+    def operand(self, e):
+        """Of *, // and %: what is no single thing stands in parentheses."""
+        single = e.is_Symbol or (e.is_Integer and e >= 0) or self.FUNCTIONS.get(type(e).__name__)
+        return self.text(e) if single else f"({self.text(e)})"
+
+    def product(self, e):
+        """Exact quotients, which sympy has as rational factors, are whole: so rounding down changes nothing."""
+        numerator, denominator = e.as_numer_denom()
+        if denominator != 1:
+            return f"{self.operand(numerator)} // {self.operand(denominator)}"
+        if e.could_extract_minus_sign():
+            return f"-{self.text(-e)}"
+        return "*".join(self.operand(a) for a in e.args)
+
+    def sum(self, e):
+        terms = sorted(e.args, key=lambda a: bool(a.could_extract_minus_sign()))
+        return " + ".join(self.text(a) for a in terms).replace("+ -", "- ")
+
+    def side(self, e):
+        """Of a comparison, of `and` and `or`."""
+        return f"({self.text(e)})" if type(e).__name__ in self.LOOSE else self.text(e)
+
+    def text(self, e):
+        kind = type(e).__name__
+        if e.is_Symbol:
+            if e not in self.name_of:
+                raise ExportError(f"{e} depends on data (its value is known only at run time); not supported")
+            return self.name_of[e]
+        if e.is_Integer:
+            return str(int(e))
+        if kind in self.RELATIONS:
+            return f"{self.side(e.args[0])} {self.RELATIONS[kind]} {self.side(e.args[1])}"
+        if kind in ("And", "Or"):
+            return f" {kind.lower()} ".join(self.side(a) for a in sorted(e.args, key=str))
+        if kind == "Not":
+            return f"not ({self.text(e.args[0])})"
+        if kind == "Add":
+            return self.sum(e)
+        if kind == "Mul":
+            return self.product(e)
+        if kind in ("Pow", "PowByNatural") and e.args[1].is_Integer and 0 < e.args[1] < 8:
+            return "*".join([self.operand(e.args[0])] * int(e.args[1]))
+        if self.INFIX.get(kind):
+            return f"{self.operand(e.args[0])} {self.INFIX[kind]} {self.operand(e.args[1])}"
+        if self.FUNCTIONS.get(kind):
+            return f"{self.FUNCTIONS[kind]}({', '.join(self.text(a) for a in e.args)})"
+        raise ExportError(f"the size {e} has no form as text ({kind})")
+
+
+class Size:
+    """A size that is no plain integer, as a value of the graph; `text` is its expression."""
+
+    def __init__(self, text):
+        self.text = text
+
+
+# ---- what an op becomes: functions for those that are no call with the same arguments
+#
+# Each gets the writer, the node and its arguments by name, and returns the value of the node: the name of a tensor, or a
+# tuple of names (None for a result that nothing reads).
+
+
+def same(w, node, a):
+    return next(iter(a.values()))
+
+
+def cast(w, node, a):
+    x = next(iter(a.values()))
+    if a.get("dtype") is None or a["dtype"] == w.torch_dtype(node.args[0]):
+        return x
+    return w.emit(node, f"cast({x}, {dtype_text(a['dtype'])})")
+
+
+def filled(value):
+    """A tensor of the node's own size, filled with the argument of that name, or with that number."""
+
+    def rule(w, node, a):
+        v = a[value] if isinstance(value, str) else value
+        size, dtype = w.size_list(w.meta(node).shape), dtype_text(w.meta(node).dtype)
+        if isinstance(v, Size):
+            x = w.new_tensor(node, f"cast({w.operand(v, node)}, {dtype})")
+            return w.emit(node, f"expand({x}, size={size})")
+        return w.emit(node, f"full(size={size}, fill_value={number_text(v)}, dtype={dtype})")
+
+    return rule
+
+
+def arange(w, node, a):
+    dtype, bounds = dtype_text(w.meta(node).dtype), (a["start"], a["end"], a["step"])
+    if not any(isinstance(v, float) and v != int(v) for v in bounds):
+        start, end, step = (w.argument(int(v) if isinstance(v, float) else v) for v in bounds)
+        return w.emit(node, f"arange(start={start}, end={end}, step={step}, dtype={dtype})")
+    count = w.size_list(w.meta(node).shape)[1:-1]
+    x = w.new_tensor(node, f"arange(start=0, end={count}, dtype=f64)")
+    x = w.new_tensor(node, f"mul({x}, {number_text(float(a['step']))})")
+    x = w.new_tensor(node, f"add({x}, {number_text(float(a['start']))})")
+    return w.emit(node, f"cast({x}, {dtype})")
+
+
+def softmax(name):
+    def rule(w, node, a):
+        dtype = ", dtype=f32" if a.get("half_to_float") else f", dtype={dtype_text(a['dtype'])}" if a.get("dtype") else ""
+        return w.emit(node, f"{name}({a['self']}, dim={a['dim']}{dtype})")
+
+    return rule
+
+
+def first_result(template, whole):
+    """An op whose further results are for training: the plain op where only the first is read."""
+
+    def rule(w, node, a):
+        used = {user.args[1] for user in node.users}
+        if used - {0}:
+            return w.call(node, whole, a)
+        return (w.emit(node, w.call_text(node, template, a), w.meta(node)[0]),) + (None,) * (len(w.meta(node)) - 1)
+
+    return rule
+
+
+def split(w, node, a):
+    """Slices; only the parts that are read."""
+    parts, start = [], 0
+    used = {user.args[1] for user in node.users}
+    for i, size in enumerate(a["split_sizes"]):
+        end = w.sum_text(start, size)
+        call = f"slice({a['self']}, dim={a['dim']}, start={w.argument(start)}, end={end})"
+        parts.append(w.emit(node, call, w.meta(node)[i]) if i in used else None)
+        start = Size(end) if isinstance(start, Size) or isinstance(size, Size) else start + size
+    return tuple(parts)
+
+
+def random(name):
+    """Random numbers: the seed is an input, and every op has a stream of its own."""
+
+    def rule(w, node, a):
+        call = f"{name}({w.seed()}, size={w.size_list(w.meta(node).shape)}, dtype={dtype_text(w.meta(node).dtype)}, stream={w.new_stream()})"
+        return w.emit(node, call)
+
+    return rule
+
+
+def dropout(w, node, a):
+    if a["train"] is False:
+        size = w.size_list(w.meta(node)[1].shape)
+        return a["input"], w.emit(node, f"full(size={size}, fill_value=1, dtype=bool)", w.meta(node)[1])
+    return w.emit(node, f"native_dropout({a['input']}, {w.seed()}, p={number_text(a['p'])}, stream={w.new_stream()})")
+
+
+def var_unbiased(w, node, a):
+    return w.call(node, f"var(self, dim=, correction={int(a['unbiased'])}, keepdim=)", a)
+
+
+def guard(w, node, a):
+    condition = a["self"]
+    if isinstance(condition, Size):
+        w.guards.append(condition.text)
+    elif condition is False or condition == 0:
+        raise ExportError(f"an assertion of the program never holds: {a['assert_msg']}")
+    return None
+
+
+def dropped(w, node, a):
+    return None
+
+
+# ---- the table
+
+# Overload of aten (".default" left out) -> call in the text form. In a call, x is the argument x by position, `x=` the
+# argument x by name, left out where it is aten's default or None; `x=y` the argument y, or a constant, under the name x.
+# Or: a pair of words and a function above. Or: "not supported: why".
+#
+# First all of Core ATen, in its order.
+TRAINING = "not supported: of the backward pass; this is for inference"
+TABLE = {
+    "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
+    "_adaptive_avg_pool2d_backward": TRAINING,
+    "_adaptive_avg_pool3d": "_adaptive_avg_pool3d(self, output_size=)",
+    "_cdist_forward": "_cdist_forward(x1, x2, p=, compute_mode=)",
+    "_embedding_bag": "_embedding_bag(weight, indices, offsets, per_sample_weights, mode=, include_last_offset=, padding_idx=)",
+    "_fft_c2r": "not supported: there are no complex element types",
+    "_fft_r2c": "not supported: there are no complex element types",
+    "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
+    "_log_softmax": ("log_softmax", softmax("log_softmax")),
+    "_native_batch_norm_legit": "not supported: updates running statistics, for training; eval() gives _native_batch_norm_legit_no_training",
+    "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit_no_stats(input, weight, bias, training=, momentum=, eps=)",
+    "_native_batch_norm_legit_no_training": "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
+    "_pdist_forward": "_pdist_forward(self, p=)",
+    "_softmax": ("softmax", softmax("softmax")),
+    "_to_copy": ("cast, or nothing where the type stays", cast),
+    "abs": "abs(self)",
+    "acos": "acos(self)",
+    "acosh": "acosh(self)",
+    "adaptive_avg_pool1d": "adaptive_avg_pool1d(self, output_size=)",
+    "add.Scalar": "add(self, other, alpha=)",
+    "add.Tensor": "add(self, other, alpha=)",
+    "addmm": "addmm(self, mat1, mat2, beta=, alpha=)",
+    "alias": ("nothing: another name", same),
+    "amax": "amax(self, dim=, keepdim=)",
+    "amin": "amin(self, dim=, keepdim=)",
+    "any": "any(self)",
+    "any.dim": "any(self, dim=, keepdim=)",
+    "any.dims": "any(self, dim=, keepdim=)",
+    "arange.start_step": ("arange", arange),
+    "argmax": "argmax(self, dim=, keepdim=)",
+    "argmin": "argmin(self, dim=, keepdim=)",
+    "as_strided": "as_strided(self, size=, stride=, storage_offset=)",
+    "asin": "asin(self)",
+    "asinh": "asinh(self)",
+    "atan": "atan(self)",
+    "atan2": "atan2(self, other)",
+    "atan2.out": "not supported: an export has no out= forms",
+    "atanh": "atanh(self)",
+    "avg_pool1d": "avg_pool1d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=)",
+    "avg_pool2d": "avg_pool2d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
+    "avg_pool2d_backward": TRAINING,
+    "avg_pool3d": "avg_pool3d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
+    "bitwise_and.Scalar": "bitwise_and(self, other)",
+    "bitwise_and.Tensor": "bitwise_and(self, other)",
+    "bitwise_not": "bitwise_not(self)",
+    "bitwise_or.Scalar": "bitwise_or(self, other)",
+    "bitwise_or.Tensor": "bitwise_or(self, other)",
+    "bitwise_xor.Scalar": "bitwise_xor(self, other)",
+    "bitwise_xor.Tensor": "bitwise_xor(self, other)",
+    "bmm": "bmm(self, mat2)",
+    "cat": "cat(tensors, dim=)",
+    "ceil": "ceil(self)",
+    "clamp": "clamp(self, min=, max=)",
+    "clamp.Tensor": "clamp(self, min=, max=)",
+    "clone": ("nothing: another name", same),
+    "col2im": "col2im(self, output_size=, kernel_size=, dilation=, padding=, stride=)",
+    "constant_pad_nd": "constant_pad_nd(self, pad=, value=)",
+    "convolution": "convolution(input, weight, bias, stride=, padding=, dilation=, transposed=, output_padding=, groups=)",
+    "convolution_backward": TRAINING,
+    "copy": "copy(self, src)",
+    "cos": "cos(self)",
+    "cosh": "cosh(self)",
+    "cumsum": "cumsum(self, dim=, dtype=)",
+    "diagonal": "diagonal(self, offset=, dim1=, dim2=)",
+    "div.Scalar": "div(self, other)",
+    "div.Scalar_mode": "div(self, other, rounding_mode=)",
+    "div.Tensor": "div(self, other)",
+    "div.Tensor_mode": "div(self, other, rounding_mode=)",
+    "elu": "elu(self, alpha=, scale=, input_scale=)",
+    "embedding": "embedding(weight, indices)",
+    "embedding_dense_backward": TRAINING,
+    "empty.memory_format": ("full, of zeros", filled(0)),
+    "empty_strided": ("full, of zeros", filled(0)),
+    "eq.Scalar": "eq(self, other)",
+    "eq.Tensor": "eq(self, other)",
+    "erf": "erf(self)",
+    "exp": "exp(self)",
+    "expand": "expand(self, size=)",
+    "expm1": "expm1(self)",
+    "fill.Scalar": "fill(self, value)",
+    "flip": "flip(self, dims=)",
+    "floor": "floor(self)",
+    "fmod.Scalar": "fmod(self, other)",
+    "fmod.Tensor": "fmod(self, other)",
+    "full": ("full", filled("fill_value")),
+    "full_like": ("full", filled("fill_value")),
+    "gather": "gather(self, index, dim=)",
+    "ge.Scalar": "ge(self, other)",
+    "ge.Tensor": "ge(self, other)",
+    "gelu": "gelu(self, approximate=)",
+    "grid_sampler_2d": "grid_sampler_2d(input, grid, interpolation_mode=, padding_mode=, align_corners=)",
+    "gt.Scalar": "gt(self, other)",
+    "gt.Tensor": "gt(self, other)",
+    "hardtanh": "hardtanh(self, min_val=, max_val=)",
+    "index.Tensor": "index(self, indices)",
+    "index_put": "index_put(self, indices, values, accumulate=)",
+    "index_select": "index_select(self, index, dim=)",
+    "isinf": "isinf(self)",
+    "isnan": "isnan(self)",
+    "le.Scalar": "le(self, other)",
+    "le.Tensor": "le(self, other)",
+    "leaky_relu": "leaky_relu(self, negative_slope=)",
+    "log": "log(self)",
+    "log10": "log10(self)",
+    "log1p": "log1p(self)",
+    "log2": "log2(self)",
+    "logical_and": "logical_and(self, other)",
+    "logical_not": "logical_not(self)",
+    "logical_or": "logical_or(self, other)",
+    "logical_xor": "logical_xor(self, other)",
+    "lt.Scalar": "lt(self, other)",
+    "lt.Tensor": "lt(self, other)",
+    "masked_scatter": "masked_scatter(self, mask, source)",
+    "max.dim": "max(self, dim=, keepdim=)",
+    "max_pool2d_with_indices": "max_pool2d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
+    "max_pool2d_with_indices_backward": TRAINING,
+    "max_pool3d_with_indices": "max_pool3d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
+    "maximum": "maximum(self, other)",
+    "mean": "mean(self, dtype=)",
+    "mean.dim": "mean(self, dim=, keepdim=, dtype=)",
+    "min.dim": "min(self, dim=, keepdim=)",
+    "minimum": "minimum(self, other)",
+    "mm": "mm(self, mat2)",
+    "mul.Scalar": "mul(self, other)",
+    "mul.Tensor": "mul(self, other)",
+    "native_dropout": ("native_dropout; nothing where it is not trained", dropout),
+    "native_group_norm": ("group_norm", first_result("group_norm(input, weight, bias, num_groups=group, eps=eps)",
+                                                      "native_group_norm(input, weight, bias, N=, C=, HxW=, group=, eps=eps)")),
+    "native_group_norm_backward": TRAINING,
+    "native_layer_norm": ("layer_norm", first_result("layer_norm(input, weight, bias, normalized_shape=, eps=eps)",
+                                                      "native_layer_norm(input, weight, bias, normalized_shape=, eps=eps)")),
+    "native_layer_norm_backward": TRAINING,
+    "ne.Scalar": "ne(self, other)",
+    "ne.Tensor": "ne(self, other)",
+    "neg": "neg(self)",
+    "nonzero": "nonzero(self)",
+    "permute": "permute(self, dims=)",
+    "pow.Scalar": "pow(self, exponent)",
+    "pow.Tensor_Scalar": "pow(self, exponent)",
+    "pow.Tensor_Tensor": "pow(self, exponent)",
+    "prod": "prod(self, dtype=)",
+    "prod.dim_int": "prod(self, dim=, keepdim=, dtype=)",
+    "rand": ("rand", random("rand")),
+    "randn": ("randn", random("randn")),
+    "randperm": "not supported: no permutations are drawn; rand and argsort make one",
+    "reciprocal": "reciprocal(self)",
+    "reflection_pad1d": "reflection_pad1d(self, padding=)",
+    "reflection_pad2d": "reflection_pad2d(self, padding=)",
+    "reflection_pad3d": "reflection_pad3d(self, padding=)",
+    "relu": "relu(self)",
+    "remainder.Scalar": "remainder(self, other)",
+    "remainder.Tensor": "remainder(self, other)",
+    "repeat": "repeat(self, repeats=)",
+    "replication_pad2d": "replication_pad2d(self, padding=)",
+    "replication_pad3d": "replication_pad3d(self, padding=)",
+    "resize_": "not supported: the size of a tensor is part of the graph",
+    "round": "round(self)",
+    "rsqrt": "rsqrt(self)",
+    "scalar_tensor": ("full", filled("s")),
+    "scatter.src": "scatter(self, index, src, dim=)",
+    "scatter.value": "scatter(self, index, value, dim=)",
+    "scatter_add": "scatter_add(self, index, src, dim=)",
+    "scatter_reduce.two": "scatter_reduce(self, index, src, dim=, reduce=, include_self=)",
+    "select.int": "select(self, dim=, index=)",
+    "select_scatter": "select_scatter(self, src, dim=, index=)",
+    "sigmoid": "sigmoid(self)",
+    "sign": "sign(self)",
+    "sin": "sin(self)",
+    "sinh": "sinh(self)",
+    "slice.Tensor": "slice(self, dim=, start=, end=, step=)",
+    "slice_scatter": "slice_scatter(self, src, dim=, start=, end=, step=)",
+    "sort": "sort(self, dim=, descending=)",
+    "split_with_sizes": ("slice, once a part", split),
+    "sqrt": "sqrt(self)",
+    "squeeze.dim": "squeeze(self, dim=)",
+    "squeeze.dims": "squeeze(self, dim=)",
+    "sub.Scalar": "sub(self, other, alpha=)",
+    "sub.Tensor": "sub(self, other, alpha=)",
+    "sum.dim_IntList": "sum(self, dim=, keepdim=, dtype=)",
+    "sym_is_contiguous": ("an expression in sizes", dropped),
+    "sym_numel": ("an expression in sizes", dropped),
+    "sym_size.int": ("an expression in sizes", dropped),
+    "sym_storage_offset": ("an expression in sizes", dropped),
+    "sym_stride.int": ("an expression in sizes", dropped),
+    "tan": "tan(self)",
+    "tanh": "tanh(self)",
+    "topk": "topk(self, k=, dim=, largest=, sorted=)",
+    "trunc": "trunc(self)",
+    "unsqueeze": "unsqueeze(self, dim=)",
+    "upsample_bilinear2d.vec": "upsample_bilinear2d(input, output_size=, align_corners=, scale_factors=)",
+    "upsample_nearest2d.vec": "upsample_nearest2d(input, output_size=, scale_factors=)",
+    "var.correction": "var(self, dim=, correction=, keepdim=)",
+    "var.dim": ("var", var_unbiased),
+    "view": "view(self, size=)",
+    "where.self": "where(condition, self, other)",
+}
+NUM_CORE_ATEN = len(TABLE)
+
+# What else an export may have: ops that are kept (KEPT), that have no decomposition, and assertions.
+TABLE |= {
+    "_assert_async.msg": ("nothing: about data", dropped),
+    "_assert_scalar": ("guard", guard),
+    "_assert_tensor_metadata": ("nothing: it is a fact", dropped),
+    "detach": ("nothing: another name", same),
+    "layer_norm": "layer_norm(input, weight, bias, normalized_shape=, eps=)",
+    "lift_fresh_copy": ("nothing: another name", same),
+    "linear": "linear(input, weight, bias)",
+    "matmul": "matmul(self, other)",
+    "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
+    "scaled_dot_product_attention": "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
+    "silu": "silu(self)",
+    "softmax.int": ("softmax", softmax("softmax")),
+    "sym_constrain_range": ("nothing: it is a fact", dropped),
+    "sym_constrain_range_for_size": ("nothing: it is a fact", dropped),
+    "transpose.int": "transpose(self, dim0=, dim1=)",
+}
+
+
+def overload(target):
+    """The key of TABLE for an op; None for what is no op of aten."""
+    name = str(target)
+    return name.removeprefix("aten.").removesuffix(".default") if name.startswith("aten.") else None
+
+
+# ---- the writer
+
+
+class Writer:
+    """Walks a decomposed program once and collects the lines of the text form and the tensors of the weights."""
+
+    def __init__(self, program, inputs, outputs):
+        import torch
+
+        self.torch, self.program = torch, program
+        self.given_inputs, self.given_outputs = inputs, outputs
+        self.names, self.sizes = Names(), SizeText()
+        self.guards, self.declared, self.lines, self.outputs = [], [], [], []
+        self.weights = {}  # name -> tensor
+        self.value_of = {}  # node -> name, tuple of names, number, Size or None
+        self.seed_name, self.num_streams = None, 0
+
+    # -- types
+
+    def meta(self, node):
+        return node.meta["val"]
+
+    def torch_dtype(self, node):
+        return self.meta(node).dtype
+
+    def size_value(self, s):
+        """An int, or a Size, of an int, SymInt or SymBool."""
+        if not hasattr(s, "node"):
+            return s
+        e = s.node.expr
+        if getattr(e, "is_Integer", False):
+            return int(e)
+        if str(e) in ("True", "False"):
+            return str(e) == "True"
+        if isinstance(s, self.torch.SymFloat):
+            if e.is_number:
+                return float(e)
+            raise ExportError(f"{e}: a number computed from sizes that is no integer; not supported")
+        return Size(self.sizes(e))
+
+    def size_list(self, shape):
+        return "[" + ", ".join(self.argument(self.size_value(s)) for s in shape) + "]"
+
+    def type_text(self, value):
+        return dtype_text(value.dtype) + self.size_list(value.shape)
+
+    def sum_text(self, a, b):
+        if isinstance(a, Size) or isinstance(b, Size):
+            return f"{self.argument(a)} + {self.argument(b)}"
+        return str(a + b)
+
+    # -- values as text
+
+    def argument(self, v):
+        """A value after `name=`."""
+        if v is None:
+            return "none"
+        if isinstance(v, bool):
+            return "true" if v else "false"
+        if isinstance(v, (int, float)):
+            return number_text(v)
+        if isinstance(v, Size):
+            return v.text
+        if isinstance(v, (list, tuple)):
+            return "[" + ", ".join(self.argument(x) for x in v) + "]"
+        if isinstance(v, self.torch.dtype):
+            return dtype_text(v)
+        return v  # a tensor's name
+
+    def operand(self, v, node):
+        """A value where a tensor or a number stands; a size becomes a 0-d tensor."""
+        if isinstance(v, Size):
+            x = self.new_tensor(node, f"arange(start={v.text}, end={v.text} + 1)")
+            return self.new_tensor(node, f"view({x}, size=[])")
+        if isinstance(v, (bool, int, float)):
+            return number_text(v)
+        if isinstance(v, (list, tuple)):
+            return "[" + ", ".join(self.operand(x, node) for x in v) + "]"
+        return self.argument(v)
+
+    def new_tensor(self, node, call):
+        """One line for a step within an op."""
+        name = self.names.new(f"{node.name}.part")
+        self.lines.append(f"{name} = {call}")
+        return name
+
+    def emit(self, node, call, meta=None):
+        """The line of an op, its results' types written out, so that the reader checks them. Returns their names."""
+        meta = self.meta(node) if meta is None else meta
+        several = isinstance(meta, (list, tuple))
+        metas = list(meta) if several else [meta]
+        names = [self.names.new(node.name if not several else f"{node.name}.{i}") for i in range(len(metas))]
+        self.lines.append(", ".join(f"{n} : {self.type_text(m)}" for n, m in zip(names, metas)) + f" = {call}")
+        return tuple(names) if several else names[0]
+
+    # -- random numbers
+
+    def seed(self):
+        if self.seed_name is None:
+            self.seed_name = self.names.new("seed")
+            self.lines.append(f"input {self.seed_name} : i64[]")
+        return self.seed_name
+
+    def new_stream(self):
+        self.num_streams += 1
+        return self.num_streams - 1
+
+    # -- ops
+
+    def resolve(self, v):
+        if isinstance(v, self.torch.fx.Node):
+            return self.value_of[v]
+        if isinstance(v, (list, tuple)):
+            return [self.resolve(x) for x in v]
+        return v
+
+    def arguments(self, node):
+        """The arguments by name, aten's defaults filled in."""
+        schema, out = node.target._schema.arguments, {}
+        for i, a in enumerate(schema):
+            default = a.default_value if a.has_default_value() else None
+            out[a.name] = self.resolve(node.args[i] if i < len(node.args) else node.kwargs.get(a.name, default))
+        return out
+
+    def call_text(self, node, template, a):
+        op, _, inside = template.rstrip(")").partition("(")
+        schema = {s.name: s for s in node.target._schema.arguments}
+        positional, named = [], []
+        for part in filter(None, re.split(r",\s*", inside)):
+            name, equals, source = part.partition("=")
+            if not equals:
+                positional.append(self.operand(a[name], node))
+                continue
+            source = source or name
+            if source not in a:
+                named.append(f"{name}={source}")
+            elif not self.is_default(schema[source], a[source], name == source and part.endswith("=")):
+                named.append(f"{name}={self.attribute(schema[source], a[source])}")
+        while positional and positional[-1] == "none":
+            positional.pop()
+        return f"{op}({', '.join(positional + named)})"
+
+    def is_default(self, schema, value, may_drop):
+        if value is None or (schema.name == "end" and value == 2**63 - 1):
+            return True
+        default = schema.default_value if schema.has_default_value() else None
+        return may_drop and not isinstance(value, (Size, str)) and default is not None and value == default
+
+    def attribute(self, schema, value):
+        kind = str(schema.type)
+        if isinstance(value, str) and "str" in kind:
+            return json.dumps(value)
+        if isinstance(value, bool) and "number" in kind:
+            return str(int(value))
+        if kind.endswith("ScalarType") or (isinstance(value, int) and schema.name == "dtype"):
+            return dtype_text(value)
+        return self.argument(value)
+
+    def call(self, node, template, a):
+        return self.emit(node, self.call_text(node, template, a))
+
+    def run_op(self, node):
+        value = node.meta.get("val")
+        if isinstance(value, (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)):
+            return self.size_value(value)
+        if node.target.__name__ == "getitem":
+            return self.value_of[node.args[0]][node.args[1]]
+        rule, a = TABLE[overload(node.target)], self.arguments(node)
+        return self.call(node, rule, a) if isinstance(rule, str) else rule[1](self, node, a)
+
+    def check_ops(self):
+        """All ops that have no form as text, in one error."""
+        missing = {}
+        for node in self.program.graph.nodes:
+            if node.op != "call_function" or node.target.__name__ == "getitem":
+                continue
+            value = node.meta.get("val")
+            if isinstance(value, (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)):
+                continue
+            rule = TABLE.get(overload(node.target), "no rule in TABLE")
+            if isinstance(rule, str) and not rule.endswith(")"):
+                missing.setdefault(str(node.target).removesuffix(".default"), [rule, 0])[1] += 1
+        if missing:
+            rows = "".join(f"\n  {op} ({n} use{'s' if n > 1 else ''}): {why}" for op, (why, n) in sorted(missing.items()))
+            raise ExportError(f"{len(missing)} of the program's ops cannot be written:{rows}")
+
+    # -- what surrounds the ops
+
+    def declare_sizes(self):
+        hints, first = {}, []
+        for node in self.program.graph.nodes:
+            value = node.meta.get("val") if node.op == "placeholder" else None
+            for s in [value] if isinstance(value, self.torch.SymInt) else getattr(value, "shape", ()):
+                for symbol in sorted(s.node.expr.free_symbols, key=str) if hasattr(s, "node") else ():
+                    first.append(symbol)
+                if hasattr(s, "node") and s.node.expr.is_Symbol and s.node.has_hint():
+                    hints[s.node.expr] = int(s.node.hint)
+        for symbol in dict.fromkeys(first):
+            self.sizes.name_of[symbol] = self.names.new(str(symbol))
+            bounds = self.program.range_constraints.get(symbol)
+            lo = max(0, int(bounds.lower)) if bounds is not None else 0
+            hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else MAX_SIZE
+            line = f"size {self.sizes.name_of[symbol]} in [{lo}, {max(lo, hi)}]"
+            hint = hints.get(symbol)
+            self.declared.append(line + (f" hint {min(max(hint, lo), hi)}" if hint is not None else ""))
+        self.declare_ranges()
+
+    def declare_ranges(self):
+        """Ranges of expressions, as those of derived sizes."""
+        for e, bounds in self.program.range_constraints.items():
+            if e.is_Symbol or not e.free_symbols <= set(self.sizes.name_of):
+                continue
+            self.guards.append(f"{self.sizes(e)} >= {int(bounds.lower)}")
+            if bounds.upper.is_Integer:
+                self.guards.append(f"{self.sizes(e)} <= {int(bounds.upper)}")
+
+    def tensor_of(self, spec):
+        held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
+        return held[spec.target]
+
+    def add_constants(self):
+        """Parameters, buffers and lifted constants; buffers that are written to are inputs."""
+        signature, same_as = self.program.graph_signature, {}
+        nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
+        mutated = set(signature.buffers_to_mutate.values())
+        for spec in signature.input_specs:
+            if spec.kind.name not in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+                continue
+            node, t = nodes[spec.arg.name], self.tensor_of(spec)
+            if spec.target in mutated:
+                self.value_of[node] = self.names.new(spec.target)
+                self.lines.append(f"input {self.value_of[node]} : {self.type_text(self.meta(node))}")
+                continue
+            if not node.users:
+                continue
+            key = (t.data_ptr(), t.dtype, tuple(t.shape), tuple(t.stride())) if t.numel() else node
+            if key not in same_as:
+                same_as[key] = self.names.new(spec.target)
+                self.weights[same_as[key]] = t
+                self.lines.append(f"const {same_as[key]} : {self.type_text(self.meta(node))}")
+            self.value_of[node] = same_as[key]
+
+    def add_inputs(self):
+        nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
+        given = list(self.given_inputs or ())
+        for spec in self.program.graph_signature.input_specs:
+            if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
+                continue
+            if spec.kind.name != "USER_INPUT":
+                raise ExportError(f"input {spec.arg.name} is a {spec.kind.name}; only tensors and sizes are supported")
+            node = nodes[spec.arg.name]
+            value = node.meta.get("val")
+            if isinstance(value, self.torch.Tensor):
+                self.value_of[node] = self.names.new(given.pop(0) if given else spec.arg.name)
+                self.lines.append(f"input {self.value_of[node]} : {self.type_text(value)}")
+            else:
+                self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
+
+    def add_outputs(self, node):
+        given = list(self.given_outputs or ())
+        for i, (spec, value) in enumerate(zip(self.program.graph_signature.output_specs, node.args[0])):
+            kind = spec.kind.name
+            if kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
+                name = self.next_name(spec)
+            elif kind == "USER_OUTPUT":
+                name = given.pop(0) if given else f"output_{sum(s.kind.name == 'USER_OUTPUT' for s in self.program.graph_signature.output_specs[:i])}"
+            else:
+                raise ExportError(f"output {i} is a {kind}; only tensors and sizes are supported")
+            v = self.resolve(value)
+            if v is None:
+                continue
+            if isinstance(v, (bool, int)):
+                v = Size(str(int(v)))
+            if isinstance(v, float):
+                raise ExportError(f"output {i} is the number {v}; only tensors and sizes are supported")
+            name, tensor = self.names.new(name) if name != v else name, self.operand(v, node)
+            self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+
+    def next_name(self, spec):
+        """The output with what a buffer or an input holds afterwards."""
+        for i in self.program.graph_signature.input_specs:
+            if spec.target in (i.target, i.arg.name):
+                nodes = [n for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name]
+                return f"{self.value_of[nodes[0]]}.next"
+        raise ExportError(f"{spec.target} is written to and is no input")
+
+    def walk(self):
+        self.check_ops()
+        self.declare_sizes()
+        self.add_inputs()
+        self.add_constants()
+        for node in self.program.graph.nodes:
+            if node.op == "call_function":
+                self.value_of[node] = self.run_op(node)
+            elif node.op == "output":
+                self.add_outputs(node)
+            elif node.op != "placeholder":
+                raise ExportError(f"{node.op} {node.target}: not supported; a program has no modules left after export")
+
+    def text(self, name):
+        facts = [f"guard {g}" for g in dict.fromkeys(self.guards)]
+        lines = self.declared + facts + self.lines + [f"output {', '.join(self.outputs)}"]
+        return f"graph {name} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+
+# ---- files
+
+
+def write_safetensors(path, tensors):
+    """The format's own layout: length of the header, header, data; widest elements first, so that all are aligned."""
+    import torch
+
+    order = sorted(tensors, key=lambda n: (-tensors[n].element_size(), n))
+    header, at = {"__metadata__": {"format": "pt"}}, 0
+    for name in order:
+        t = tensors[name]
+        end = at + t.numel() * t.element_size()
+        header[name] = {"dtype": SAFETENSORS[dtype_text(t.dtype)], "shape": list(t.shape), "data_offsets": [at, end]}
+        at = end
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            f.write(tensors[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+
+
+def decomposed(program, core_aten):
+    """Core ATen, but for the ops that stay whole."""
+    import torch
+
+    table = torch.export.default_decompositions()
+    for name in () if core_aten else KEPT:
+        for overload_name in getattr(torch.ops.aten, name).overloads():
+            table.pop(getattr(getattr(torch.ops.aten, name), overload_name), None)
+    return program.run_decompositions(table)
+
+
+def export_graph(program, path_ind, path_safetensors, name="model", inputs=None, outputs=None, core_aten=False):
+    """Writes both files. inputs, outputs: names for the tensors that go in and come out, in order (default: those of
+    forward(), and output_0, output_1 ..). Raises ExportError with what cannot be written."""
+    writer = Writer(decomposed(program, core_aten), inputs, outputs)
+    writer.walk()
+    text = writer.text(re.sub(r"\W", "_", name))
+    pathlib.Path(path_ind).write_text(text)
+    write_safetensors(path_safetensors, writer.weights)
+
+
+def load_program(source):
+    import torch
+
+    if source.endswith(".pt2"):
+        return torch.export.load(source), pathlib.Path(source).stem
+    module, colon, function = source.partition(":")
+    if not colon:
+        raise ExportError(f"{source}: module:function or a .pt2 file is needed")
+    sys.path.insert(0, ".")
+    return getattr(importlib.import_module(module), function)(), function
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes a torch.export program as NAME.ind and NAME.safetensors.")
+    parser.add_argument("source", help="module:function that returns an ExportedProgram, or a .pt2 file")
+    parser.add_argument("--output", help="NAME of the two files and of the graph (default: the function's or file's name)")
+    parser.add_argument("--core-aten", action="store_true", help=f"decompose {', '.join(KEPT)} as well")
+    options = parser.parse_args()
+    try:
+        program, name = load_program(options.source)
+        base = options.output or name
+        export_graph(program, f"{base}.ind", f"{base}.safetensors", pathlib.Path(base).name, core_aten=options.core_aten)
+    except ExportError as error:
+        sys.exit(f"export_graph: {error}")
+    print(f"{base}.ind {base}.safetensors")
+
+
+if __name__ == "__main__":
+    main()

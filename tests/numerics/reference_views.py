@@ -1,0 +1,428 @@
+"""References of views, of ops that move elements, of pads, pools, convolutions and resampling."""
+
+import numpy as np
+
+from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, wrap
+
+# ---- views
+
+
+def views(fn):
+    """fn gives a list of arrays of one; a single one comes without the list, as a graph's text has it."""
+
+    def op(x, *rest, **more):
+        made = [Tensor(v, x.dtype, e) for v, e in zip(fn(x.v, *rest, **more), fn(x.e, *rest, **more))]
+        return made if len(made) > 1 else made[0]
+
+    return op
+
+
+@moved
+def reshape(v, shape):
+    return v.reshape(shape)
+
+
+def view_as(x, other):
+    return reshape(x, other.v.shape)
+
+
+@moved
+def flatten(v, start_dim=0, end_dim=-1):
+    if v.ndim == 0:
+        return v.reshape(1)
+    first, last = start_dim % v.ndim, end_dim % v.ndim
+    return v.reshape(v.shape[:first] + (int(np.prod(v.shape[first : last + 1])),) + v.shape[last + 1 :])
+
+
+@moved
+def unflatten(v, dim, sizes):
+    dim %= v.ndim
+    return v.reshape(v.shape[:dim] + tuple(sizes) + v.shape[dim + 1 :])
+
+
+@moved
+def broadcast_to(v, size):
+    return np.broadcast_to(v, size)
+
+
+def expand_as(x, other):
+    return broadcast_to(x, other.v.shape)
+
+
+def broadcast_tensors(tensors):
+    shape = np.broadcast_shapes(*[t.v.shape for t in tensors])
+    return [broadcast_to(t, shape) for t in tensors]
+
+
+def meshgrid(tensors, indexing="ij"):
+    return [Tensor(v, t.dtype) for v, t in zip(np.meshgrid(*[t.v for t in tensors], indexing=indexing), tensors)]
+
+
+@moved
+def movedim(v, source, destination):
+    return np.moveaxis(v, source, destination)
+
+
+@moved
+def narrow(v, dim, start, length):
+    start = start + v.shape[dim] if start < 0 else start
+    return np.take(v, range(start, start + length), axis=dim)
+
+
+@views
+def split(v, split_size, dim=0):
+    return np.split(v, range(split_size, v.shape[dim], split_size), axis=dim)
+
+
+@views
+def split_with_sizes(v, split_sizes, dim=0):
+    return np.split(v, np.cumsum(split_sizes)[:-1], axis=dim)
+
+
+def chunk(x, chunks, dim=0):
+    return split(x, -(-x.v.shape[dim] // chunks), dim)
+
+
+@views
+def unbind(v, dim=0):
+    return [np.take(v, k, axis=dim) for k in range(v.shape[dim])]
+
+
+@moved
+def unfold(v, dimension, size, step):
+    if v.ndim == 0:
+        return v.reshape(1)[:size]
+    d = dimension % v.ndim
+    return np.moveaxis(np.stack([np.take(v, range(i, i + size), axis=d) for i in range(0, v.shape[d] - size + 1, step)], d), d + 1, -1)
+
+
+@moved
+def diagonal(v, offset=0, dim1=0, dim2=1):
+    return np.diagonal(v, offset, dim1, dim2)
+
+
+@moved
+def as_strided(v, size, stride, storage_offset=0):
+    at = np.indices(size)
+    return v.reshape(-1)[storage_offset + sum(i * s for i, s in zip(at, stride))] if size else v.reshape(-1)[storage_offset]
+
+
+@moved
+def flip(v, dims):
+    return np.flip(v, dims)
+
+
+@moved
+def roll(v, shifts, dims=None):
+    shifts = shifts if isinstance(shifts, list) else [shifts]
+    return np.roll(v, shifts[0] if dims is None else shifts, None if dims is None else tuple(dims) if isinstance(dims, list) else dims)
+
+
+@moved
+def tile(v, dims):
+    return np.tile(v, dims)
+
+
+repeat = tile
+
+
+@moved
+def pixel_shuffle(v, upscale_factor):
+    r = upscale_factor
+    *n, c, h, w = v.shape
+    v = v.reshape(*n, c // (r * r), r, r, h, w)
+    k = len(n)
+    return np.transpose(v, (*range(k + 1), k + 3, k + 1, k + 4, k + 2)).reshape(*n, c // (r * r), h * r, w * r)
+
+
+@moved
+def pixel_unshuffle(v, downscale_factor):
+    r = downscale_factor
+    *n, c, h, w = v.shape
+    v = v.reshape(*n, c, h // r, r, w // r, r)
+    k = len(n)
+    return np.transpose(v, (*range(k + 1), k + 2, k + 4, k + 1, k + 3)).reshape(*n, c * r * r, h // r, w // r)
+
+
+# ---- elements put together
+
+
+def stack(tensors, dim=0):
+    dtype = result_type(*tensors)
+    parts = [as_type(t, dtype) for t in tensors]
+    return Tensor(np.stack([p.v for p in parts], dim), dtype, np.stack([p.e for p in parts], dim))
+
+
+def put(x, src, place):
+    """x with src written to the view that place gives of an array."""
+    v, e = x.v.copy(), x.e.copy()
+    place(v)[...] = cast(src, x.dtype).v
+    place(e)[...] = src.e
+    return Tensor(v, x.dtype, e)
+
+
+def select_scatter(x, src, dim, index):
+    return put(x, src, lambda v: np.moveaxis(v, dim, 0)[index, ...])
+
+
+def slice_scatter(x, src, dim=0, start=None, end=None, step=1):
+    return put(x, src, lambda v: np.moveaxis(np.moveaxis(v, dim, 0)[start:end:step], 0, dim))
+
+
+def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
+    def place(v):
+        d = np.diagonal(v, offset, dim1, dim2)
+        d.flags.writeable = True
+        return d
+
+    return put(x, src, place)
+
+
+@moved
+def tril(v, diagonal=0):
+    return np.tril(v, diagonal)
+
+
+@moved
+def triu(v, diagonal=0):
+    return np.triu(v, diagonal)
+
+
+def one_hot(x, num_classes):
+    assert (x.v >= 0).all() and (x.v < num_classes).all()
+    return Tensor(x.v[..., None] == np.arange(num_classes), "i64")
+
+
+def eye(n, m=None, dtype="f32"):
+    return Tensor(np.eye(n, m), dtype)
+
+
+def linspace(start, end, steps, dtype="f32"):
+    v = np.linspace(start, end, steps)
+    u = {"f64": 2.0**-53}.get(dtype, 2.0**-24)
+    e = 4 * u * max(abs(start), abs(end))
+    if is_float(dtype):
+        return Tensor(v, dtype, e + (np.abs(v) * {"f16": 2.0**-11, "bf16": 2.0**-8}.get(dtype, 0)))
+    assert (np.abs(v - np.rint(v)) > e).all() or (v == np.rint(v)).all(), "truncation hangs on rounding"
+    return Tensor(wrap(np.trunc(v), dtype), dtype)
+
+
+# ---- pads
+
+
+def each_axis(v, pad, one):
+    """one(indices before, size) for every padded axis: which element stands where."""
+    for k in range(len(pad) // 2):
+        axis, n = v.ndim - 1 - k, v.shape[v.ndim - 1 - k]
+        v = np.take(v, [one(i, n) for i in range(-pad[2 * k], n + pad[2 * k + 1])], axis=axis)
+    return v
+
+
+def mirrored(i, n):
+    return -i if i < 0 else 2 * (n - 1) - i if i >= n else i
+
+
+def reflected(v, padding):
+    return each_axis(v, padding, mirrored)
+
+
+def replicated(v, padding):
+    return each_axis(v, padding, lambda i, n: min(max(i, 0), n - 1))
+
+
+reflection_pad1d = reflection_pad2d = reflection_pad3d = moved(reflected)
+replication_pad1d = replication_pad2d = replication_pad3d = moved(replicated)
+
+
+def constant_pad_nd(x, pad, value=0):
+    v, e = x.v, x.e
+    for k in range(len(pad) // 2):
+        axis, lo, hi = x.v.ndim - 1 - k, pad[2 * k], pad[2 * k + 1]
+        n = v.shape[axis]
+        keep = range(max(0, -lo), n - max(0, -hi))
+        widths = [(0, 0)] * v.ndim
+        widths[axis] = (max(lo, 0), max(hi, 0))
+        v = np.pad(np.take(v, keep, axis=axis), widths, constant_values=cast(Tensor(value, "f64"), x.dtype).v)
+        e = np.pad(np.take(e, keep, axis=axis), widths)
+    return Tensor(v, x.dtype, e)
+
+
+def pad(x, pad, mode="constant", value=None):
+    if mode == "constant":
+        return constant_pad_nd(x, pad, value or 0)
+    how = {"reflect": reflected, "replicate": replicated, "circular": lambda v, p: each_axis(v, p, lambda i, n: i % n)}[mode]
+    return moved(how)(x, pad)
+
+
+# ---- pools
+
+
+def as_list(given, n, otherwise):
+    given = otherwise if given is None else given if isinstance(given, list) else [given]
+    return given * n if len(given) == 1 else given
+
+
+def pooled_size(size, k, s, p, d, ceil_mode):
+    room = size + 2 * p - d * (k - 1) - 1
+    out = (-(-room // s) if ceil_mode else room // s) + 1
+    return out - 1 if ceil_mode and (out - 1) * s >= size + p else out
+
+
+def over_windows(x, out, window, one):
+    """one(plane, list of the elements' places) for the window at each place of the result, over all leading dimensions."""
+    n = len(out)
+    lead = x.v.shape[: x.v.ndim - n]
+    planes = list(zip(x.v.reshape(-1, *x.v.shape[len(lead) :]), x.e.reshape(-1, *x.v.shape[len(lead) :])))
+    records = [one(p, at, list(np.ndindex(*[len(w[i]) for w, i in zip(window, at)]))) for p in planes for at in np.ndindex(*out)]
+    return lead, records
+
+
+def spread(lead, out, records):
+    """The fields of the records, each as an array."""
+    fields = list(zip(*records)) if records else [[], [], []]
+    return [np.asarray(f).reshape(*lead, *out) for f in fields]
+
+
+def plain_windows(shape, n, kernel_size, stride, padding, dilation, ceil_mode):
+    k = as_list(kernel_size, n, None)
+    s, p, d = as_list(stride, n, k), as_list(padding, n, [0]), as_list(dilation, n, [1])
+    sizes = shape[len(shape) - n :]
+    out = [pooled_size(*six, ceil_mode) for six in zip(sizes, k, s, p, d)]
+    return k, s, p, [[[i * s[a] - p[a] + j * d[a] for j in range(k[a])] for i in range(out[a])] for a in range(n)], out, sizes
+
+
+def adaptive_windows(shape, n, output_size):
+    out, sizes = as_list(output_size, n, None), shape[len(shape) - n :]
+    return [[list(range(i * size // o, -(-(i + 1) * size // o))) for i in range(o)] for o, size in zip(out, sizes)], out, sizes
+
+
+def max_over(x, windows, out, sizes):
+    def one(plane, at, places):
+        best = None
+        for q in places:
+            where = tuple(w[i][j] for w, i, j in zip(windows, at, q))
+            if all(0 <= i < n for i, n in zip(where, sizes)):
+                if best is None or plane[0][where] > plane[0][best] or (np.isnan(plane[0][where]) and not np.isnan(plane[0][best])):
+                    best = where
+        return plane[0][best], plane[1][best], int(np.ravel_multi_index(best, sizes))
+
+    lead, records = over_windows(x, out, windows, one)
+    v, e, at = spread(lead, out, records)
+    return Tensor(v, x.dtype, e), Tensor(at, "i64")
+
+
+def mean_over(x, windows, out, sizes, count):
+    u = ROUNDOFF[compute_type(x.dtype)]
+
+    def one(plane, at, places):
+        inside = [where for q in places for where in [tuple(w[i][j] for w, i, j in zip(windows, at, q))] if all(0 <= i < n for i, n in zip(where, sizes))]
+        total, size = sum(plane[0][w] for w in inside), sum(abs(plane[0][w]) for w in inside)
+        n = count(at, len(inside))
+        return total / n, (sum(plane[1][w] for w in inside) + (4 * len(inside) ** 0.5 + 1) * u * size) / abs(n), 0
+
+    lead, records = over_windows(x, out, windows, one)
+    v, e, _ = spread(lead, out, records)
+    return made(v, x.dtype, e)
+
+
+def max_pools(n, indices):
+    def op(x, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=False):
+        _, _, _, windows, out, sizes = plain_windows(x.v.shape, n, kernel_size, stride, padding, dilation, ceil_mode)
+        both = max_over(x, windows, out, sizes)
+        return both if indices else both[0]
+
+    return op
+
+
+def avg_pools(n):
+    def op(x, kernel_size, stride=None, padding=None, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        k, s, p, windows, out, sizes = plain_windows(x.v.shape, n, kernel_size, stride, padding, None, ceil_mode)
+
+        def count(at, inside):
+            full = int(np.prod([min(i * s[a] - p[a] + k[a], sizes[a] + p[a]) - (i * s[a] - p[a]) for a, i in enumerate(at)]))
+            return divisor_override or (full if count_include_pad else inside)
+
+        return mean_over(x, windows, out, sizes, count)
+
+    return op
+
+
+def adaptive_pools(n, largest):
+    def op(x, output_size):
+        windows, out, sizes = adaptive_windows(x.v.shape, n, output_size)
+        return max_over(x, windows, out, sizes) if largest else mean_over(x, windows, out, sizes, lambda at, inside: inside)
+
+    return op
+
+
+max_pool1d, max_pool2d, max_pool3d = (max_pools(n, False) for n in (1, 2, 3))
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (max_pools(n, True) for n in (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = (avg_pools(n) for n in (1, 2, 3))
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (adaptive_pools(n, False) for n in (1, 2, 3))
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (adaptive_pools(n, True) for n in (1, 2, 3))
+
+
+# ---- convolutions: the elements under each window in one array, times the weight
+
+
+def places(size, out, k, s, p, d, transposed):
+    """[out][k]: the element of the operand under each element of each window, -1 for none."""
+    o, j = np.ogrid[:out, :k]
+    at = o + p - j * d if transposed else o * s - p + j * d
+    there = (at % s == 0) if transposed else np.ones_like(at, bool)
+    at = at // s if transposed else at
+    return np.where(there & (at >= 0) & (at < size), at, -1)
+
+
+def under_windows(v, at):
+    """[n, c, sizes..] to [n, outs.., c, ks..], 0 where there is none."""
+    n = len(at)
+    for a, places_of in enumerate(at):
+        axis = 2 + 2 * a
+        zero = np.zeros(v.shape[:axis] + (1,) + v.shape[axis + 1 :], v.dtype)
+        v = np.take(np.concatenate([v, zero], axis), places_of, axis=axis)
+    return np.transpose(v, (0, *range(2, 2 + 2 * n, 2), 1, *range(3, 3 + 2 * n, 2)))
+
+
+def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
+    n = weight.v.ndim - 2
+    s, p, d, extra = as_list(stride, n, [1]), as_list(padding, n, [0]), as_list(dilation, n, [1]), as_list(output_padding, n, [0])
+    if x.v.ndim == n + 1:
+        y = convolution(Tensor(x.v[None], x.dtype, x.e[None]), weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        return Tensor(y.v[0], y.dtype, y.e[0])
+    sizes, k = x.v.shape[2:], weight.v.shape[2:]
+    out = [(sizes[a] - 1) * s[a] - 2 * p[a] + d[a] * (k[a] - 1) + extra[a] + 1 if transposed else pooled_size(sizes[a], k[a], s[a], p[a], d[a], False) for a in range(n)]
+    at = [places(*seven, transposed) for seven in zip(sizes, out, k, s, p, d)]
+    batch, inner = x.v.shape[0], x.v.shape[1] // groups
+    per_group = weight.v.shape[1] if transposed else weight.v.shape[0] // groups
+
+    def rows(v):
+        return np.swapaxes(under_windows(v, at).reshape(batch, int(np.prod(out)), groups, inner * int(np.prod(k))), 1, 2)
+
+    def columns(v):
+        taps = int(np.prod(k))
+        v = v.reshape(groups, inner, per_group, taps) if transposed else np.swapaxes(v.reshape(groups, per_group, inner, taps), 1, 2)
+        return np.swapaxes(v, 2, 3).reshape(groups, inner * taps, per_group)
+
+    a = Tensor(rows(x.v), compute_type(x.dtype), rows(x.e))
+    b = Tensor(columns(weight.v), compute_type(x.dtype), columns(weight.e))
+    y = stored(product(a, b), x.dtype)  # the sums may be stored before the bias is added
+    if bias is not None:
+        y = stored(add(as_compute(y), Tensor(bias.v.reshape(groups, 1, per_group), compute_type(x.dtype), bias.e.reshape(groups, 1, per_group))), x.dtype)
+
+    def back(v):
+        return np.swapaxes(v, 2, 3).reshape(batch, groups * per_group, *out)
+
+    return Tensor(back(y.v), x.dtype, back(y.e))
+
+
+def conv(x, weight, bias=None, stride=None, padding=None, dilation=None, groups=1):
+    return convolution(x, weight, bias, stride, padding, dilation, False, None, groups)
+
+
+def conv_transpose(x, weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None):
+    return convolution(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
+
+
+conv1d = conv2d = conv3d = conv
+conv_transpose1d = conv_transpose2d = conv_transpose3d = conv_transpose
