@@ -10857,6 +10857,31 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     return status ? status : graph__lower_unflatten(l, results);
 }
 
+/* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
+
+static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const bool slice = l->node->op == IND_OP_SLICE_SCATTER;
+    const ind__attr *a = l->node->attr;
+    ind_expr at[IND_MAX_RANK], first, last;
+    const int whole = l->result->rank, dim = graph__from_end(a[0].i, whole);
+    for (int d = 0, next = 0; d < whole; d++)
+        if (slice || d != dim) at[d] = index[next++];
+    if (slice) {
+        ind__slice_bounds(l->result->size[dim], &a[1], &a[2], &first, &last);
+        at[dim] = ind_expr_add(first, ind_expr_mul(index[dim], a[3].e));
+    } else {
+        at[dim] = ind__from_front(a[1].e, l->result->size[dim]);
+    }
+    ind__emit_store(o, to, at, whole, graph__lower_operand(o, l, 1, index, rank));
+}
+
+static ind_status graph__lower_slice_put(graph__lower_ctx *l, ind__box **results) {
+    ind__box *self = graph__lower_operand_box(l, 0);
+    const ind__tensor_info *src = graph__lower_operand_info(l, 1);
+    if (!self->storage->buffer || !graph__dies_here(l, self)) return graph__lower_pointwise(l, results);
+    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__slice_put_element, IND_REDUCE_NONE, results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -11072,8 +11097,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
     X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
-    X(SELECT_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                \
-    X(SLICE_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(SELECT_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                \
+    X(SLICE_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                 \
     X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \

@@ -121,4 +121,9 @@ case("mutate_unused_scatter", "input x : f32[4, 6]; input s : f32[4, 3]; input i
 for t in DTYPES:
     case(f"mutate_cache_{t}", f"input c : {t}[2, 3, 8, 4]; input k : {t}[2, 3, 2, 4]; input p : i64[2]; n = index_copy(c, 2, p, k); r = amax(n, dim=[2]); mutate c = n; output r",
          bits=True, p="values 6 2")
+    case(f"mutate_slices_{t}", f"size P in [0, 6] hint 2; input c : {t}[3, 8, 4]; input d : {t}[3, 8, 4]; input e : {t}[8]; input k : {t}[3, 2, 4]; input q : {t}[3, 4]; "
+         f"input u : {t}[4]; r = amax(c, dim=[1]); a = slice_scatter(c, k, 1, P, P+2); b = slice_scatter(a, k, 1, 3, 8, step=3); f = select_scatter(d, q, 1, P+1); "
+         "g = slice_scatter(e, u, 0, 1, 8, step=2); m = amax(b, dim=[1]); h = slice(b, 1, 0, 4); mutate c = b; mutate d = f; mutate e = g; output r, m, h",
+         bits=True, runs=({"P": 2}, {"P": 0}, {"P": 6}))
+case("mutate_slice_old", "input c : f32[3, 8, 4]; input k : f32[3, 2, 4]; a = slice_scatter(c, k, 1, 2, 4); d = sub(a, c); mutate c = a; output d")
 one_op("range_mutate", ["f32[4, 5]", "i64[2]", "f32[2, 5]"], "index_copy(a, 0, b, c); mutate a = y", error=RANGE, b="values 0 4")

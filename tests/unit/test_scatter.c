@@ -190,26 +190,31 @@ static void test_builders(ind_context *ctx) {
 
 enum { HEADS = 2, STEPS = 64, WIDTH = 4 };
 
-static const char decode[] = "graph decode {\n"
-                             "  input keys : f32[2, 64, 4]\n"
-                             "  input values : f32[2, 64, 4]\n"
-                             "  input position : i64[1]\n"
-                             "  input k : f32[2, 1, 4]\n"
-                             "  input v : f32[2, 1, 4]\n"
-                             "  input q : f32[2, 1, 4]\n"
-                             "  all_keys = index_copy(keys, 1, position, k)\n"
-                             "  all_values = index_put(values, [none, position], v)\n"
-                             "  turned = transpose(all_keys, 1, 2)\n"
-                             "  scores = matmul(q, turned)\n"
-                             "  places = arange(0, 64, 1)\n"
-                             "  seen = le(places, position)\n"
-                             "  masked = where(seen, scores, -inf)\n"
-                             "  weights = softmax(masked, -1)\n"
-                             "  y = matmul(weights, all_values)\n"
-                             "  mutate keys = all_keys\n"
-                             "  mutate values = all_values\n"
-                             "  output y\n"
-                             "}\n";
+/* The position as data, and as a symbolic size; what is the same in both. */
+#define INPUTS                                                                                                         \
+    "  input keys : f32[2, 64, 4]\n"                                                                                   \
+    "  input values : f32[2, 64, 4]\n"                                                                                 \
+    "  input k : f32[2, 1, 4]\n"                                                                                       \
+    "  input v : f32[2, 1, 4]\n"                                                                                       \
+    "  input q : f32[2, 1, 4]\n"
+#define ATTENTION                                                                                                      \
+    "  turned = transpose(all_keys, 1, 2)\n"                                                                           \
+    "  scores = matmul(q, turned)\n"                                                                                   \
+    "  places = arange(0, 64, 1)\n"                                                                                    \
+    "  seen = le(places, position)\n"                                                                                  \
+    "  masked = where(seen, scores, -inf)\n"                                                                           \
+    "  weights = softmax(masked, -1)\n"                                                                                \
+    "  y = matmul(weights, all_values)\n"                                                                              \
+    "  mutate keys = all_keys\n"                                                                                       \
+    "  mutate values = all_values\n"                                                                                   \
+    "  output y\n}\n"
+static const char by_data[] = "graph decode {\n" INPUTS "  input position : i64[1]\n"
+                              "  all_keys = index_copy(keys, 1, position, k)\n"
+                              "  all_values = index_put(values, [none, position], v)\n" ATTENTION;
+static const char by_size[] = "graph decode {\n  size P in [0, 63]\n" INPUTS "  position = arange(P, P + 1, 1)\n"
+                              "  all_keys = slice_scatter(keys, k, dim=1, start=P, end=P + 1)\n"
+                              "  v1 = select(v, 1, 0)\n"
+                              "  all_values = select_scatter(values, v1, 1, P)\n" ATTENTION;
 
 static float element(int step, int head, int w, int which) {
     return (float)((step * 7 + head * 5 + w * 3 + which * 11) % 17) / 8 - 1;
@@ -237,7 +242,8 @@ static void check_cache(const float *cache, int step, int which) {
     CHECK(!wrong, "step %d: %d elements of cache %d are wrong", step, wrong, which);
 }
 
-static void decode_step(ind_module *m, int step, float *keys, float *values) {
+static void decode_step(ind_module *m, bool sized, int step, float *keys, float *values) {
+    char sizes[16];
     float k[HEADS][WIDTH], v[HEADS][WIDTH], q[HEADS][WIDTH], y[HEADS][WIDTH];
     int64_t position = step;
     for (int h = 0; h < HEADS; h++) {
@@ -247,9 +253,11 @@ static void decode_step(ind_module *m, int step, float *keys, float *values) {
             q[h][w] = element(step, h, w, 2);
         }
     }
-    ind_binding io[] = {{"keys", keys}, {"values", values}, {"position", &position}, {"k", k}, {"v", v}, {"q", q},
-                        {"y", y}};
-    ind_run_desc run = {.bindings = io, .num_bindings = 7, .memory = IND_MEMORY_HOST};
+    snprintf(sizes, sizeof sizes, "P=%d", step);
+    ind_binding io[] = {{"keys", keys}, {"values", values},     {"k", k}, {"v", v}, {"q", q},
+                        {"y", y},       {"position", &position}};
+    ind_run_desc run = {.bindings = io, .num_bindings = sized ? 6 : 7, .memory = IND_MEMORY_HOST};
+    if (sized) run.sizes = sizes;
     CHECK(!ind_run(m, &run), "step %d: %s", step, "failed");
     for (int h = 0; h < HEADS; h++) {
         double want[WIDTH];
@@ -262,15 +270,18 @@ static void decode_step(ind_module *m, int step, float *keys, float *values) {
 }
 
 /* What the kernels that change an input write: one position of each cache, and nothing copies one. */
-static void check_bytes(ind_module *m) {
+static void check_bytes(ind_module *m, const char *sizes) {
     const int64_t position = HEADS * WIDTH * 4;
     int64_t bytes, caches = 0;
     for (int i = 0; i < ind_module_num_kernels(m); i++) {
         ind_kernel_info info;
-        CHECK(!ind_module_query_kernel(m, i, &info) && !ind_formula_eval(m, info.bytes_written, "", &bytes),
+        CHECK(!ind_module_query_kernel(m, i, &info) && !ind_formula_eval(m, info.bytes_written, sizes, &bytes),
               "kernel %d", i);
         CHECK(bytes < HEADS * STEPS * WIDTH * 4, "kernel %s writes %lld bytes", info.name, (long long)bytes);
-        if (strstr(info.name, "index_copy") || strstr(info.name, "index_put")) caches += bytes;
+        static const char *const writers[] = {"index_copy", "index_put", "slice_scatter", "select_scatter"};
+        bool writes = false;
+        for (int w = 0; w < 4; w++) writes = writes || strstr(info.name, writers[w]);
+        caches += writes ? bytes : 0;
     }
     CHECK(caches == 2 * position, "the caches are written with %lld bytes a step", (long long)caches);
     int mutated = 0;
@@ -291,12 +302,12 @@ static ind_module *compile(ind_context *ctx, const char *text) {
     return m;
 }
 
-static void test_decode(ind_context *ctx) {
-    static float keys[HEADS * STEPS * WIDTH], values[HEADS * STEPS * WIDTH];
-    ind_module *m = compile(ctx, decode);
+static void test_decode(ind_context *ctx, bool sized) {
+    float keys[HEADS * STEPS * WIDTH] = {0}, values[HEADS * STEPS * WIDTH] = {0};
+    ind_module *m = compile(ctx, sized ? by_size : by_data);
     if (!m) return;
-    check_bytes(m);
-    for (int step = 0; step < STEPS; step++) decode_step(m, step, keys, values);
+    check_bytes(m, sized ? "P=0" : "");
+    for (int step = 0; step < STEPS; step++) decode_step(m, sized, step, keys, values);
     ind_module_destroy(m);
 }
 
@@ -380,7 +391,8 @@ int main(void) {
     if (ind_context_create(&(ind_context_desc){.device = IND_DEVICE_HOST}, &ctx)) return 1;
     test_types(ctx);
     test_builders(ctx);
-    test_decode(ctx);
+    test_decode(ctx, false);
+    test_decode(ctx, true);
     test_schedule(ctx);
     test_out_of_range(ctx);
     ind_context_destroy(ctx);
