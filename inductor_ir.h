@@ -10076,8 +10076,8 @@ static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
 
 /* The new version of the buffer, in the layout of the old one, which is settled by that. */
 static uint32_t ir__add_version(ind__lowered *p, uint32_t old) {
-    const ind_layout *l = &p->buffer[old].layout;
-    uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, p->buffer[old].dtype, l->size, l->rank);
+    const ind_layout l = p->buffer[old].layout; /* the buffers move when one is added */
+    uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, p->buffer[old].dtype, l.size, l.rank);
     if (!made) return 0;
     p->buffer[old].layout.ordered = true;
     p->buffer[made].layout = p->buffer[old].layout;
