@@ -8755,7 +8755,8 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
     return ind__find_mutation(w->graph, input) != NULL;
 }
 
-/* Is operand 0 read by this op for the last time, and not as anything else? */
+/* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
+   constants are at the end, is a reader. */
 static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     const graph__lower_walk *w = l->w;
     const uint32_t here = (uint32_t)(l->node - w->graph->node);
@@ -8763,7 +8764,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
     for (uint32_t t = 1; t < w->graph->num_tensors; t++)
-        if (w->last_user[t] > here && graph__same_memory(x, w->box[t])) return false;
+        if ((w->last_user[t] > here || w->first_output[t]) && graph__same_memory(x, w->box[t])) return false;
     return true;
 }
 

@@ -103,6 +103,9 @@ case("chain_of_sum", "input x : f32[4, 6, 5]; input s : f32[4, 3]; input i : i64
      i="ints 0 6")
 case("chain_own_source", "input x : f32[4, 6]; input i : i64[4, 6]; input p : i64[4, 6]; input r : i64[4]; z = exp(x); a = scatter_add(z, 1, i, z); "
      "b = scatter(a, 1, p, a); c = index_put(b, [r], b); output a, b, c", i="ints 0 6", p="values 3 0 5 1 2 4", r="values 2 0 3 1")
+case("chain_constant_output", "input s : f32[4, 3]; input i : i64[4, 3]; z = full(size=[4, 6], fill_value=-2.0); a = scatter_add(z, 1, i, s); m = exp(a); output m, z", i="ints 0 6")
+case("chain_two_outputs", "input x : f32[4, 6]; input s : f32[4, 3]; input i : i64[4, 3]; z = exp(x); a = scatter_add(z, 1, i, s); b = scatter_add(a, 1, i, s); "
+     "v = transpose(b, 0, 1); output a, b, v, z", i="ints 0 6")
 
 # ---- inputs changed in place: each memory holds its new value after the run, ops see the old one
 
