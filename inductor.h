@@ -98,6 +98,14 @@ extern "C" {
    are compiled. Inputs, constants and outputs are contiguous and stay yours; intermediates share one workspace, which
    is made for you or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
 
+   IN PLACE
+   Ops never change their operands. That an input's memory shall hold something else after a run is said apart:
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, as torch.export says it of a program whose ops work in
+   place. Nothing is copied for it where that can be avoided: scatters (index_put, index_copy, scatter_add,
+   slice_scatter ..) of a tensor that nobody reads afterwards store what changes into its own memory, be it an input
+   that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
+   whether the position is data (index_copy) or a symbolic size (slice_scatter).
+
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
    instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a

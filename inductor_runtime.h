@@ -2558,7 +2558,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
 /* The graph op to name for a bad index: of the kernel's ops the one that has an index, if its name says so, else the
    first. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
-    static const char *const words[] = {"embedding", "gather", "index"};
+    static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (uint32_t i = 0; i < k->num_origins; i++)
             if (k->origin[i] < m->desc.num_origins && m->desc.origin_name[k->origin[i]] &&

@@ -22,6 +22,10 @@
    sizes cannot be compared, an offset is a maximum. A result takes over the memory of an input that dies in its
    kernel, if every point reads exactly the element that it writes.
 
+   How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
+   depends on the whole old version and waits for all that reads that; it joins no kernel with its readers or its
+   writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
+
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two.
    It has no compile-time options; thresholds are in ind_fusion_policy.

@@ -343,6 +343,71 @@ static void test_schedule(ind_context *ctx) {
     ind_module_destroy(m);
 }
 
+/* ---- what the verifiers say of programs and schedules that were broken afterwards */
+
+static void expect_broken(ind_context *ctx, ind_module *m, const char *rule) {
+    ind_status status = ind__lowered_verify(m->desc.lowered);
+    if (!status) status = ind__schedule_verify(m->desc.schedule);
+    CHECK(status == IND_VERIFY && strstr(ind_error(ctx), rule), "%s: %s", rule, status ? ind_error(ctx) : "nothing");
+}
+
+static void swap_kernels(ind_schedule *s, uint32_t a, uint32_t b) {
+    ind_kernel k = s->kernel[a];
+    s->kernel[a] = s->kernel[b];
+    s->kernel[b] = k;
+}
+
+static void test_verifiers(ind_context *ctx) {
+    static const char rule[] = "what is changed in place was written before, is not read after, and keeps its memory";
+    ind_module *m = compile(ctx, "graph g {\n  input x : f32[8, 6]\n  input u : f32[8, 6]\n  input i : i64[8, 6]\n"
+                                 "  s = sum(x, dim=[1])\n  a = scatter_add(x, 1, i, u)\n  b = exp(a)\n"
+                                 "  mutate x = a\n  output s, b\n}\n");
+    if (!m) return;
+    ind_schedule *s = m->desc.schedule;
+    ind__lowered *p = m->desc.lowered;
+    uint32_t version = 0, reader = 0, writer = 0;
+    for (uint32_t b = 1; b < p->num_buffers; b++) version = p->buffer[b].mutates ? b : version;
+    uint32_t old = p->buffer[version].mutates;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
+            if (s->kernel[k].arg[i] != version) continue;
+            if (i < s->kernel[k].num_reads)
+                reader = k;
+            else
+                writer = k;
+        }
+    }
+    CHECK(!ind__lowered_verify(p) && !ind__schedule_verify(s), "%s", ind_error(ctx));
+    uint32_t storage = s->storage[version];
+    s->storage[version] = 0;
+    expect_broken(ctx, m, rule);
+    s->storage[version] = storage;
+    swap_kernels(s, reader, writer);
+    expect_broken(ctx, m, "what a kernel reads is given or was written before, once");
+    swap_kernels(s, reader, writer);
+    p->buffer[old].mutated_by = 0;
+    expect_broken(ctx, m, "the versions of a buffer differ in layout");
+    p->buffer[old].mutated_by = version;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        for (uint32_t i = 1; i < p->loop[l].body->num_inst; i++) {
+            ind__inst *in = &p->loop[l].body->inst[i];
+            if (in->op != IND_LOOP_LOAD || in->source != version) continue;
+            in->source = old; /* reads what is no longer there */
+            expect_broken(ctx, m, "reads a buffer that was changed before");
+            in->source = version;
+        }
+        ind__inst *last = &p->loop[l].body->inst[p->loop[l].body->num_inst - 1];
+        ind__inst keep = *last;
+        last->reduction = IND_REDUCE_SUM;
+        if (last->source != version) expect_broken(ctx, m, "changes a buffer that has no contents");
+        last->reduction = IND_REDUCE_ANY;
+        expect_broken(ctx, m, "it combines with what is there in an unknown way");
+        *last = keep;
+    }
+    CHECK(!ind__lowered_verify(p) && !ind__schedule_verify(s), "%s", ind_error(ctx));
+    ind_module_destroy(m);
+}
+
 /* ---- an index out of range: reported by name, nothing stored */
 
 static void test_out_of_range(ind_context *ctx) {
@@ -394,6 +459,7 @@ int main(void) {
     test_decode(ctx, false);
     test_decode(ctx, true);
     test_schedule(ctx);
+    test_verifiers(ctx);
     test_out_of_range(ctx);
     ind_context_destroy(ctx);
     test_allocations();
