@@ -25,8 +25,29 @@ SAFE_UNARY = {  # name: magnitude of the result from that of x
     "sigmoid": lambda m: 1.0,
     "silu": lambda m: m,
     "gelu": lambda m: m,
+    "abs": lambda m: m,
+    "square": lambda m: m * m,
+    "sin": lambda m: 1.0,
+    "cos": lambda m: 1.0,
+    "sinc": lambda m: 1.0,
+    "atan": lambda m: 2.0,
+    "asinh": lambda m: m,
+    "erfc": lambda m: 2.0,
+    "relu6": lambda m: 6.0,
+    "hardtanh": lambda m: 1.0,
+    "hardsigmoid": lambda m: 1.0,
+    "hardswish": lambda m: m,
+    "leaky_relu": lambda m: m,
+    "elu": lambda m: m + 1,
+    "celu": lambda m: m + 1,
+    "selu": lambda m: 2 * m + 2,
+    "softplus": lambda m: m + 1,
+    "mish": lambda m: m,
+    "log_sigmoid": lambda m: m + 1,
+    "clone": lambda m: m,
+    "nan_to_num": lambda m: m,
 }
-EXACT_UNARY = {"neg", "relu"}
+EXACT_UNARY = {"neg", "relu", "abs", "relu6", "hardtanh", "clone", "nan_to_num"}
 
 
 class Tensor:
@@ -144,14 +165,58 @@ class Generator:
     def op_positive(self):
         t = self.float_tensor()
         p = self.one_plus_square(t)
-        kind = self.random.choice(["log", "sqrt", "rsqrt", "reciprocal", "exp", "pow"])
-        if kind == "exp":
+        kind = self.random.choice(["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "exp", "pow", "acosh", "small"])
+        if kind in ("exp", "small"):
             b = self.emit(f"tanh({t.name})", t.dtype, t.shape)
-            self.emit(f"exp({b.name})", t.dtype, t.shape, 3)
+            b = self.emit(f"mul({b.name}, 0.5)", t.dtype, t.shape)
+            op = "exp" if kind == "exp" else self.random.choice(["exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos", "atanh", "erfinv", "i0", "special_i1"])
+            self.emit(f"{op}({b.name})", t.dtype, t.shape, 3)
+        elif kind == "acosh":
+            b = self.emit(f"add({p.name}, 1)", p.dtype, p.shape, p.magnitude + 1)
+            self.emit(f"acosh({b.name})", p.dtype, p.shape, p.magnitude)
         elif kind == "pow":
             self.emit(f"pow({p.name}, {self.random.choice(['0.5', '1.5', '-0.5', '2'])})", p.dtype, p.shape, p.magnitude**2)
         else:
-            self.emit(f"{kind}({p.name})", p.dtype, p.shape, p.magnitude)
+            self.emit(f"{kind}({p.name})", p.dtype, p.shape, p.magnitude * 1.5)
+
+    def op_rounding(self):
+        """Ops that jump: of values that every device computes exactly."""
+        t = self.pick(lambda t: t.is_float and t.exact) or self.input(self.main, self.shape())
+        kind = self.random.choice(["floor", "ceil", "trunc", "round", "sign", "fmod", "remainder", "floor_divide", "isnan", "isfinite", "signbit", "logical_not"])
+        if kind in ("floor", "ceil", "trunc", "round", "sign"):
+            self.emit(f"{kind}({t.name})", t.dtype, t.shape, t.magnitude + 1, True)
+        elif kind in ("isnan", "isfinite", "signbit", "logical_not"):
+            self.emit(f"{kind}({t.name})", "bool", t.shape, 1, True)
+        else:
+            number = self.random.choice(["0.75", "-1.5", "2"])
+            self.emit(f"{kind}({t.name}, {number})", t.dtype, t.shape, 2 * t.magnitude + 2, t.dtype in ("f32", "f64"))
+
+    def op_several(self):
+        t = self.float_tensor()
+        a, b = self.partner(t), self.partner(t)
+        larger = t.magnitude + a.magnitude + b.magnitude
+        exact = t.exact and a.exact and b.exact
+        kind = self.random.choice(["lerp", "clamp", "addcmul", "addcdiv", "masked_fill", "atan2", "hypot", "logaddexp", "copysign", "xlogy"])
+        if kind == "clamp":
+            text = self.random.choice([f"clamp({t.name}, -0.5, 0.75)", f"clamp({t.name}, {a.name}, {b.name})", f"clamp({t.name}, max={a.name})"])
+            self.emit(text, t.dtype, t.shape, larger, exact)
+        elif kind == "lerp":
+            self.emit(f"lerp({t.name}, {a.name}, {self.random.choice(['0.25', '0.75'])})", t.dtype, t.shape, larger)
+        elif kind == "addcmul":
+            self.emit(f"addcmul({t.name}, {a.name}, {b.name}, value=0.5)", t.dtype, t.shape, t.magnitude + a.magnitude * b.magnitude)
+        elif kind == "masked_fill":
+            c = self.pick(lambda c: c.dtype == "bool" and c.shape == t.shape) or self.input("bool", t.shape)
+            self.emit(f"masked_fill({t.name}, {c.name}, 0.5)", t.dtype, t.shape, t.magnitude + 1, t.exact)
+        elif kind == "copysign":
+            if a.exact:
+                self.emit(f"copysign({t.name}, {a.name})", t.dtype, t.shape, t.magnitude)
+        elif kind in ("hypot", "logaddexp"):
+            p = self.one_plus_square(a) if kind == "hypot" else a
+            self.emit(f"{kind}({t.name}, {p.name})", t.dtype, t.shape, t.magnitude + p.magnitude + 1)
+        else:
+            p = self.one_plus_square(a)
+            text = f"addcdiv({t.name}, {b.name}, {p.name})" if kind == "addcdiv" else f"{kind}({t.name}, {p.name})"
+            self.emit(text, t.dtype, t.shape, t.magnitude * p.magnitude + b.magnitude)
 
     def op_binary(self):
         t = self.float_tensor()
@@ -175,9 +240,19 @@ class Generator:
     def op_integer(self):
         t = self.pick(lambda t: t.dtype in INTEGERS) or self.input(self.random.choice(INTEGERS), self.shape())
         o = self.partner(t)
-        op = self.random.choice(["add", "sub", "mul", "maximum", "minimum", "neg"])
-        if op == "neg":
-            self.emit(f"neg({t.name})", t.dtype, t.shape, t.magnitude, True)
+        op = self.random.choice(["add", "sub", "mul", "maximum", "minimum", "neg", "abs", "sign", "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "shift",
+                                 "fmod", "remainder", "floor_divide", "trunc_divide"])
+        if op in ("neg", "abs", "sign", "bitwise_not"):
+            self.emit(f"{op}({t.name})", t.dtype, t.shape, t.magnitude + 1, True)
+        elif op.startswith("bitwise"):
+            self.emit(f"{op}({t.name}, {o.name})", t.dtype, t.shape, 2 * (t.magnitude + o.magnitude), True)
+        elif op == "shift":
+            direction = self.random.choice(["left", "right"])
+            self.emit(f"bitwise_{direction}_shift({t.name}, {self.random.choice([1, 2, 3])})", t.dtype, t.shape, 8 * t.magnitude, True)
+        elif op == "trunc_divide":
+            self.emit(f'div({t.name}, {o.name}, rounding_mode="trunc")', t.dtype, t.shape, t.magnitude, True)
+        elif op in ("fmod", "remainder", "floor_divide"):
+            self.emit(f"{op}({t.name}, {o.name})", t.dtype, t.shape, t.magnitude + o.magnitude, True)
         elif t.magnitude * o.magnitude < 1e9:
             self.emit(f"{op}({t.name}, {o.name})", t.dtype, t.shape, t.magnitude * o.magnitude + t.magnitude + o.magnitude, True)
 
@@ -246,6 +321,24 @@ class Generator:
             value, index = self.name(), self.name()
             self.lines.append(f"  {value}, {index} = {self.random.choice(['max', 'min'])}({t.name}, dim={d})")
             self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(self.largest(t.shape[d])), True)]
+
+    def op_scan(self):
+        t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
+        d = self.random.randrange(len(t.shape))
+        n = self.largest(t.shape[d])
+        if self.random.random() < 0.5:
+            if n > 16:
+                t = self.emit(f"mul({t.name}, {1 / n})", t.dtype, t.shape, t.magnitude / n)
+            self.emit(f"cumsum({t.name}, dim={d - len(t.shape)})", t.dtype, t.shape, t.magnitude * min(n, 16))
+            return
+        if not t.exact:  # an order must not hang on rounding
+            t = self.input(t.dtype, t.shape)
+        value, index, shape, k = self.name(), self.name(), list(t.shape), self.smallest(t.shape[d])
+        op = self.random.choice(["cummax({}, dim={})", "cummin({}, dim={})", "sort({}, dim={})", "sort({}, dim={}, descending=true)", "topk({}, k={k}, dim={})"])
+        if op.startswith("topk"):
+            shape[d] = k = self.random.randint(1, k)
+        self.lines.append(f"  {value}, {index} = {op.format(t.name, d, k=k)}")
+        self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(n), True)]
 
     def op_softmax(self):
         t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
@@ -371,6 +464,30 @@ class Generator:
             arguments = f"{t.name}, {index.name}" + (f", dim={d}" if kind == "index_select" else "")
             self.same(t, f"{kind}({arguments})", shape)
 
+    def op_scatter(self):
+        """Elements that several values meet at are combined, never replaced: which one stays is left open on a GPU."""
+        t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
+        d = self.random.randrange(len(t.shape))
+        limit, count = self.smallest(t.shape[d]), self.random.choice([1, 2, 6])
+        along = lambda n: t.shape[:d] + [n] + t.shape[d + 1 :]
+        kind = self.random.choice(["scatter_add", "amax", "amin", "index_add", "index_fill", "index_put", "index_copy"])
+        if t.magnitude * (count + 1) > MOST_MAGNITUDE[t.dtype]:
+            t = self.emit(f"tanh({t.name})", t.dtype, t.shape, 1.0)
+        if kind in ("scatter_add", "amax", "amin"):
+            index, source = self.input("i64", along(count), limit), self.input(t.dtype, along(count))
+            reduce = f', reduce="{kind}", include_self={self.random.choice(["true", "false"])}' if kind[0] == "a" else ""
+            call = f"{'scatter_reduce' if reduce else kind}({t.name}, {d}, {index.name}, {source.name}{reduce})"
+        elif kind == "index_fill":
+            call = f"index_fill({t.name}, {d}, {self.input('i64', [count], limit).name}, 0.5)"
+        elif kind == "index_copy":
+            call = f"index_copy({t.name}, {d}, {self.input('i64', [1], limit).name}, {self.input(t.dtype, along(1)).name})"
+        elif kind == "index_put":
+            indices = ["none"] * d + [self.input(self.random.choice(["i64", "i32"]), [count], limit).name]
+            call = f"index_put({t.name}, [{', '.join(indices)}], {self.input(t.dtype, along(count)).name}, accumulate=true)"
+        else:
+            call = f"index_add({t.name}, {d}, {self.input('i32', [count], limit).name}, {self.input(t.dtype, along(count)).name})"
+        self.emit(call, t.dtype, t.shape, t.magnitude * (count + 1))
+
     def op_matmul(self):
         dtype = self.random.choice(["f32", "f32", "bf16", "f16", self.main])
         t = self.pick(lambda t: t.dtype == dtype and len(t.shape) in (2, 3) and all(self.largest(s) <= 128 for s in t.shape))
@@ -418,19 +535,23 @@ class Generator:
             self.op_positive: 2,
             self.op_binary: 8,
             self.op_div: 1,
-            self.op_integer: 2,
+            self.op_integer: 3,
+            self.op_rounding: 2,
+            self.op_several: 3,
             self.op_compare: 2,
             self.op_where: 2,
             self.op_cast: 3,
             self.op_reduce: 5,
             self.op_any: 1,
             self.op_argmax: 1,
+            self.op_scan: 2,
             self.op_softmax: 3,
             self.op_norm: 3,
             self.op_channel_norm: 1,
             self.op_view: 8,
             self.op_cat: 2,
             self.op_lookup: 2,
+            self.op_scatter: 3,
             self.op_matmul: 3,
             self.op_source: 1,
         }
