@@ -249,6 +249,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_BESSEL_J0, "special_bessel_j0", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF")                                                                \
+    X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf")                                                                     \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf")                                                                   \
     X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
     X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
     X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
@@ -578,6 +586,11 @@ IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the fir
 IND_API ind_tensor ind_special_i0e(ind_tensor a);
 IND_API ind_tensor ind_special_i1(ind_tensor a);
 IND_API ind_tensor ind_special_i1e(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_j0(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_j1(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_y0(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_y1(ind_tensor a);
+IND_API ind_tensor ind_polygamma(int n, ind_tensor a); /* the n-th derivative of digamma */
 IND_API ind_tensor ind_log10(ind_tensor a);
 IND_API ind_tensor ind_log1p(ind_tensor a);
 IND_API ind_tensor ind_log2(ind_tensor a);
@@ -617,6 +630,9 @@ IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
 IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
 IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz': sum of (b + k) ** -a */
+IND_API ind_tensor ind_igamma(ind_tensor a, ind_tensor b);       /* regularised; igammac is 1 - igamma */
+IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
 
 /* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
 IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
@@ -1753,6 +1769,9 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_POLYGAMMA:
+        if (in->attr[0].i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
     case IND_OP_LERP:
         return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
     case IND_OP_NEXTAFTER:
@@ -4536,6 +4555,13 @@ IND__DEFINE_UNARY(i0, I0)
 IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
 IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
 IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
+IND__DEFINE_UNARY(special_bessel_j0, SPECIAL_BESSEL_J0)
+IND__DEFINE_UNARY(special_bessel_j1, SPECIAL_BESSEL_J1)
+IND__DEFINE_UNARY(special_bessel_y0, SPECIAL_BESSEL_Y0)
+IND__DEFINE_UNARY(special_bessel_y1, SPECIAL_BESSEL_Y1)
+IND__DEFINE_BINARY(special_zeta, SPECIAL_ZETA)
+IND__DEFINE_BINARY(igamma, IGAMMA)
+IND__DEFINE_BINARY(igammac, IGAMMAC)
 IND__DEFINE_UNARY(log10, LOG10)
 IND__DEFINE_UNARY(log1p, LOG1P)
 IND__DEFINE_UNARY(log2, LOG2)
@@ -4664,6 +4690,11 @@ ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
 ind_tensor ind_round(ind_tensor a, int decimals) {
     ind__attr d = ind__attr_int(decimals);
     return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_polygamma(int n, ind_tensor a) {
+    ind__attr order = ind__attr_int(n);
+    return ind__call(IND_OP_POLYGAMMA, &a, 1, &order, 1);
 }
 
 ind_tensor ind_logit(ind_tensor a, double eps) {
@@ -7951,6 +7982,15 @@ static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank
     return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
 }
 
+/* (-1)^(n+1) n! zeta(n + 1, x) (Abramowitz and Stegun 6.4.10) */
+static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double n = (double)l->node->attr[0].i;
+    if (n == 0) return ind_op_digamma(o, x);
+    double factor = fmod(n, 2) ? tgamma(n + 1) : -tgamma(n + 1);
+    return ind_op_mul(o, graph__lower_float(o, l, factor), ind_op_zeta(o, graph__lower_float(o, l, n + 1), x));
+}
+
 /* sin(pi x) / (pi x), 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
@@ -10087,6 +10127,14 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
     X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
     X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
+    X(SPECIAL_BESSEL_J0, pointwise, graph__lower_unary, J0, NONE)                                                      \
+    X(SPECIAL_BESSEL_J1, pointwise, graph__lower_unary, J1, NONE)                                                      \
+    X(SPECIAL_BESSEL_Y0, pointwise, graph__lower_unary, Y0, NONE)                                                      \
+    X(SPECIAL_BESSEL_Y1, pointwise, graph__lower_unary, Y1, NONE)                                                      \
+    X(POLYGAMMA, pointwise, graph__lower_polygamma, ZETA, NONE)                                                        \
+    X(SPECIAL_ZETA, pointwise, graph__lower_binary, ZETA, NONE)                                                        \
+    X(IGAMMA, pointwise, graph__lower_binary, IGAMMA, NONE)                                                            \
+    X(IGAMMAC, pointwise, graph__lower_binary, IGAMMAC, NONE)                                                          \
     X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
     X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
     X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
