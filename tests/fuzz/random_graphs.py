@@ -289,26 +289,56 @@ class Generator:
     def op_reduce(self):
         t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
         arguments, shape, n = self.dims(t)
-        op = self.random.choice(["sum", "mean", "amax", "amin"])
+        op = self.random.choice(["sum", "mean", "amax", "amin", "var", "logsumexp", "norm"])
+        if op in ("var", "logsumexp", "norm"):
+            self.other_reduction(op, t, arguments, shape, n)
+            return
         if op == "sum" and n > 16:
             t = self.emit(f"mul({t.name}, {1 / n})", t.dtype, t.shape, t.magnitude / n)
         self.emit(f"{op}({t.name}, {arguments})", t.dtype, shape, t.magnitude * (min(n, 16) if op == "sum" else 1), t.exact and op[0] == "a")
 
+    def other_reduction(self, op, t, arguments, shape, n):
+        if t.magnitude * n > 64:
+            t = self.emit(f"mul({t.name}, {1 / (n * t.magnitude)})", t.dtype, t.shape, 1)
+        if op == "norm":
+            self.emit(f"norm({t.name}, {self.random.choice(['1', '2', 'inf'])}, {arguments})", t.dtype, shape, max(t.magnitude, 1) * min(n, 64))
+        else:
+            more = ", correction=0" if op == "var" else ""
+            self.emit(f"{op}({t.name}, {arguments}{more})", t.dtype, shape, t.magnitude**2 if op == "var" else t.magnitude + 16)
+
     def op_any(self):
         t = self.pick(lambda t: t.dtype == "bool" and t.shape) or self.input("bool", self.shape(2))
         arguments, shape, _ = self.dims(t)
-        self.emit(f"any({t.name}, {arguments})", "bool", shape, 1, True)
+        self.emit(f"{self.random.choice(['any', 'all'])}({t.name}, {arguments})", "bool", shape, 1, True)
 
     def op_argmax(self):
         t = self.pick(lambda t: t.exact and t.is_float and t.shape) or self.input(self.main, self.shape(2))
         d = self.random.randrange(len(t.shape))
         shape = t.shape[:d] + t.shape[d + 1 :]
         if self.random.random() < 0.5:
-            self.emit(f"argmax({t.name}, dim={d})", "i64", shape, float(self.largest(t.shape[d])), True)
+            self.emit(f"{self.random.choice(['argmax', 'argmin'])}({t.name}, dim={d})", "i64", shape, float(self.largest(t.shape[d])), True)
         else:
             value, index = self.name(), self.name()
-            self.lines.append(f"  {value}, {index} = max({t.name}, dim={d})")
+            self.lines.append(f"  {value}, {index} = {self.random.choice(['max', 'min'])}({t.name}, dim={d})")
             self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(self.largest(t.shape[d])), True)]
+
+    def op_scan(self):
+        t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
+        d = self.random.randrange(len(t.shape))
+        n = self.largest(t.shape[d])
+        if self.random.random() < 0.5:
+            if n > 16:
+                t = self.emit(f"mul({t.name}, {1 / n})", t.dtype, t.shape, t.magnitude / n)
+            self.emit(f"cumsum({t.name}, dim={d - len(t.shape)})", t.dtype, t.shape, t.magnitude * min(n, 16))
+            return
+        if not t.exact:  # an order must not hang on rounding
+            t = self.input(t.dtype, t.shape)
+        value, index, shape, k = self.name(), self.name(), list(t.shape), self.smallest(t.shape[d])
+        op = self.random.choice(["cummax({}, dim={})", "cummin({}, dim={})", "sort({}, dim={})", "sort({}, dim={}, descending=true)", "topk({}, k={k}, dim={})"])
+        if op.startswith("topk"):
+            shape[d] = k = self.random.randint(1, k)
+        self.lines.append(f"  {value}, {index} = {op.format(t.name, d, k=k)}")
+        self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(n), True)]
 
     def op_softmax(self):
         t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
@@ -327,6 +357,15 @@ class Generator:
             if op == "layer_norm" and self.random.random() < 0.8:
                 parameters.append(self.input(t.dtype, shape).name)
         self.emit(f"{op}({', '.join(parameters)}, normalized_shape=[{', '.join(map(str, shape))}], eps=0.1)", t.dtype, t.shape, 8)
+
+    def op_channel_norm(self):
+        t = self.pick(lambda t: t.is_float and 2 <= len(t.shape) < 8) or self.input(self.main, self.shape(3))
+        if len(t.shape) < 2:
+            return
+        groups = [g for g in (1, 2, 3, 4) if isinstance(t.shape[1], int) and t.shape[1] % g == 0]
+        choices = ["batch_norm(%s, training=true, eps=0.1)"] + [f"group_norm(%s, num_groups={g}, eps=0.1)" for g in groups[-1:]]
+        choices += ["instance_norm(%s, eps=0.1)"] if len(t.shape) > 2 else []
+        self.emit(self.random.choice(choices) % t.name, t.dtype, t.shape, 8)
 
     def op_view(self):
         t = self.pick(lambda t: t.shape and all("*" not in str(s) for s in t.shape)) or self.input(self.main, self.shape(3))
@@ -425,6 +464,30 @@ class Generator:
             arguments = f"{t.name}, {index.name}" + (f", dim={d}" if kind == "index_select" else "")
             self.same(t, f"{kind}({arguments})", shape)
 
+    def op_scatter(self):
+        """Elements that several values meet at are combined, never replaced: which one stays is left open on a GPU."""
+        t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
+        d = self.random.randrange(len(t.shape))
+        limit, count = self.smallest(t.shape[d]), self.random.choice([1, 2, 6])
+        along = lambda n: t.shape[:d] + [n] + t.shape[d + 1 :]
+        kind = self.random.choice(["scatter_add", "amax", "amin", "index_add", "index_fill", "index_put", "index_copy"])
+        if t.magnitude * (count + 1) > MOST_MAGNITUDE[t.dtype]:
+            t = self.emit(f"tanh({t.name})", t.dtype, t.shape, 1.0)
+        if kind in ("scatter_add", "amax", "amin"):
+            index, source = self.input("i64", along(count), limit), self.input(t.dtype, along(count))
+            reduce = f', reduce="{kind}", include_self={self.random.choice(["true", "false"])}' if kind[0] == "a" else ""
+            call = f"{'scatter_reduce' if reduce else kind}({t.name}, {d}, {index.name}, {source.name}{reduce})"
+        elif kind == "index_fill":
+            call = f"index_fill({t.name}, {d}, {self.input('i64', [count], limit).name}, 0.5)"
+        elif kind == "index_copy":
+            call = f"index_copy({t.name}, {d}, {self.input('i64', [1], limit).name}, {self.input(t.dtype, along(1)).name})"
+        elif kind == "index_put":
+            indices = ["none"] * d + [self.input(self.random.choice(["i64", "i32"]), [count], limit).name]
+            call = f"index_put({t.name}, [{', '.join(indices)}], {self.input(t.dtype, along(count)).name}, accumulate=true)"
+        else:
+            call = f"index_add({t.name}, {d}, {self.input('i32', [count], limit).name}, {self.input(t.dtype, along(count)).name})"
+        self.emit(call, t.dtype, t.shape, t.magnitude * (count + 1))
+
     def op_matmul(self):
         dtype = self.random.choice(["f32", "f32", "bf16", "f16", self.main])
         t = self.pick(lambda t: t.dtype == dtype and len(t.shape) in (2, 3) and all(self.largest(s) <= 128 for s in t.shape))
@@ -481,11 +544,14 @@ class Generator:
             self.op_reduce: 5,
             self.op_any: 1,
             self.op_argmax: 1,
+            self.op_scan: 2,
             self.op_softmax: 3,
             self.op_norm: 3,
+            self.op_channel_norm: 1,
             self.op_view: 8,
             self.op_cat: 2,
             self.op_lookup: 2,
+            self.op_scatter: 3,
             self.op_matmul: 3,
             self.op_source: 1,
         }
