@@ -132,7 +132,8 @@ extern "C" {
 
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed. */
+   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
+   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -683,8 +684,8 @@ IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_d
 IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
 IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
 IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
-IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
-IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
+IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b); /* a log(b), 0 where a is 0 */
 IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz': sum of (b + k) ** -a */
 IND_API ind_tensor ind_igamma(ind_tensor a, ind_tensor b);       /* regularised; igammac is 1 - igamma */
@@ -1887,10 +1888,6 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
         return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
     case IND_OP_LERP:
         return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
-    case IND_OP_NEXTAFTER:
-        if (result == IND_F32 || result == IND_F64) return IND_OK;
-        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
-                           ind_dtype_name(result), ind_dtype_name(result));
     case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
@@ -8952,6 +8949,34 @@ static double graph__largest(ind_dtype dtype) {
     return dtype == IND_F16 ? 65504.0 : dtype == IND_BF16 ? 0x1.fep127 : dtype == IND_F32 ? FLT_MAX : DBL_MAX;
 }
 
+/* The neighbour of size > 0 in f16 or bf16, computed in f32: 0.7 to 1.4 units in the last place away, and rounded; one
+   smallest number away among the subnormal ones; below infinity the largest. */
+static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
+    ind_dtype t = l->result->dtype;
+    double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
+    ind_value scaled = ind_op_mul(o, size, graph__lower_float(o, l, 1 + sign * 0.7 * unit));
+    ind_value subnormal = ind_op_add(o, size, graph__lower_float(o, l, sign * normal * unit));
+    ind_value v =
+        ind_op_where(o, ind_op_lt(o, size, graph__lower_float(o, l, normal)), subnormal, ind_op_cast(o, scaled, t));
+    ind_value infinity = graph__lower_float(o, l, INFINITY);
+    return outward ? v : ind_op_where(o, ind_op_eq(o, size, infinity), graph__lower_float(o, l, graph__largest(t)), v);
+}
+
+static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_dtype t = l->result->dtype;
+    if (t != IND_F16 && t != IND_BF16) return ind_op_nextafter(o, a, b);
+    ind_value size = ind_op_abs(o, a), zero = graph__lower_int(o, l, 0);
+    ind_value rises = ind_op_gt(o, b, a), falls = ind_op_lt(o, b, a), positive = ind_op_gt(o, a, zero);
+    ind_value outward = ind_op_or(o, ind_op_and(o, positive, rises), ind_op_and(o, ind_op_not(o, positive), falls));
+    ind_value v =
+        ind_op_where(o, outward, graph__narrow_neighbour(o, l, size, true), graph__narrow_neighbour(o, l, size, false));
+    v = ind_op_copysign(o, v, ind_op_where(o, ind_op_eq(o, a, zero), b, a));
+    v = ind_op_where(o, ind_op_eq(o, a, b), b, v);
+    ind_value nan = ind_op_or(o, ind_op_ne(o, a, a), ind_op_ne(o, b, b));
+    return ind_op_where(o, nan, ind_op_add(o, a, b), v);
+}
+
 /* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
 static ind_value graph__lower_finite(ind_ops *o, const graph__lower_ctx *l, uint32_t i, double sign) {
     const ind__attr *a = &l->node->attr[i];
@@ -11866,7 +11891,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ATAN2, pointwise, graph__lower_binary, ATAN2, NONE)                                                              \
     X(HYPOT, pointwise, graph__lower_binary, HYPOT, NONE)                                                              \
     X(COPYSIGN, pointwise, graph__lower_binary, COPYSIGN, NONE)                                                        \
-    X(NEXTAFTER, pointwise, graph__lower_binary, NEXTAFTER, NONE)                                                      \
+    X(NEXTAFTER, pointwise, graph__lower_nextafter, NEXTAFTER, NONE)                                                   \
     X(XLOGY, pointwise, graph__lower_xlogy, NONE, NONE)                                                                \
     X(LOGADDEXP, pointwise, graph__lower_logaddexp, NONE, NONE)                                                        \
     X(CLAMP, pointwise, graph__lower_clamp, NONE, NONE)                                                                \

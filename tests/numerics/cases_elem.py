@@ -92,13 +92,15 @@ for t in FLOATS:
     many(f"special_clamp_{t}", {"x": f"{t}[24, 1]", "w": f"{t}[24]"}, ["clamp(x, -1.0, 2.0)", "clamp(x, w)", "clamp(x, max=w)", "clamp(x, w, 1.0)", "relu6(x)", "hardtanh(x)",
          "threshold(x, 0.0, 7.0)", "fmod(x, w)", "remainder(x, w)", "floor_divide(x, w)", 'div(x, w, rounding_mode="trunc")', "logical_and(x, w)", "logical_xor(x, w)"],
          x="special", w="special" if t in ("f16", "bf16") else "values nan inf -inf 0 -0 1 -1 0.5 -2")
+for t in FLOATS:
+    many(f"nextafter_{t}", {"x": f"{t}[24, 1]", "w": f"{t}[24]"}, ["nextafter(x, w)"], bits=True, x="special", w="special")
+    many(f"nextafter_many_{t}", {"x": f"{t}[1000]", "w": f"{t}[]"}, ["nextafter(x, w)", "nextafter(x, x)"], bits=True)
 for t in ("f32", "f64"):
     many(f"special_libm_{t}", {"x": f"{t}[24]"}, ["cos(x)", "atan(x)", "sinh(x)", "cosh(x)", "asinh(x)", "exp2(x)", "expm1(x)", "erfc(x)", "log2(x)", "log10(x)", "log1p(x)",
          "lgamma(x)", "asin(x)", "acos(x)", "atanh(x)", "acosh(x)", "logit(x)", "softplus(x)", "elu(x)", "selu(x)", "hardsigmoid(x)"], x="values nan inf -inf 0 -0 1 -1 0.5 2 -2 3.25 88 -88")
     many(f"special_trigonometric_{t}", {"x": f"{t}[12]"}, ["sin(x)", "cos(x)", "tan(x)", "sinc(x)"], x="values nan inf -inf 0 -0 1 -1 0.5 2 -2 3.25 100000")
     many(f"special_binary_{t}", {"x": f"{t}[12, 1]", "w": f"{t}[12]"}, ["atan2(x, w)", "hypot(x, w)", "logaddexp(x, w)", "xlogy(x, w)", "copysign(x, w)"],
          x="values nan inf -inf 0 -0 1 -1 0.5 2 -2 3.25 -88", w="values nan inf -inf 0 -0 1 -1 0.5 2 -2 3.25 -88")
-    many(f"nextafter_{t}", {"x": f"{t}[24, 1]", "w": f"{t}[24]"}, ["nextafter(x, w)"], bits=True, x="special", w="special")
     many(f"half_way_{t}", {"x": f"{t}[9]"}, ["round(x)", "floor(x)", "ceil(x)", "trunc(x)"], bits=True, x="values -2.5 -1.5 -0.5 0.5 1.5 2.5 3.5 4503599627370497 -0.25")
 
 # ---- copies and sources

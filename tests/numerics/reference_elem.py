@@ -475,9 +475,17 @@ def copysign(a, b):
 
 
 def nextafter(a, b):
-    narrow = np.float32 if a.dtype == "f32" else np.float64
-    with np.errstate(over="ignore", under="ignore"):
-        return Tensor(np.nextafter(a.v.astype(narrow), b.v.astype(narrow)), a.dtype)
+    """By the bits in memory, which count up with the size of the number."""
+    dtype = a.dtype
+    with np.errstate(invalid="ignore"):
+        raw = [store(x, dtype) for x in np.broadcast_arrays(a.v, b.v)]
+        value, other = (load(r, dtype) for r in raw)
+    signed = np.dtype(f"i{raw[0].dtype.itemsize}")
+    x, y = (r.view(signed).astype(np.int64) for r in raw)
+    least = np.where(np.signbit(other), np.iinfo(signed).min + 1, 1)
+    bits = np.where(value == 0, least, np.where((value > 0) == (other > value), x + 1, x - 1))
+    v = load(np.where(value == other, y, bits).astype(signed).view(raw[0].dtype), dtype)
+    return Tensor(np.where(np.isnan(value) | np.isnan(other), np.nan, v), dtype)
 
 
 def xlogy(a, b):
