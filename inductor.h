@@ -132,7 +132,8 @@ extern "C" {
 
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; mean
+   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
+   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
    and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
    instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
    are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16. */
@@ -267,6 +268,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_BESSEL_J0, "special_bessel_j0", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF")                                                                \
+    X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf")                                                                     \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf")                                                                   \
     X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
     X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
     X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
@@ -639,6 +648,11 @@ IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the fir
 IND_API ind_tensor ind_special_i0e(ind_tensor a);
 IND_API ind_tensor ind_special_i1(ind_tensor a);
 IND_API ind_tensor ind_special_i1e(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_j0(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_j1(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_y0(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_y1(ind_tensor a);
+IND_API ind_tensor ind_polygamma(int n, ind_tensor a); /* the n-th derivative of digamma */
 IND_API ind_tensor ind_log10(ind_tensor a);
 IND_API ind_tensor ind_log1p(ind_tensor a);
 IND_API ind_tensor ind_log2(ind_tensor a);
@@ -675,9 +689,12 @@ IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_d
 IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
 IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
 IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
-IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
-IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
+IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b); /* a log(b), 0 where a is 0 */
 IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz': sum of (b + k) ** -a */
+IND_API ind_tensor ind_igamma(ind_tensor a, ind_tensor b);       /* regularised; igammac is 1 - igamma */
+IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
 
 /* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
 IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
@@ -1877,12 +1894,11 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_POLYGAMMA:
+        if (in->attr[0].i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
     case IND_OP_LERP:
         return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
-    case IND_OP_NEXTAFTER:
-        if (result == IND_F32 || result == IND_F64) return IND_OK;
-        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
-                           ind_dtype_name(result), ind_dtype_name(result));
     case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
@@ -5204,6 +5220,13 @@ IND__DEFINE_UNARY(i0, I0)
 IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
 IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
 IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
+IND__DEFINE_UNARY(special_bessel_j0, SPECIAL_BESSEL_J0)
+IND__DEFINE_UNARY(special_bessel_j1, SPECIAL_BESSEL_J1)
+IND__DEFINE_UNARY(special_bessel_y0, SPECIAL_BESSEL_Y0)
+IND__DEFINE_UNARY(special_bessel_y1, SPECIAL_BESSEL_Y1)
+IND__DEFINE_BINARY(special_zeta, SPECIAL_ZETA)
+IND__DEFINE_BINARY(igamma, IGAMMA)
+IND__DEFINE_BINARY(igammac, IGAMMAC)
 IND__DEFINE_UNARY(log10, LOG10)
 IND__DEFINE_UNARY(log1p, LOG1P)
 IND__DEFINE_UNARY(log2, LOG2)
@@ -5332,6 +5355,11 @@ ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
 ind_tensor ind_round(ind_tensor a, int decimals) {
     ind__attr d = ind__attr_int(decimals);
     return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_polygamma(int n, ind_tensor a) {
+    ind__attr order = ind__attr_int(n);
+    return ind__call(IND_OP_POLYGAMMA, &a, 1, &order, 1);
 }
 
 ind_tensor ind_logit(ind_tensor a, double eps) {
@@ -8850,6 +8878,15 @@ static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank
     return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
 }
 
+/* (-1)^(n+1) n! zeta(n + 1, x) (Abramowitz and Stegun 6.4.10) */
+static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double n = (double)l->node->attr[0].i;
+    if (n == 0) return ind_op_digamma(o, x);
+    double factor = fmod(n, 2) ? tgamma(n + 1) : -tgamma(n + 1);
+    return ind_op_mul(o, graph__lower_float(o, l, factor), ind_op_zeta(o, graph__lower_float(o, l, n + 1), x));
+}
+
 /* sin(pi x) / (pi x), 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
@@ -8937,6 +8974,34 @@ static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int
 
 static double graph__largest(ind_dtype dtype) {
     return dtype == IND_F16 ? 65504.0 : dtype == IND_BF16 ? 0x1.fep127 : dtype == IND_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* The neighbour of size > 0 in f16 or bf16, computed in f32: 0.7 to 1.4 units in the last place away, and rounded; one
+   smallest number away among the subnormal ones; below infinity the largest. */
+static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
+    ind_dtype t = l->result->dtype;
+    double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
+    ind_value scaled = ind_op_mul(o, size, graph__lower_float(o, l, 1 + sign * 0.7 * unit));
+    ind_value subnormal = ind_op_add(o, size, graph__lower_float(o, l, sign * normal * unit));
+    ind_value v =
+        ind_op_where(o, ind_op_lt(o, size, graph__lower_float(o, l, normal)), subnormal, ind_op_cast(o, scaled, t));
+    ind_value infinity = graph__lower_float(o, l, INFINITY);
+    return outward ? v : ind_op_where(o, ind_op_eq(o, size, infinity), graph__lower_float(o, l, graph__largest(t)), v);
+}
+
+static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_dtype t = l->result->dtype;
+    if (t != IND_F16 && t != IND_BF16) return ind_op_nextafter(o, a, b);
+    ind_value size = ind_op_abs(o, a), zero = graph__lower_int(o, l, 0);
+    ind_value rises = ind_op_gt(o, b, a), falls = ind_op_lt(o, b, a), positive = ind_op_gt(o, a, zero);
+    ind_value outward = ind_op_or(o, ind_op_and(o, positive, rises), ind_op_and(o, ind_op_not(o, positive), falls));
+    ind_value v =
+        ind_op_where(o, outward, graph__narrow_neighbour(o, l, size, true), graph__narrow_neighbour(o, l, size, false));
+    v = ind_op_copysign(o, v, ind_op_where(o, ind_op_eq(o, a, zero), b, a));
+    v = ind_op_where(o, ind_op_eq(o, a, b), b, v);
+    ind_value nan = ind_op_or(o, ind_op_ne(o, a, a), ind_op_ne(o, b, b));
+    return ind_op_where(o, nan, ind_op_add(o, a, b), v);
 }
 
 /* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
@@ -11847,6 +11912,14 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
     X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
     X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
+    X(SPECIAL_BESSEL_J0, pointwise, graph__lower_unary, J0, NONE)                                                      \
+    X(SPECIAL_BESSEL_J1, pointwise, graph__lower_unary, J1, NONE)                                                      \
+    X(SPECIAL_BESSEL_Y0, pointwise, graph__lower_unary, Y0, NONE)                                                      \
+    X(SPECIAL_BESSEL_Y1, pointwise, graph__lower_unary, Y1, NONE)                                                      \
+    X(POLYGAMMA, pointwise, graph__lower_polygamma, ZETA, NONE)                                                        \
+    X(SPECIAL_ZETA, pointwise, graph__lower_binary, ZETA, NONE)                                                        \
+    X(IGAMMA, pointwise, graph__lower_binary, IGAMMA, NONE)                                                            \
+    X(IGAMMAC, pointwise, graph__lower_binary, IGAMMAC, NONE)                                                          \
     X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
     X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
     X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
@@ -11876,7 +11949,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ATAN2, pointwise, graph__lower_binary, ATAN2, NONE)                                                              \
     X(HYPOT, pointwise, graph__lower_binary, HYPOT, NONE)                                                              \
     X(COPYSIGN, pointwise, graph__lower_binary, COPYSIGN, NONE)                                                        \
-    X(NEXTAFTER, pointwise, graph__lower_binary, NEXTAFTER, NONE)                                                      \
+    X(NEXTAFTER, pointwise, graph__lower_nextafter, NEXTAFTER, NONE)                                                   \
     X(XLOGY, pointwise, graph__lower_xlogy, NONE, NONE)                                                                \
     X(LOGADDEXP, pointwise, graph__lower_logaddexp, NONE, NONE)                                                        \
     X(CLAMP, pointwise, graph__lower_clamp, NONE, NONE)                                                                \
