@@ -497,6 +497,16 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
+    X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
+      "kernel_size:ints stride:ints padding:ints ceil_mode:bool count_include_pad:bool divisor_override:int=none", 1,  \
+      "R")                                                                                                             \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
+      "kernel_size:ints stride:ints padding:ints dilation:ints ceil_mode:bool", 1, "R")                                \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "R")                   \
+    X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
+      "bias_sizes:sizes=none stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes "          \
+      "groups:int output_mask:ints=none",                                                                              \
+      3, "M")                                                                                                          \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
       "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
@@ -3472,7 +3482,8 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
 
 static ind_status ind__rule_convolution(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
-    int rank = in->op == IND_OP_CONVOLUTION ? w->rank - 2 : ind__spatial_rank(in->op);
+    bool any = in->op == IND_OP_CONVOLUTION || in->op == IND_OP_CONVOLUTION_BACKWARD;
+    int rank = any ? w->rank - 2 : ind__spatial_rank(in->op);
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
@@ -3493,6 +3504,76 @@ static ind_status ind__rule_convolution(ind__infer *in) {
         if (ind__need_windows(in, size[d], d)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* Gradients with respect to the input of a pool: what goes in comes from its shape rule. */
+static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *g = ind__operand(in, k);
+    bool fits = g->rank == rank;
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(g->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
+                       ind__say_type(in, k), want);
+}
+
+static ind_status ind__rule_pool_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 1);
+    bool max = ind__is_max_pool(in->op);
+    ind__window w = {.rank = ind__spatial_rank(in->op)};
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1) || ind__check_window(in, NULL, &w)) return in->status;
+    if (x->rank != w.rank + 1 && ind__need_rank(in, 1, w.rank + 2)) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        int s = d - (x->rank - w.rank);
+        bool ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode")->i != 0;
+        size[d] = s < 0 ? x->size[d] : ind__windows_in(&w, s, x->size[d], ceil);
+    }
+    if (ind__check_gradient(in, 0, size, x->rank)) return in->status;
+    if (max && (ind__need_index(in, 2) || ind__check_gradient(in, 2, size, x->rank))) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_adaptive_pool_backward(ind__infer *in) {
+    const ind__tensor_info *grad = ind__operand(in, 0), *x = ind__operand(in, 1);
+    int spatial = ind__spatial_rank(in->op);
+    ind_expr size[IND_MAX_RANK];
+    if (ind__need_image(in, spatial) || ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
+    if (ind__need_rank(in, 1, grad->rank)) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        bool pooled = d >= x->rank - spatial;
+        size[d] = pooled ? grad->size[d] : x->size[d];
+        if (pooled &&
+            (ind__need_positive(in, x->size[d], "input size") || ind__need_positive(in, grad->size[d], "output size")))
+            return in->status;
+    }
+    if (ind__check_gradient(in, 0, size, x->rank)) return in->status;
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
+static ind_status ind__rule_convolution_backward(ind__infer *in) {
+    uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
+    const uint32_t *operand = in->operand;
+    if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
+        ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
+                           ind__say_name(in, 2), ind__say_type(in, 2));
+    }
+    in->operand = forward; /* the convolution's own rule says what its result is */
+    ind_status status = ind__rule_convolution(in);
+    in->operand = operand;
+    if (status) return status;
+    ind__type y = in->result[0];
+    if (ind__need_same_dtype(in, 0, 1) || ind__check_gradient(in, 0, y.size, y.rank)) return in->status;
+    const ind__tensor_info *x = ind__operand(in, 1), *w = ind__operand(in, 2);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    ind__set_result(in, 1, w->dtype, w->size, w->rank);
+    ind__set_result(in, 2, w->dtype, &y.size[1], 1);
     return IND_OK;
 }
 
@@ -4319,6 +4400,10 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
     [IND_OP_IM2COL] = ind__rule_im2col,
     [IND_OP_COL2IM] = ind__rule_col2im,
+    [IND_OP_AVG_POOL2D_BACKWARD] = ind__rule_pool_backward,
+    [IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD] = ind__rule_pool_backward,
+    [IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD] = ind__rule_adaptive_pool_backward,
+    [IND_OP_CONVOLUTION_BACKWARD] = ind__rule_convolution_backward,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -8450,6 +8535,7 @@ struct graph__lower_ctx {
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
+    const ind_expr *image, *windows;      /* of a pool: sizes of what the windows lie over, and how many there are */
     bool adaptive[3];                     /* the window's size and place depend on its number */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
@@ -9721,15 +9807,17 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
 
 /* ---- ops that choose between elements ---- */
 
-/* Element `at` of operand k, in the type computed in, where `inside` holds; `otherwise` elsewhere, without a read. */
+/* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
+ */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
+    ind_dtype dtype = ind_op_dtype(o, otherwise);
     const ind__box *x = graph__lower_operand_box(l, k);
     ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
-    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), dtype);
     if (ind__is_int(inside, 0)) return otherwise;
     o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
-    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), dtype);
     o->mask = outer;
     return ind_op_where(o, mask, v, otherwise);
 }
@@ -10738,8 +10826,8 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
 
 /* Where adaptive window index[d] begins. */
 static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
-    ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
-    return ind_expr_floordiv(whole, l->result->size[d]);
+    ind_expr whole = ind_expr_mul(index[d], l->image[d]);
+    return ind_expr_floordiv(whole, l->windows[d]);
 }
 
 /* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
@@ -10756,7 +10844,7 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
         if (l->adaptive[s]) {
             ind_expr end = ind_expr_mul(ind_expr_add(index[d], one), x->size[d]);
             at[d] = ind_expr_add(graph__adaptive_start(l, index, d), step);
-            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->result->size[d])));
+            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->windows[d])));
         } else {
             at[d] = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
             at[d] = ind_expr_add(at[d], ind_expr_mul(step, w->dilation[s]));
@@ -10764,6 +10852,15 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
         }
     }
     return inside;
+}
+
+/* Which of `count` windows has its element k at place i of the operand, if one has: the division is without remainder.
+ */
+static ind_expr graph__window_over(const ind__window *w, int s, ind_expr i, ind_expr k, ind_expr count, ind_expr *at) {
+    ind_expr from = ind_expr_sub(ind_expr_add(i, w->padding[s]), ind_expr_mul(k, w->dilation[s]));
+    *at = ind_expr_floordiv(from, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(i.context, 0));
+    return graph__and_within(whole, *at, count);
 }
 
 /* Less than or equal to every number of a type. */
@@ -10824,17 +10921,17 @@ static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **resul
 /* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
    only what lies inside of the operand. */
 static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
-    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    int lead = l->result->rank - l->window.rank;
     const ind__window *w = &l->window;
     ind_expr count = ind_int(l->context, 1), zero = ind_int(l->context, 0);
     const ind__attr *include = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "count_include_pad");
     bool padded = include && include->i;
     for (int s = 0; s < w->rank; s++) {
-        int d = x->rank - w->rank + s;
-        ind_expr start = graph__adaptive_start(l, index, d), end, size = x->size[d];
+        int d = lead + s;
+        ind_expr start = graph__adaptive_start(l, index, d), end, size = l->image[d];
         if (l->adaptive[s]) {
             end = ind_expr_mul(ind_expr_add(index[d], ind_int(l->context, 1)), size);
-            end = ind_expr_ceildiv(end, l->result->size[d]);
+            end = ind_expr_ceildiv(end, l->windows[d]);
         } else {
             start = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
             end = ind_expr_add(start, w->kernel[s]);
@@ -10862,6 +10959,8 @@ static ind_status graph__lower_avg_windows(graph__lower_ctx *l, ind__box **resul
 
 static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
     l->window.rank = ind__spatial_rank(l->node->op);
+    l->image = graph__lower_operand_info(l, 0)->size;
+    l->windows = l->result->size;
     (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
@@ -10872,6 +10971,8 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
     l->window.rank = ind__spatial_rank(l->node->op);
+    l->image = x->size;
+    l->windows = l->result->size;
     for (int s = 0; s < l->window.rank; s++) {
         int d = x->rank - l->window.rank + s;
         ind_expr size = x->size[d], out = l->result->size[d];
@@ -11448,12 +11549,9 @@ static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int ra
     const ind_expr *step = index + image;
     (void)rank;
     for (int s = 0; s < 2; s++) {
-        ind_expr from = ind_expr_add(index[lead + 1 + s], w->padding[s]);
-        from = ind_expr_sub(from, ind_expr_mul(step[s], w->dilation[s]));
+        ind_expr i = index[lead + 1 + s];
         count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
-        place[s] = ind_expr_floordiv(from, w->stride[s]);
-        ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(l->context, 0));
-        inside = graph__and_within(ind_expr_and(inside, whole), place[s], count[s]);
+        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &place[s]));
     }
     ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
     if (lead) at[0] = index[0];
@@ -11576,10 +11674,7 @@ static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, 
         *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
         return graph__and_within(one, *at, size);
     }
-    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
-    *at = ind_expr_floordiv(spread, w->stride[s]);
-    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
-    return graph__and_within(whole, *at, size);
+    return graph__window_over(w, s, o, k, size, at);
 }
 
 /* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
@@ -11664,28 +11759,206 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
-static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
-    ind_expr *size = l->product.size;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
-    ind_expr groups = ind_int(l->context, l->conv.groups);
+/* Sums of windows of operand a times those of operand b, to the size of y. */
+static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
+                                      ind__box **out) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, b);
+    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.groups);
     int channel = y->rank - l->conv.window.rank - 1, rank = 0;
     l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
     l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
-    l->product.a = graph__stored_operand(l, 0);
-    l->product.b = graph__stored_operand(l, 1);
+    l->product.a = graph__stored_operand(l, a);
+    l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
         if (d == channel && l->conv.groups > 1) size[rank++] = groups;
         size[rank++] = d == channel ? l->conv_outputs : y->size[d];
     }
     l->product.rank = rank;
-    ind_status status = graph__conv_sums(l, results);
+    return graph__conv_sums(l, out);
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *y = l->result;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv);
+    ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
-        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+        status = graph__lower_loop(l, y->dtype, l->product.size, l->product.rank, graph__conv_biased, results);
     }
     return status ? status : graph__lower_unflatten(l, results);
+}
+
+/* ---- gradients of pools and convolutions: every place gathers from the windows that lie over it ---- */
+
+/* The windows over a place: element k of the window, or, where windows are adaptive, the k-th from the first that
+   reaches it. */
+static ind_expr graph__covering_windows(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
+    const ind__window *w = &l->window;
+    int rank = l->result->rank, lead = rank - w->rank;
+    ind_expr inside = ind_int(l->context, 1), one = inside;
+    for (int d = 0; d < lead; d++) at[d] = index[d];
+    for (int s = 0; s < w->rank; s++) {
+        int d = lead + s;
+        ind_expr k = index[rank + s];
+        if (l->adaptive[s]) {
+            ind_expr first = ind_expr_floordiv(ind_expr_mul(index[d], l->windows[d]), l->image[d]);
+            ind_expr end = ind_expr_mul(ind_expr_add(index[d], one), l->windows[d]);
+            at[d] = ind_expr_add(first, k);
+            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->image[d])));
+        } else {
+            inside = ind_expr_and(inside, graph__window_over(w, s, index[d], k, l->windows[d], &at[d]));
+        }
+    }
+    return inside;
+}
+
+static ind_value graph__avg_pool_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *divisor = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "divisor_override");
+    ind_expr at[IND_MAX_RANK], inside = graph__covering_windows(l, index, at);
+    bool given = divisor && divisor->kind != IND__ATTR_NONE;
+    ind_expr count = given ? ind_int(l->context, divisor->i) : graph__pooled_count(l, at);
+    ind_value v = graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
+    (void)rank;
+    /* where there is no window its count means nothing, and may be 0 */
+    ind_expr safe = ind_expr_where(inside, count, ind_int(l->context, 1));
+    return ind_op_div(o, v, ind_op_index(o, safe, l->compute));
+}
+
+static ind_value graph__max_pool_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], inside = graph__covering_windows(l, index, at);
+    int lead = l->result->rank - l->window.rank;
+    ind_expr here = ind__linearise(l->context, index + lead, l->image + lead, l->window.rank);
+    ind_value largest = graph__lower_inside(o, l, 2, inside, at, ind_op_constant_int(o, -1, IND_I64));
+    ind_value hit = ind_op_eq(o, largest, ind_op_index(o, here, IND_I64));
+    ind_value zero = graph__lower_zero(o, l);
+    (void)rank;
+    return ind_op_where(o, hit, graph__lower_inside(o, l, 0, inside, at, zero), zero);
+}
+
+static ind_status graph__lower_pool_backward(graph__lower_ctx *l, ind__box **results) {
+    bool max = ind__is_max_pool(l->node->op);
+    l->window.rank = ind__spatial_rank(l->node->op);
+    l->image = l->result->size;
+    l->windows = graph__lower_operand_info(l, 0)->size;
+    (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
+    return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype,
+                               max ? graph__max_pool_gradient : graph__avg_pool_gradient, results);
+}
+
+/* A place lies in at most ceil(out / in) + 1 adaptive windows. */
+static ind_status graph__lower_adaptive_pool_backward(graph__lower_ctx *l, ind__box **results) {
+    ind_expr one = ind_int(l->context, 1);
+    l->window.rank = ind__spatial_rank(l->node->op);
+    l->image = l->result->size;
+    l->windows = graph__lower_operand_info(l, 0)->size;
+    for (int s = 0; s < l->window.rank; s++) {
+        int d = l->result->rank - l->window.rank + s;
+        l->adaptive[s] = true;
+        l->window.kernel[s] = ind_expr_add(ind_expr_ceildiv(l->windows[d], l->image[d]), one);
+    }
+    return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype, graph__avg_pool_gradient, results);
+}
+
+/* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
+   over images and places of the dense one. Both channels are within the group. */
+static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    int spatial = l->conv.window.rank, next = l->conv.groups > 1;
+    const ind_expr *sum = index + rank - spatial - 1;
+    ind_expr at[IND_MAX_RANK] = {sum[0], index[next]};
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_outputs), at[1]);
+    for (int s = 0; s < spatial; s++) at[2 + s] = sum[1 + s];
+    return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+}
+
+static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.b;
+    const ind__window *w = &l->conv.window;
+    int next = l->conv.groups > 1;
+    const ind_expr *sum = index + rank - w->rank - 1;
+    ind_expr at[IND_MAX_RANK] = {sum[0], index[next + 1]}, inside = ind_int(l->context, 1);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_channels), at[1]);
+    for (int s = 0; s < w->rank; s++) {
+        ind_expr step = ind_expr_mul(index[next + 2 + s], w->dilation[s]);
+        at[2 + s] = ind_expr_sub(ind_expr_add(ind_expr_mul(sum[1 + s], w->stride[s]), step), w->padding[s]);
+        inside = graph__and_within(inside, at[2 + s], x->size[2 + s]);
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    int n = l->conv.window.rank + 1;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s < n; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__weight_gradient_dense(o, at, rank + n, user),
+                      graph__weight_gradient_windowed(o, at, rank + n, user));
+}
+
+static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transposed, ind__box **out) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 2),
+                           *dense = graph__lower_operand_info(l, transposed ? 1 : 0);
+    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.groups);
+    int rank = 0, n = 1 + l->conv.window.rank;
+    l->product.a = graph__stored_operand(l, transposed ? 1 : 0);
+    l->product.b = graph__stored_operand(l, transposed ? 0 : 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    l->conv_outputs = ind_expr_floordiv(w->size[0], groups);
+    l->conv_channels = w->size[1];
+    if (l->conv.groups > 1) size[rank++] = groups;
+    size[rank++] = l->conv_outputs;
+    for (int d = 1; d < w->rank; d++) size[rank++] = w->size[d];
+    ind_expr range[4] = {dense->size[0]};
+    for (int s = 1; s < n; s++) range[s] = dense->size[1 + s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {w->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out =
+            ind__box_pointwise(l->w->program, w->dtype, size, rank,
+                               none ? graph__neutral_element : graph__weight_gradient_single, none ? (void *)&zero : l);
+    } else {
+        ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                                 .dtype = w->dtype,
+                                 .size = size,
+                                 .rank = rank,
+                                 .rrange = range,
+                                 .rrank = n,
+                                 .fn = graph__weight_gradient_dense,
+                                 .second_fn = graph__weight_gradient_windowed,
+                                 .user = l};
+        if (ind__box_reduction(l->w->program, &d, out)) return ind__failed(l->context);
+    }
+    if (*out && l->conv.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
+    return *out ? IND_OK : ind__failed(l->context);
+}
+
+/* Gradients of input, weight and bias. That of the input is the convolution the other way round. */
+static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 1);
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
+    bool transposed = l->conv.transposed;
+    l->conv.transposed = !transposed;
+    ind_status status = graph__conv_product(l, 0, 2, x, &results[0]);
+    if (status == IND_OK && l->conv.groups > 1) {
+        results[0] = ind__box_reshape(l->w->program, results[0], x->size, x->rank);
+        if (!results[0]) status = ind__failed(l->context);
+    }
+    if (status == IND_OK) status = graph__lower_weight_gradient(l, transposed, &results[1]);
+    if (status) return status;
+    graph__split_axes(l, ((1u << x->rank) - 1) & ~2u);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
 /* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
@@ -11983,6 +12256,10 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
     X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
     X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
+    X(AVG_POOL2D_BACKWARD, pool_backward, NULL, NONE, NONE)                                                            \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, pool_backward, NULL, NONE, NONE)                                               \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, adaptive_pool_backward, NULL, NONE, NONE)                                          \
+    X(CONVOLUTION_BACKWARD, convolution_backward, NULL, NONE, NONE)                                                    \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \

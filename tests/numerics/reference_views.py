@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, wrap
+from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, sum_, wrap
 
 # ---- views
 
@@ -561,3 +561,76 @@ def col2im(x, output_size, kernel_size, dilation, padding, stride):
     if not is_float(x.dtype):
         return Tensor(wrap(image(x.v), x.dtype), x.dtype)
     return made(image(x.v), x.dtype, image(x.e) + 4 * (kh * kw) ** 0.5 * ROUNDOFF[compute_type(x.dtype)] * image(np.abs(x.v)))
+
+
+# ---- gradients: the transposes of the linear maps above
+
+
+def back_through_windows(x, grad, windows, out, sizes, share):
+    """share(place of the result, elements under its window): what each of these gets of the gradient."""
+    n, lead = len(sizes), x.v.shape[: x.v.ndim - len(sizes)]
+    v, size, hits = (np.zeros((int(np.prod(lead)), *sizes)) for _ in range(3))
+    flat = grad.v.reshape(-1, *out)
+    for b in range(v.shape[0]):
+        for at in np.ndindex(*out):
+            inside = [q for q in np.ndindex(*[len(w[i]) for w, i in zip(windows, at)])]
+            inside = [q for q in (tuple(w[i][j] for w, i, j in zip(windows, at, q)) for q in inside) if all(0 <= i < m for i, m in zip(q, sizes))]
+            for q, part in share((b, *at), inside):
+                v[(b, *q)] += flat[(b, *at)] * part
+                size[(b, *q)] += abs(flat[(b, *at)] * part)
+                hits[(b, *q)] += 1
+    error = (4 * np.sqrt(hits) + 1) * ROUNDOFF[compute_type(x.dtype)] * size
+    return made(v.reshape(x.v.shape), x.dtype, error.reshape(x.v.shape))
+
+
+def avg_pool2d_backward(grad, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
+    k, s, p, windows, out, sizes = plain_windows(x.v.shape, 2, kernel_size, stride, padding, None, ceil_mode)
+
+    def share(at, inside):
+        full = int(np.prod([min(i * s[a] - p[a] + k[a], sizes[a] + p[a]) - (i * s[a] - p[a]) for a, i in enumerate(at[1:])]))
+        return [(q, 1 / (divisor_override or (full if count_include_pad else len(inside)))) for q in inside]
+
+    return back_through_windows(x, grad, windows, out, sizes, share)
+
+
+def max_pool2d_with_indices_backward(grad, x, indices, kernel_size, stride, padding, dilation, ceil_mode):
+    _, _, _, windows, out, sizes = plain_windows(x.v.shape, 2, kernel_size, stride, padding, dilation, ceil_mode)
+    flat = indices.v.reshape(-1, *out)
+    return back_through_windows(x, grad, windows, out, sizes, lambda at, inside: [(q, 1) for q in inside if np.ravel_multi_index(q, sizes) == flat[at]])
+
+
+def _adaptive_avg_pool2d_backward(grad, x):
+    windows, out, sizes = adaptive_windows(x.v.shape, 2, list(grad.v.shape[-2:]))
+    return back_through_windows(x, grad, windows, out, sizes, lambda at, inside: [(q, 1 / len(inside)) for q in inside])
+
+
+def convolution_backward(grad, x, weight, bias_sizes=None, stride=None, padding=None, dilation=None, transposed=False, output_padding=None, groups=1, output_mask=None):
+    n, u = weight.v.ndim - 2, ROUNDOFF[compute_type(x.dtype)]
+    s, p, d = as_list(stride, n, [1]), as_list(padding, n, [0]), as_list(dilation, n, [1])
+    sizes, k, out, batch = x.v.shape[2:], weight.v.shape[2:], grad.v.shape[2:], x.v.shape[0]
+    at = [places(*seven, transposed) for seven in zip(sizes, out, k, s, p, d)]
+    taps, total, inner = int(np.prod(k)), int(np.prod(out)), x.v.shape[1] // groups
+    per_group = grad.v.shape[1] // groups
+
+    def rows(v):  # [n, g, place, channel and tap]
+        return np.swapaxes(under_windows(v, at).reshape(batch, total, groups, inner * taps), 1, 2)
+
+    def columns(v):  # [g, channel and tap, channel of the result]
+        v = v.reshape(groups, inner, per_group, taps) if transposed else np.swapaxes(v.reshape(groups, per_group, inner, taps), 1, 2)
+        return np.swapaxes(v, 2, 3).reshape(groups, inner * taps, per_group)
+
+    def of_input(g, w):
+        spread, made_of = np.zeros(x.v.size + 1), np.matmul(g, np.swapaxes(w, 1, 2))
+        np.add.at(spread, rows(np.arange(1, x.v.size + 1).reshape(x.v.shape)).reshape(-1), made_of.reshape(-1))
+        return spread[1:].reshape(x.v.shape)
+
+    def of_weight(g, a):
+        w = np.matmul(np.swapaxes(a, 2, 3), g).sum(0).reshape(groups, inner, taps, per_group)
+        order = (0, 1, 3, 2) if transposed else (0, 3, 1, 2)
+        return np.transpose(w, order).reshape(weight.v.shape)
+
+    g, a, w = np.swapaxes(grad.v.reshape(batch, groups, per_group, total), 2, 3), rows(x.v), columns(weight.v)
+    input_error = 4 * np.sqrt(per_group * taps) * u * of_input(abs(g), abs(w))
+    weight_error = 4 * np.sqrt(batch * total) * u * of_weight(abs(g), abs(a))
+    return (made(of_input(g, w), x.dtype, input_error), made(of_weight(g, a), x.dtype, weight_error),
+            sum_(grad, [0, *range(2, n + 2)]))
