@@ -132,7 +132,9 @@ extern "C" {
 
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed. */
+   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed;
+   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
+   not hang on the sizes; as_strided needs an input, a constant or a reshape of one. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -892,6 +894,33 @@ typedef struct ind_conv_desc {
 /* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
    groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
 IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
+
+/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
+   NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
+   in f64). align_corners: for IND_INTERPOLATE_LINEAR. */
+typedef enum ind_interpolation {
+    IND_INTERPOLATE_NEAREST,
+    IND_INTERPOLATE_NEAREST_EXACT,
+    IND_INTERPOLATE_LINEAR /* bilinear, trilinear */
+} ind_interpolation;
+IND_API ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
+                                   int num_scale_factor, ind_interpolation mode, bool align_corners);
+/* torch.grid_sampler_2d: x [batch, channels, h, w], grid [batch, rows, columns, 2] of x and y in [-1, 1].
+   interpolation_mode 0 bilinear, 1 nearest; padding_mode 0 zeros, 1 border, 2 reflection. */
+IND_API ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                                       bool align_corners);
+/* torch.nn.functional.unfold and fold of images of two dimensions; a stride of 0 means 1 here. */
+IND_API ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window);
+IND_API ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window);
+
+/* aten::<name>; what of the gradients is not used is not computed. */
+IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
+IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, ind_tensor indices,
+                                                        const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
+/* Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
+IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
+                                            const ind_conv_desc *conv);
 
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
@@ -6125,7 +6154,7 @@ ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode 
     return ind__call(IND_OP_PAD, &x, 1, a, 3);
 }
 
-/* Three lists of three at most, as expressions; a list that is all 0 is left out. */
+/* Lists of up to three integers as attributes; one that is all 0 is left out. */
 typedef struct ind__int_lists {
     ind_expr list[4][3];
     ind__attr attr[4];
@@ -6224,6 +6253,111 @@ ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices) {
     ind_tensor operands[2] = {weight, indices};
     ind__attr a[3] = {{0}, ind__attr_bool(false), ind__attr_bool(false)};
     return ind__call(IND_OP_EMBEDDING, operands, 2, a, 3);
+}
+
+ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
+                           int num_scale_factor, ind_interpolation mode, bool align_corners) {
+    static const char *const linear[] = {"linear", "bilinear", "trilinear"};
+    int rank = ind_tensor_rank(x);
+    ind__attr a[4] = {ind__attr_sizes(size, num_size),
+                      {.kind = IND__ATTR_FLOATS, .floats = scale_factor, .count = num_scale_factor},
+                      {.kind = IND__ATTR_STR, .s = "?"},
+                      ind__attr_bool(align_corners)};
+    if (!size && num_size == 0) a[0].kind = IND__ATTR_NONE;
+    if (!scale_factor && num_scale_factor == 0) a[1].kind = IND__ATTR_NONE;
+    if (mode == IND_INTERPOLATE_NEAREST) a[2].s = "nearest";
+    if (mode == IND_INTERPOLATE_NEAREST_EXACT) a[2].s = "nearest-exact";
+    if (mode == IND_INTERPOLATE_LINEAR && rank >= 3 && rank <= 5) a[2].s = linear[rank - 3];
+    return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 4);
+}
+
+ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    ind_tensor operands[2] = {x, grid};
+    ind__attr a[3] = {ind__attr_int(interpolation_mode), ind__attr_int(padding_mode), ind__attr_bool(align_corners)};
+    return ind__call(IND_OP_GRID_SAMPLER_2D, operands, 2, a, 3);
+}
+
+/* The lists of a pool of two dimensions, none of them left out: a stride of 0 is that of the kernel or 1, a dilation of
+   0 is 1. */
+static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, bool like_kernel,
+                                 ind__int_lists *l) {
+    ind_pool_desc full;
+    if (!x.graph || x.graph->status) return false;
+    if (!ind__pool_lists(x, op, 2, pool, l)) return false;
+    full = *pool;
+    for (int s = 0; s < 2; s++) {
+        if (!full.stride[s]) full.stride[s] = like_kernel ? full.kernel_size[s] : 1;
+        if (!full.dilation[s]) full.dilation[s] = 1;
+    }
+    (void)ind__pool_lists(x, op, 2, &full, l);
+    for (int k = 0; k < 4; k++) l->attr[k].kind = IND__ATTR_INTS;
+    return true;
+}
+
+ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window) {
+    ind__int_lists l;
+    if (!ind__full_pool_lists(x, IND_OP_IM2COL, window, false, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
+    return ind__call(IND_OP_IM2COL, &x, 1, a, 4);
+}
+
+ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window) {
+    ind__int_lists l;
+    ind_expr size[2] = {height, width};
+    if (!ind__full_pool_lists(x, IND_OP_COL2IM, window, false, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {ind__attr_sizes(size, 2), l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
+    return ind__call(IND_OP_COL2IM, &x, 1, a, 5);
+}
+
+ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool) {
+    ind_tensor operands[2] = {grad_output, x};
+    ind__int_lists l;
+    if (!ind__full_pool_lists(x, IND_OP_AVG_POOL2D_BACKWARD, pool, true, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
+                      ind__attr_bool(!pool->count_exclude_pad)};
+    if (pool->divisor_override) a[5] = ind__attr_int(pool->divisor_override);
+    return ind__call(IND_OP_AVG_POOL2D_BACKWARD, operands, 2, a, 6);
+}
+
+ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, ind_tensor indices,
+                                                const ind_pool_desc *pool) {
+    ind_graph_op op = IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD;
+    ind_tensor operands[3] = {grad_output, x, indices};
+    ind__int_lists l;
+    if (!ind__full_pool_lists(x, op, pool, true, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
+    return ind__call(op, operands, 3, a, 5);
+}
+
+IND__DEFINE_BINARY(adaptive_avg_pool2d_backward, ADAPTIVE_AVG_POOL2D_BACKWARD)
+
+ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
+                                    const ind_conv_desc *conv) {
+    ind_tensor operands[3] = {grad_output, x, weight};
+    static const ind_conv_desc plain;
+    ind_conv_desc full = conv ? *conv : plain;
+    const ind__tensor_info *w = ind__tensor_of(weight);
+    int dims = w && w->rank >= 3 && w->rank <= 5 ? w->rank - 2 : 1;
+    ind__int_lists l;
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    for (int s = 0; s < 3; s++) {
+        if (!full.stride[s]) full.stride[s] = 1;
+        if (!full.dilation[s]) full.dilation[s] = 1;
+    }
+    const int *lists[4] = {full.stride, full.padding, full.dilation, full.output_padding};
+    for (int k = 0; k < 4; k++) {
+        ind__int_list(&l, k, x.graph->context, IND__ATTR_SIZES, lists[k], dims);
+        l.attr[k].kind = IND__ATTR_SIZES;
+    }
+    ind__attr a[7] = {{.kind = IND__ATTR_NONE},
+                      l.attr[0],
+                      l.attr[1],
+                      l.attr[2],
+                      ind__attr_bool(full.transposed),
+                      l.attr[3],
+                      ind__attr_int(full.groups ? full.groups : 1)};
+    return ind__call(IND_OP_CONVOLUTION_BACKWARD, operands, 3, a, 7);
 }
 
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
