@@ -499,12 +499,6 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
-    X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
-      "kernel_size:ints stride:ints padding:ints ceil_mode:bool count_include_pad:bool divisor_override:int=none", 1,  \
-      "R")                                                                                                             \
-    X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
-      "kernel_size:ints stride:ints padding:ints dilation:ints ceil_mode:bool", 1, "R")                                \
-    X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "R")                   \
     X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
       "bias_sizes:sizes=none stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes "          \
       "groups:int output_mask:ints=none",                                                                              \
@@ -914,10 +908,6 @@ IND_API ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window);
 IND_API ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window);
 
 /* aten::<name>; what of the gradients is not used is not computed. */
-IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
-IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, ind_tensor indices,
-                                                        const ind_pool_desc *pool);
-IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 /* Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
 IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
                                             const ind_conv_desc *conv);
@@ -3536,7 +3526,7 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     return IND_OK;
 }
 
-/* Gradients with respect to the input of a pool: what goes in comes from its shape rule. */
+/* The gradient of a result has the result's sizes. */
 static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
     const ind__tensor_info *g = ind__operand(in, k);
     bool fits = g->rank == rank;
@@ -3546,42 +3536,6 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
     ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
                        ind__say_type(in, k), want);
-}
-
-static ind_status ind__rule_pool_backward(ind__infer *in) {
-    const ind__tensor_info *x = ind__operand(in, 1);
-    bool max = ind__is_max_pool(in->op);
-    ind__window w = {.rank = ind__spatial_rank(in->op)};
-    ind_expr size[IND_MAX_RANK];
-    if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1) || ind__check_window(in, NULL, &w)) return in->status;
-    if (x->rank != w.rank + 1 && ind__need_rank(in, 1, w.rank + 2)) return in->status;
-    for (int d = 0; d < x->rank; d++) {
-        int s = d - (x->rank - w.rank);
-        bool ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode")->i != 0;
-        size[d] = s < 0 ? x->size[d] : ind__windows_in(&w, s, x->size[d], ceil);
-    }
-    if (ind__check_gradient(in, 0, size, x->rank)) return in->status;
-    if (max && (ind__need_index(in, 2) || ind__check_gradient(in, 2, size, x->rank))) return in->status;
-    ind__set_result(in, 0, x->dtype, x->size, x->rank);
-    return IND_OK;
-}
-
-static ind_status ind__rule_adaptive_pool_backward(ind__infer *in) {
-    const ind__tensor_info *grad = ind__operand(in, 0), *x = ind__operand(in, 1);
-    int spatial = ind__spatial_rank(in->op);
-    ind_expr size[IND_MAX_RANK];
-    if (ind__need_image(in, spatial) || ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
-    if (ind__need_rank(in, 1, grad->rank)) return in->status;
-    for (int d = 0; d < x->rank; d++) {
-        bool pooled = d >= x->rank - spatial;
-        size[d] = pooled ? grad->size[d] : x->size[d];
-        if (pooled &&
-            (ind__need_positive(in, x->size[d], "input size") || ind__need_positive(in, grad->size[d], "output size")))
-            return in->status;
-    }
-    if (ind__check_gradient(in, 0, size, x->rank)) return in->status;
-    ind__set_result(in, 0, x->dtype, x->size, x->rank);
-    return IND_OK;
 }
 
 /* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
@@ -4429,9 +4383,6 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
     [IND_OP_IM2COL] = ind__rule_im2col,
     [IND_OP_COL2IM] = ind__rule_col2im,
-    [IND_OP_AVG_POOL2D_BACKWARD] = ind__rule_pool_backward,
-    [IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD] = ind__rule_pool_backward,
-    [IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD] = ind__rule_adaptive_pool_backward,
     [IND_OP_CONVOLUTION_BACKWARD] = ind__rule_convolution_backward,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
@@ -6278,16 +6229,14 @@ ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_
     return ind__call(IND_OP_GRID_SAMPLER_2D, operands, 2, a, 3);
 }
 
-/* The lists of a pool of two dimensions, none of them left out: a stride of 0 is that of the kernel or 1, a dilation of
-   0 is 1. */
-static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, bool like_kernel,
-                                 ind__int_lists *l) {
+/* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
+static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, ind__int_lists *l) {
     ind_pool_desc full;
     if (!x.graph || x.graph->status) return false;
     if (!ind__pool_lists(x, op, 2, pool, l)) return false;
     full = *pool;
     for (int s = 0; s < 2; s++) {
-        if (!full.stride[s]) full.stride[s] = like_kernel ? full.kernel_size[s] : 1;
+        if (!full.stride[s]) full.stride[s] = 1;
         if (!full.dilation[s]) full.dilation[s] = 1;
     }
     (void)ind__pool_lists(x, op, 2, &full, l);
@@ -6297,7 +6246,7 @@ static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_d
 
 ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window) {
     ind__int_lists l;
-    if (!ind__full_pool_lists(x, IND_OP_IM2COL, window, false, &l)) return ind__graph_tensor(x.graph, 0);
+    if (!ind__full_pool_lists(x, IND_OP_IM2COL, window, &l)) return ind__graph_tensor(x.graph, 0);
     ind__attr a[4] = {l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
     return ind__call(IND_OP_IM2COL, &x, 1, a, 4);
 }
@@ -6305,32 +6254,10 @@ ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window) {
 ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window) {
     ind__int_lists l;
     ind_expr size[2] = {height, width};
-    if (!ind__full_pool_lists(x, IND_OP_COL2IM, window, false, &l)) return ind__graph_tensor(x.graph, 0);
+    if (!ind__full_pool_lists(x, IND_OP_COL2IM, window, &l)) return ind__graph_tensor(x.graph, 0);
     ind__attr a[5] = {ind__attr_sizes(size, 2), l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
     return ind__call(IND_OP_COL2IM, &x, 1, a, 5);
 }
-
-ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool) {
-    ind_tensor operands[2] = {grad_output, x};
-    ind__int_lists l;
-    if (!ind__full_pool_lists(x, IND_OP_AVG_POOL2D_BACKWARD, pool, true, &l)) return ind__graph_tensor(x.graph, 0);
-    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
-                      ind__attr_bool(!pool->count_exclude_pad)};
-    if (pool->divisor_override) a[5] = ind__attr_int(pool->divisor_override);
-    return ind__call(IND_OP_AVG_POOL2D_BACKWARD, operands, 2, a, 6);
-}
-
-ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, ind_tensor indices,
-                                                const ind_pool_desc *pool) {
-    ind_graph_op op = IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD;
-    ind_tensor operands[3] = {grad_output, x, indices};
-    ind__int_lists l;
-    if (!ind__full_pool_lists(x, op, pool, true, &l)) return ind__graph_tensor(x.graph, 0);
-    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
-    return ind__call(op, operands, 3, a, 5);
-}
-
-IND__DEFINE_BINARY(adaptive_avg_pool2d_backward, ADAPTIVE_AVG_POOL2D_BACKWARD)
 
 ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
                                     const ind_conv_desc *conv) {
@@ -11923,76 +11850,7 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     return status ? status : graph__lower_unflatten(l, results);
 }
 
-/* ---- gradients of pools and convolutions: every place gathers from the windows that lie over it ---- */
-
-/* The windows over a place: element k of the window, or, where windows are adaptive, the k-th from the first that
-   reaches it. */
-static ind_expr graph__covering_windows(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
-    const ind__window *w = &l->window;
-    int rank = l->result->rank, lead = rank - w->rank;
-    ind_expr inside = ind_int(l->context, 1), one = inside;
-    for (int d = 0; d < lead; d++) at[d] = index[d];
-    for (int s = 0; s < w->rank; s++) {
-        int d = lead + s;
-        ind_expr k = index[rank + s];
-        if (l->adaptive[s]) {
-            ind_expr first = ind_expr_floordiv(ind_expr_mul(index[d], l->windows[d]), l->image[d]);
-            ind_expr end = ind_expr_mul(ind_expr_add(index[d], one), l->windows[d]);
-            at[d] = ind_expr_add(first, k);
-            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->image[d])));
-        } else {
-            inside = ind_expr_and(inside, graph__window_over(w, s, index[d], k, l->windows[d], &at[d]));
-        }
-    }
-    return inside;
-}
-
-static ind_value graph__avg_pool_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    const ind__attr *divisor = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "divisor_override");
-    ind_expr at[IND_MAX_RANK], inside = graph__covering_windows(l, index, at);
-    bool given = divisor && divisor->kind != IND__ATTR_NONE;
-    ind_expr count = given ? ind_int(l->context, divisor->i) : graph__pooled_count(l, at);
-    ind_value v = graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
-    (void)rank;
-    /* where there is no window its count means nothing, and may be 0 */
-    ind_expr safe = ind_expr_where(inside, count, ind_int(l->context, 1));
-    return ind_op_div(o, v, ind_op_index(o, safe, l->compute));
-}
-
-static ind_value graph__max_pool_gradient(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_expr at[IND_MAX_RANK], inside = graph__covering_windows(l, index, at);
-    int lead = l->result->rank - l->window.rank;
-    ind_expr here = ind__linearise(l->context, index + lead, l->image + lead, l->window.rank);
-    ind_value largest = graph__lower_inside(o, l, 2, inside, at, ind_op_constant_int(o, -1, IND_I64));
-    ind_value hit = ind_op_eq(o, largest, ind_op_index(o, here, IND_I64));
-    ind_value zero = graph__lower_zero(o, l);
-    (void)rank;
-    return ind_op_where(o, hit, graph__lower_inside(o, l, 0, inside, at, zero), zero);
-}
-
-static ind_status graph__lower_pool_backward(graph__lower_ctx *l, ind__box **results) {
-    bool max = ind__is_max_pool(l->node->op);
-    l->window.rank = ind__spatial_rank(l->node->op);
-    l->image = l->result->size;
-    l->windows = graph__lower_operand_info(l, 0)->size;
-    (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
-    return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype,
-                               max ? graph__max_pool_gradient : graph__avg_pool_gradient, results);
-}
-
-/* A place lies in at most ceil(out / in) + 1 adaptive windows. */
-static ind_status graph__lower_adaptive_pool_backward(graph__lower_ctx *l, ind__box **results) {
-    ind_expr one = ind_int(l->context, 1);
-    l->window.rank = ind__spatial_rank(l->node->op);
-    l->image = l->result->size;
-    l->windows = graph__lower_operand_info(l, 0)->size;
-    for (int s = 0; s < l->window.rank; s++) {
-        int d = l->result->rank - l->window.rank + s;
-        l->adaptive[s] = true;
-        l->window.kernel[s] = ind_expr_add(ind_expr_ceildiv(l->windows[d], l->image[d]), one);
-    }
-    return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype, graph__avg_pool_gradient, results);
-}
+/* ---- gradients of convolutions ---- */
 
 /* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
    over images and places of the dense one. Both channels are within the group. */
@@ -12390,9 +12248,6 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
     X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
     X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
-    X(AVG_POOL2D_BACKWARD, pool_backward, NULL, NONE, NONE)                                                            \
-    X(MAX_POOL2D_WITH_INDICES_BACKWARD, pool_backward, NULL, NONE, NONE)                                               \
-    X(ADAPTIVE_AVG_POOL2D_BACKWARD, adaptive_pool_backward, NULL, NONE, NONE)                                          \
     X(CONVOLUTION_BACKWARD, convolution_backward, NULL, NONE, NONE)                                                    \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \

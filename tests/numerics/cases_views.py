@@ -172,9 +172,6 @@ case("views_adaptive_core", "input a : f32[2, 3, 5, 6]; y = _adaptive_avg_pool2d
 # ---- gradients
 
 for t in ("f32", "bf16"):
-    case(f"views_pool_backward_{t}", f"input x : {t}[2, 2, 7, 8]; input a : {t}[2, 2, 4, 4]; input b : {t}[2, 2, 3, 2]; input c : {t}[2, 2, 3, 9]; input e : {t}[2, 2, 4, 5]; v, i = max_pool2d_with_indices(x, 3, 2, 1); "
-         "y = max_pool2d_with_indices_backward(a, x, i, [3], [2], [1], [1], false); z = avg_pool2d_backward(e, x, [3], [2], [1], true, true); w = avg_pool2d_backward(a, x, [3, 3], [2, 2], [1, 1], false, false); "
-         "d = avg_pool2d_backward(e, x, [3], [2], [1], true, true, 5); u = _adaptive_avg_pool2d_backward(b, x); s = _adaptive_avg_pool2d_backward(c, x); output y, z, w, d, u, s")
     case(f"views_conv_backward_{t}", f"input x : {t}[2, 4, 7, 6]; input w : {t}[6, 2, 3, 2]; input g : {t}[2, 6, 4, 5]; a, b, c = convolution_backward(g, x, w, [6], [2, 1], [1, 0], [1, 1], false, [0, 0], 2, [1, 1, 1]); "
          f"input v : {t}[4, 3, 3, 3]; input h : {t}[2, 3, 14, 12]; d, e, f = convolution_backward(h, x, v, none, [2], [1], [1], true, [1, 1], 1); output a, b, c, d, e, f")
 case("views_conv_backward_1d", "input x : f32[2, 3, 9]; input w : f32[4, 3, 3]; input g : f32[2, 4, 9]; a, b, c = convolution_backward(g, x, w, none, [1], [2], [2], false, [0], 1); output a, c")

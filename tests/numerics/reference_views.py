@@ -566,44 +566,6 @@ def col2im(x, output_size, kernel_size, dilation, padding, stride):
 # ---- gradients: the transposes of the linear maps above
 
 
-def back_through_windows(x, grad, windows, out, sizes, share):
-    """share(place of the result, elements under its window): what each of these gets of the gradient."""
-    n, lead = len(sizes), x.v.shape[: x.v.ndim - len(sizes)]
-    v, size, hits = (np.zeros((int(np.prod(lead)), *sizes)) for _ in range(3))
-    flat = grad.v.reshape(-1, *out)
-    for b in range(v.shape[0]):
-        for at in np.ndindex(*out):
-            inside = [q for q in np.ndindex(*[len(w[i]) for w, i in zip(windows, at)])]
-            inside = [q for q in (tuple(w[i][j] for w, i, j in zip(windows, at, q)) for q in inside) if all(0 <= i < m for i, m in zip(q, sizes))]
-            for q, part in share((b, *at), inside):
-                v[(b, *q)] += flat[(b, *at)] * part
-                size[(b, *q)] += abs(flat[(b, *at)] * part)
-                hits[(b, *q)] += 1
-    error = (4 * np.sqrt(hits) + 1) * ROUNDOFF[compute_type(x.dtype)] * size
-    return made(v.reshape(x.v.shape), x.dtype, error.reshape(x.v.shape))
-
-
-def avg_pool2d_backward(grad, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
-    k, s, p, windows, out, sizes = plain_windows(x.v.shape, 2, kernel_size, stride, padding, None, ceil_mode)
-
-    def share(at, inside):
-        full = int(np.prod([min(i * s[a] - p[a] + k[a], sizes[a] + p[a]) - (i * s[a] - p[a]) for a, i in enumerate(at[1:])]))
-        return [(q, 1 / (divisor_override or (full if count_include_pad else len(inside)))) for q in inside]
-
-    return back_through_windows(x, grad, windows, out, sizes, share)
-
-
-def max_pool2d_with_indices_backward(grad, x, indices, kernel_size, stride, padding, dilation, ceil_mode):
-    _, _, _, windows, out, sizes = plain_windows(x.v.shape, 2, kernel_size, stride, padding, dilation, ceil_mode)
-    flat = indices.v.reshape(-1, *out)
-    return back_through_windows(x, grad, windows, out, sizes, lambda at, inside: [(q, 1) for q in inside if np.ravel_multi_index(q, sizes) == flat[at]])
-
-
-def _adaptive_avg_pool2d_backward(grad, x):
-    windows, out, sizes = adaptive_windows(x.v.shape, 2, list(grad.v.shape[-2:]))
-    return back_through_windows(x, grad, windows, out, sizes, lambda at, inside: [(q, 1 / len(inside)) for q in inside])
-
-
 def convolution_backward(grad, x, weight, bias_sizes=None, stride=None, padding=None, dilation=None, transposed=False, output_padding=None, groups=1, output_mask=None):
     n, u = weight.v.ndim - 2, ROUNDOFF[compute_type(x.dtype)]
     s, p, d = as_list(stride, n, [1]), as_list(padding, n, [0]), as_list(dilation, n, [1])

@@ -207,13 +207,6 @@ static const struct {
     {"col2im(cols, [5, 5], 3, 1, 0, 1)", "!must be a multiple of 9 (the kernel) and 9 (the windows)"},
     {"col2im(cols, [5], 3, 1, 0, 1)", "!output_size must have 2 elements"},
     /* gradients */
-    {"avg_pool2d_backward(n4, img, [2], [2], [0], false, true)", "!n4 is f32[2, 4, N, 8]; the op's result is f32[B, 4"},
-    {"avg_pool2d_backward(ints, ints, [2], [2], [0], false, true)", "!a floating-point type is needed"},
-    {"max_pool2d_with_indices_backward(w1, g, g, [3], [3], [0], [1], false)",
-     "!w1 is f32[6, 4, 1, 1]; the op's result"},
-    {"max_pool2d_with_indices_backward(w, w, w, [1], [1], [0], [1], false)", "!indices must be i32 or i64"},
-    {"_adaptive_avg_pool2d_backward(w1, w)", "f32[6, 4, 3, 3]"},
-    {"_adaptive_avg_pool2d_backward(w1, g)", "!w1 is f32[6, 4, 1, 1]; the op's result is f32[6, 2, 1, 1]"},
     {"convolution_backward(img, img, w, none, [1], [1], [1], false, [0], 1)", "!the op's result is f32[B, 6, S, 10]"},
     {"convolution_backward(img, img, g, none, [1], [1], [1], false, [0], 1)", "!img has 4 channels"},
     {"convolution_backward(w, w, w1, none, [1], [0], [1], true, [0], 1)", "!w has 4 channels"},
