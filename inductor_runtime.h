@@ -3384,7 +3384,7 @@ static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host
         double f = d == IND_F32 ? (double)x->f[l] : d == IND_F64 ? x->d[l] : 0;
         int64_t i = is_float ? 0 : x->i[l];
         if (r + l == 0)
-            *s = (rt__host_scan){f, i, 0};
+            *s = (rt__host_scan){scan->reduction == IND_SCAN_SUM ? 0 + f : f, i, 0}; /* no sum is -0, as in PyTorch */
         else
             rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)

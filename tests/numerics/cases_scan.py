@@ -79,6 +79,13 @@ case("scan_constant", "input a : f32[3, 33]; o = full([3, 33], 1.0); s = cumsum(
 case("sort_fused", "input a : i32[3, 33]; b = mul(a, -3); v, i = sort(b); g = gather(a, i, dim=1); c = cumsum(v, 1); output v, i, g, c")
 case("scan_one_of_two", "input a : f32[3, 33]; x, i = cummax(a, 1); y, j = cummin(a, 1); v, k = sort(a); w, l = topk(a, 3); output i, y, v, l")
 
+case("scan_gathered", "input a : f32[5, 33]; input i : i64[4]; input j : i64[4, 33]; g = index_select(a, i, dim=0); h = gather(a, j, dim=0); s = cumsum(g, 1); t = cumsum(h, 0); "
+     "x, k = cummax(g, 0); y, l = sort(h, dim=1); z, m = sort(g); c = cat([g, h], dim=1); u = cumsum(c, 1); v, n = topk(c, 4); output s, t, x, k, y, l, z, m, u, v, n",
+     i="values 4 0 2 2", j="ints 0 5")
+case("scan_wide", "size N in [1, 1099511627776] hint 8589934592; input a : i8[2, N]; input b : f16[2, N]; s = cumsum(a, 1); x, i = cummax(a, 1); y, j = cummin(b, 1); "
+     "v, k = sort(a); l = logcumsumexp(b, 1); w = cumsum(b, 0); output s, x, i, y, j, v, k, l, w",
+     runs=[{"N": 1}, {"N": 33}, {"N": 4100}], a="few", b="few")
+
 # ---- what is out of range is found when it runs
 
 one_op("range_masked_scatter", ["f32[9]", "bool[9]", "f32[3]"], "masked_scatter(a, b, c)", error=RANGE, b="values 0 1 1 0 1 0 1 1 0")

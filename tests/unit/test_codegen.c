@@ -363,6 +363,45 @@ static void build_flip_cat(program *p) {
     output(p, ind__box_pointwise(&p->low, IND_F32, size, 2, flip_cat_fn, &d));
 }
 
+/* ---- scans and sorts */
+
+static void scan_along(program *p, ind_scan kind, ind_expr rows, ind_expr columns, int dim) {
+    ind_expr size[2] = {rows, columns};
+    ind__box *x = input(p, "x", IND_F32, size, 2), *results[2];
+    value_desc d = {.x = {x}};
+    ind__scan_desc s = {kind, IND_F32, size, 2, dim, square_fn, &d};
+    if (ind__box_scan(&p->low, &s, results)) return;
+    for (int k = 0; k < ind__scan_results(kind); k++) output(p, results[k]);
+}
+
+static void build_scan_warp(program *p) {
+    scan_along(p, IND_SCAN_SUM, size_of(p, "B", 1, 64, 1, 8), n(p, 256), 1);
+}
+
+static void build_scan_block(program *p) {
+    scan_along(p, IND_SCAN_MAX, n(p, 64), size_of(p, "S", 1, 1 << 20, 1, 4096), 1);
+}
+
+static void build_scan_columns(program *p) {
+    scan_along(p, IND_SCAN_LOGADDEXP, size_of(p, "S", 1, 1 << 20, 1, 64), n(p, 4096), 0);
+}
+
+static void build_scan_few_columns(program *p) {
+    scan_along(p, IND_SCAN_PROD, n(p, 4096), n(p, 8), 0);
+}
+
+static void build_sort(program *p) {
+    scan_along(p, IND_SCAN_ASCENDING, n(p, 64), size_of(p, "S", 1, 6144, 1, 1024), 1);
+}
+
+static void build_sort_likely(program *p) {
+    scan_along(p, IND_SCAN_DESCENDING, n(p, 64), size_of(p, "S", 1, 1 << 20, 1, 1024), 1);
+}
+
+static void build_sort_long(program *p) {
+    scan_along(p, IND_SCAN_DESCENDING, size_of(p, "S", 1, 1 << 20, 1, 32768), n(p, 3), 0);
+}
+
 static const struct test_case {
     const char *name;
     void (*build)(program *p);
@@ -391,6 +430,13 @@ static const struct test_case {
     {"column_many", build_column_many, IND_STRATEGY_COLUMN, 1, 1},
     {"column_softmax", build_column_softmax, IND_STRATEGY_ROW_WARP, 1, 1},
     {"full_sum", build_full_sum, IND_STRATEGY_ROW_LOOPED, 4, 1},
+    {"scan_warp", build_scan_warp, IND_STRATEGY_SCAN_WARP, 1, 1},
+    {"scan_block", build_scan_block, IND_STRATEGY_SCAN_BLOCK, 1, 1},
+    {"scan_columns", build_scan_columns, IND_STRATEGY_SCAN_COLUMN, 1, 1},
+    {"scan_few_columns", build_scan_few_columns, IND_STRATEGY_SCAN_BLOCK, 1, 1},
+    {"sort", build_sort, IND_STRATEGY_SORT_SHARED, 1, 1},
+    {"sort_likely", build_sort_likely, IND_STRATEGY_SORT_SHARED, 1, 1},
+    {"sort_long", build_sort_long, IND_STRATEGY_SORT_LONG, 1, 1},
     {"all_reductions", build_all_reductions, IND_STRATEGY_ROW_WARP, 0, 0},
     {"all_ops", build_all_ops, IND_STRATEGY_POINTWISE, 0, 0},
     {"all_casts", build_all_casts, IND_STRATEGY_POINTWISE, 0, 0},
