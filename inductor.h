@@ -9234,9 +9234,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     if (!graph__may_overwrite(w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    for (uint32_t t = 1; t < w->graph->num_tensors; t++)
-        if ((w->last_user[t] > here || w->first_output[t]) && graph__same_memory(x, w->box[t])) return false;
-    return true;
+    return x->storage->last_reader <= here;
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
@@ -12248,10 +12246,13 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
+            results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
             status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
+        if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
     return status;
 }
