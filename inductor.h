@@ -919,9 +919,9 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
                                                 int64_t padding_idx, bool scale_grad_by_freq);
 /* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
-   `adaptive` (pool is not read): of ind_adaptive_avg_pool. indices: as ind_max_pool gave them. */
-IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
-                                           bool adaptive);
+   indices: as ind_max_pool gave them. */
+IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
                                                         ind_tensor indices);
 
@@ -6109,7 +6109,7 @@ static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) 
 }
 
 static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
-    if (op == IND_NUM_OPS) return false;
+    if (op == IND_NUM_OPS || !x.graph || x.graph->status) return false;
     if (!pool) {
         ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
         return false;
@@ -6145,10 +6145,14 @@ ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
     return ind__call(op, &x, 1, a, 6);
 }
 
-ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool, bool adaptive) {
+ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x) {
+    ind_tensor operands[2] = {grad_output, x};
+    return ind__call(IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD, operands, 2, NULL, 0);
+}
+
+ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool) {
     ind_tensor operands[2] = {grad_output, x};
     ind__int_lists l;
-    if (adaptive) return ind__call(IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD, operands, 2, NULL, 0);
     if (!ind__pool_lists(x, IND_OP_AVG_POOL2D_BACKWARD, 2, pool, &l)) return ind__graph_tensor(x.graph, 0);
     ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
                       ind__attr_bool(!pool->count_exclude_pad)};

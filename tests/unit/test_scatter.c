@@ -200,8 +200,8 @@ static void test_builders(ind_context *ctx) {
     ind_embedding_dense_backward(rows, r, ind_int(ctx, 9), 1, true);
     ind_tensor im = ind_input(g, "im", "f32[2, 8, 8]"), gp = ind_input(g, "gp", "f32[2, 4, 4]");
     ind_tensor ip = ind_input(g, "ip", "i64[2, 4, 4]");
-    ind_avg_pool2d_backward(gp, im, &(ind_pool_desc){.kernel_size = {2, 2}, .count_exclude_pad = true}, false);
-    ind_avg_pool2d_backward(gp, im, NULL, true);
+    ind_avg_pool2d_backward(gp, im, &(ind_pool_desc){.kernel_size = {2, 2}, .count_exclude_pad = true});
+    ind_adaptive_avg_pool2d_backward(gp, im);
     ind_max_pool2d_with_indices_backward(gp, im, &(ind_pool_desc){.kernel_size = {2, 2}}, ip);
     CHECK(!ind_mutate(x, copy), "%s", ind_graph_error(g));
     ind_named(fill, "index_fill");
