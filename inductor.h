@@ -519,6 +519,13 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
+    X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "G")                                                                                                          \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")           \
     X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
     X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
@@ -940,6 +947,12 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 /* Gradient of ind_embedding with respect to its weight [num_weights, features]; padding_idx < 0: none. */
 IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
                                                 int64_t padding_idx, bool scale_grad_by_freq);
+/* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
+   indices: as ind_max_pool gave them. */
+IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
+IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
+                                                        ind_tensor indices);
 
 /* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
    dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
@@ -3416,6 +3429,35 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     return ind__pool_results(in, size);
 }
 
+/* Gradients of pools: operand 0 is like what the pool of operand 1 gives, the result like operand 1. */
+static ind_status ind__rule_pool_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 1), *grad = ind__operand(in, 0);
+    const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
+    const ind__attr *divisor = ind__attr_named(in->g, in->op, in->attr, "divisor_override");
+    ind__window w = {.rank = 2};
+    if (ind__need_image(in, 2) || ind__need_rank(in, 1, grad->rank) || ind__need_same_dtype(in, 0, 1))
+        return in->status;
+    if (ind__need_float(in, 0) || (ceil && ind__check_window(in, NULL, &w))) return in->status;
+    if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+    const bool max = ind__is_max_pool(in->op);
+    if (max && (ind__need_index(in, 2) || ind__need_rank(in, 2, grad->rank))) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        const int s = d - (x->rank - 2);
+        ind__agreement same = {0, d, "", 1, d, "has", ""}, index = {0, d, "", 2, d, "has", ""};
+        if (max && ind__need_agree(in, index)) return in->status;
+        if (s < 0 && ind__need_agree(in, same)) return in->status;
+        if (s < 0 || !ceil) continue;
+        ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
+        if (!ind_known_eq(windows, grad->size[d]))
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
+                               ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, grad->size[d]), d,
+                               ind__say_name(in, 1), ind__say_type(in, 1), ind__say_size(in, windows));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
 /* A convolution's numbers, from the attributes of any of its ops. */
 typedef struct ind__conv {
     ind__window window;
@@ -4398,6 +4440,9 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_INDEX_COPY] = ind__rule_index_scatter,
     [IND_OP_INDEX_FILL] = ind__rule_index_scatter,
     [IND_OP_EMBEDDING_DENSE_BACKWARD] = ind__rule_embedding_backward,
+    [IND_OP_AVG_POOL2D_BACKWARD] = ind__rule_pool_backward,
+    [IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD] = ind__rule_pool_backward,
+    [IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD] = ind__rule_pool_backward,
     [IND_OP_CUMSUM] = ind__rule_cumsum,
     [IND_OP_CUMPROD] = ind__rule_cumsum,
     [IND_OP_CUMMAX] = ind__rule_cummax,
@@ -6129,7 +6174,7 @@ static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) 
 }
 
 static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
-    if (op == IND_NUM_OPS) return false;
+    if (op == IND_NUM_OPS || !x.graph || x.graph->status) return false;
     if (!pool) {
         ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
         return false;
@@ -6163,6 +6208,30 @@ ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
                       ind__attr_bool(!pool->count_exclude_pad)};
     if (pool->divisor_override && dims > 1) a[5] = ind__attr_int(pool->divisor_override);
     return ind__call(op, &x, 1, a, 6);
+}
+
+ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x) {
+    ind_tensor operands[2] = {grad_output, x};
+    return ind__call(IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD, operands, 2, NULL, 0);
+}
+
+ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool) {
+    ind_tensor operands[2] = {grad_output, x};
+    ind__int_lists l;
+    if (!ind__pool_lists(x, IND_OP_AVG_POOL2D_BACKWARD, 2, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
+                      ind__attr_bool(!pool->count_exclude_pad)};
+    if (pool->divisor_override) a[5] = ind__attr_int(pool->divisor_override);
+    return ind__call(IND_OP_AVG_POOL2D_BACKWARD, operands, 2, a, 6);
+}
+
+ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
+                                                ind_tensor indices) {
+    ind_tensor operands[3] = {grad_output, x, indices};
+    ind__int_lists l;
+    if (!ind__pool_lists(x, IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD, 2, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
+    return ind__call(IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD, operands, 3, a, 5);
 }
 
 ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices) {
@@ -7423,7 +7492,10 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;
-    if (*p->at == '[') return false;
+    if (*p->at == '[' || *p->at == '"') return false;
+    size_t word = ind__name_length(p->at);
+    bool gap = call->schema->operand[k].optional && ind__same_name(p->at, word, "none", 4);
+    if (ind__reserved_name(p->at, word) && !gap && !ind__number_allowed(call->op, k)) return false;
     return !ind__number_length(p->at, &whole) || ind__number_allowed(call->op, k) || call->schema->num_attrs == 0;
 }
 
@@ -9313,9 +9385,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     if (!graph__may_overwrite(w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    for (uint32_t t = 1; t < w->graph->num_tensors; t++)
-        if ((w->last_user[t] > here || w->first_output[t]) && graph__same_memory(x, w->box[t])) return false;
-    return true;
+    return x->storage->last_reader <= here;
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
@@ -11028,7 +11098,7 @@ static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
 
 /* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
    ceil(in / out) + 1 elements, of which each uses its own. */
-static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **results) {
+static void graph__set_adaptive_windows(graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
     l->window.rank = ind__spatial_rank(l->node->op);
@@ -11044,7 +11114,96 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
         l->window.stride[s] = ind_expr_floordiv(size, out);
         l->window.kernel[s] = even ? l->window.stride[s] : ind_expr_add(ind_expr_ceildiv(size, out), one);
     }
+}
+
+static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **results) {
+    graph__set_adaptive_windows(l);
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
+}
+
+/* ---- gradients of pools: zeros, to which every window adds. In f32 where the result is shorter. ---- */
+
+/* The pool itself, of which this is the gradient: operand 0 is what it pools, the result is like grad_output. */
+typedef struct graph__pool_forward {
+    graph__lower_ctx l;
+    ind__node node;
+    uint32_t operand[2];
+} graph__pool_forward;
+
+static void graph__forward_pool(const graph__lower_ctx *l, graph__pool_forward *f) {
+    f->l = *l;
+    f->node = *l->node;
+    f->operand[0] = l->node->operand[1];
+    f->operand[1] = l->node->operand[0];
+    f->node.operand = f->operand;
+    f->node.num_operands = 2;
+    f->l.node = &f->node;
+    f->l.result = graph__lower_operand_info(l, 0);
+}
+
+/* index: of grad_output, then of the window. */
+static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    graph__pool_forward f;
+    ind_expr at[IND_MAX_RANK];
+    const ind__attr *divisor = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "divisor_override");
+    const int whole = rank - l->window.rank;
+    graph__forward_pool(l, &f);
+    ind_expr inside = graph__window_element(&f.l, index, at), count = {0};
+    bool given = divisor && divisor->kind != IND__ATTR_NONE;
+    count = given ? ind_int(l->context, divisor->i) : graph__pooled_count(&f.l, index);
+    ind_value mask = ind_known_true(inside) ? (ind_value){0} : ind_op_index(o, inside, IND_BOOL);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, whole), l->compute);
+    v = ind_op_div(o, v, ind_op_index(o, count, l->compute));
+    ind__emit_scatter(o, to, at, whole, v, mask, l->mode);
+}
+
+static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const ind__tensor_info *x = l->result;
+    ind_expr at[IND_MAX_RANK], plane = ind_expr_product(l->context, x->size + rank - 2, 2);
+    ind_value mask = {0}, place = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
+    ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+}
+
+static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+/* Zeros like the result, to which fn adds over the loops of `size`; then in the result's type. */
+static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
+                                        ind__box **results) {
+    const ind__tensor_info *y = l->result;
+    ind__box *base;
+    ind_status status = graph__lower_zeros(l, l->compute, y->size, y->rank, &base);
+    if (!status) status = graph__lower_scatter_loop(l, base, size, rank, fn, IND_REDUCE_SUM, &l->part[0]);
+    results[0] = l->part[0];
+    if (status || l->compute == y->dtype) return status;
+    return graph__lower_loop(l, y->dtype, y->size, y->rank, graph__rounded_element, results);
+}
+
+static ind_status graph__lower_avg_pool_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *grad = graph__lower_operand_info(l, 0);
+    graph__pool_forward f;
+    ind_expr size[IND_MAX_RANK];
+    l->window.rank = 2;
+    graph__forward_pool(l, &f);
+    if (l->node->op == IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD)
+        graph__set_adaptive_windows(&f.l);
+    else
+        (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &f.l.window);
+    l->window = f.l.window;
+    memcpy(l->adaptive, f.l.adaptive, sizeof l->adaptive);
+    for (int d = 0; d < grad->rank; d++) size[d] = grad->size[d];
+    for (int s = 0; s < 2; s++) size[grad->rank + s] = l->window.kernel[s];
+    return graph__lower_added_up(l, size, grad->rank + 2, graph__avg_backward_element, results);
+}
+
+static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *grad = graph__lower_operand_info(l, 0);
+    return graph__lower_added_up(l, grad->size, grad->rank, graph__max_backward_element, results);
 }
 
 /* ---- matrix products ---- */
@@ -12263,6 +12422,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(INDEX_COPY, index_scatter, NULL, NONE, NONE)                                                                     \
     X(INDEX_FILL, index_scatter, NULL, NONE, NONE)                                                                     \
     X(EMBEDDING_DENSE_BACKWARD, embedding_backward, NULL, NONE, NONE)                                                  \
+    X(AVG_POOL2D_BACKWARD, avg_pool_backward, NULL, NONE, NONE)                                                        \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, avg_pool_backward, NULL, NONE, NONE)                                               \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, max_pool_backward, NULL, NONE, NONE)                                           \
     X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
@@ -12354,10 +12516,13 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
+            results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
             status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
+        if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
     return status;
 }
