@@ -8668,7 +8668,6 @@ struct graph__lower_ctx {
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    const ind_expr *image, *windows;      /* of a pool: sizes of what the windows lie over, and how many there are */
     bool adaptive[3];                     /* the window's size and place depend on its number */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
@@ -10957,8 +10956,8 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
 
 /* Where adaptive window index[d] begins. */
 static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
-    ind_expr whole = ind_expr_mul(index[d], l->image[d]);
-    return ind_expr_floordiv(whole, l->windows[d]);
+    ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
+    return ind_expr_floordiv(whole, l->result->size[d]);
 }
 
 /* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
@@ -10975,7 +10974,7 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
         if (l->adaptive[s]) {
             ind_expr end = ind_expr_mul(ind_expr_add(index[d], one), x->size[d]);
             at[d] = ind_expr_add(graph__adaptive_start(l, index, d), step);
-            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->windows[d])));
+            inside = ind_expr_and(inside, ind_expr_lt(at[d], ind_expr_ceildiv(end, l->result->size[d])));
         } else {
             at[d] = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
             at[d] = ind_expr_add(at[d], ind_expr_mul(step, w->dilation[s]));
@@ -11052,17 +11051,17 @@ static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **resul
 /* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
    only what lies inside of the operand. */
 static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
-    int lead = l->result->rank - l->window.rank;
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
     ind_expr count = ind_int(l->context, 1), zero = ind_int(l->context, 0);
     const ind__attr *include = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "count_include_pad");
     bool padded = include && include->i;
     for (int s = 0; s < w->rank; s++) {
-        int d = lead + s;
-        ind_expr start = graph__adaptive_start(l, index, d), end, size = l->image[d];
+        int d = x->rank - w->rank + s;
+        ind_expr start = graph__adaptive_start(l, index, d), end, size = x->size[d];
         if (l->adaptive[s]) {
             end = ind_expr_mul(ind_expr_add(index[d], ind_int(l->context, 1)), size);
-            end = ind_expr_ceildiv(end, l->windows[d]);
+            end = ind_expr_ceildiv(end, l->result->size[d]);
         } else {
             start = ind_expr_sub(ind_expr_mul(index[d], w->stride[s]), w->padding[s]);
             end = ind_expr_add(start, w->kernel[s]);
@@ -11090,8 +11089,6 @@ static ind_status graph__lower_avg_windows(graph__lower_ctx *l, ind__box **resul
 
 static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
     l->window.rank = ind__spatial_rank(l->node->op);
-    l->image = graph__lower_operand_info(l, 0)->size;
-    l->windows = l->result->size;
     (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
@@ -11102,8 +11099,6 @@ static void graph__set_adaptive_windows(graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
     l->window.rank = ind__spatial_rank(l->node->op);
-    l->image = x->size;
-    l->windows = l->result->size;
     for (int s = 0; s < l->window.rank; s++) {
         int d = x->rank - l->window.rank + s;
         ind_expr size = x->size[d], out = l->result->size[d];
