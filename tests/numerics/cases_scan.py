@@ -52,6 +52,9 @@ case("topk_symbolic", "size N in [8, 4096] hint 64; size K in [1, 8]; input a : 
      runs=[{"N": 8, "K": 8}, {"N": 65, "K": 1}, {"N": 1000, "K": 5}], a="few")
 case("search_symbolic", "size N in [0, 1000000] hint 64; size M in [0, 100] hint 8; input a : i64[M]; b = arange(start=0, end=N); y = bucketize(a, b); "
      "z = searchsorted(b, a, right=true); output y, z", runs=[{"N": 0, "M": 5}, {"N": 1, "M": 1}, {"N": 33, "M": 0}, {"N": 5000, "M": 64}], a="ints -5 40")
+case("search_promotes", "input a : i32[3, 9]; input b : f16[17]; input c : u8[5]; input d : f64[]; s, i = sort(b); t, j = sort(c); x = bucketize(a, s); "
+     "y = searchsorted(t, b, right=true); z = bucketize(d, t); u = bucketize(0.1, s); v = searchsorted(s, 2); w = searchsorted(t, 1.5, out_int32=true); "
+     "output x, y, z, u, v, w", a="few", b="few", c="few")
 case("masked_scatter_symbolic", "size N in [0, 1000] hint 64; size M in [0, 1000]; input a : f32[2, N]; input m : bool[N]; input s : f32[3, M]; "
      "y = masked_scatter(a, m, s); output y", runs=[{"N": 0, "M": 0}, {"N": 5, "M": 4}, {"N": 257, "M": 200}], bits=True)
 
