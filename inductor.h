@@ -178,13 +178,13 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 /* The op table: the only list of graph ops. Columns: enumerator; text name (PyTorch's); operands (`?` optional, `*` a
    list of tensors); attributes in order as name:kind or name:kind=default; number of results (0: as many as
    the attributes say); flags.
-   Kinds: int, float, bool, str, dtype, ints (list of integers), sizes (list of size expressions), size (one; may be
-   symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
-   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
-   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
-   PyTorch: f floats only, i integers and bool only, n not bool. */
+   Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
+   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out. Flags: N random
+   numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view, D data movement, R
+   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
+   is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (pointwise ops else
+   take numbers too), U one value fills the result. Types that operands may promote to, as in PyTorch: f floats only, i
+   integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -345,6 +345,11 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(PDIST_FORWARD, "_pdist_forward", "self", "p:float=2", 1, "R")                                                    \
     X(SOFTMAX_HALF, "_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                                    \
     X(LOG_SOFTMAX_HALF, "_log_softmax", "self", "dim:int half_to_float:bool=false", 1, "C")                            \
+    X(MSE_LOSS, "mse_loss", "self target", "reduction:str=\"mean\"", 1, "R")                                           \
+    X(L1_LOSS, "l1_loss", "self target", "reduction:str=\"mean\"", 1, "R")                                             \
+    X(NLL_LOSS, "nll_loss", "self target weight?", "ignore_index:int=-100 reduction:str=\"mean\"", 1, "R")             \
+    X(CROSS_ENTROPY, "cross_entropy", "self target weight?",                                                           \
+      "ignore_index:int=-100 reduction:str=\"mean\" label_smoothing:float=0", 1, "C")                                  \
     X(SOFTMAX, "softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                                  \
     X(LOG_SOFTMAX, "log_softmax", "self", "dim:int dtype:dtype=none", 1, "C")                                          \
     X(LAYER_NORM, "layer_norm", "input weight? bias?", "normalized_shape:sizes eps:float=1e-05", 1, "C")               \
@@ -454,6 +459,29 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
     X(CONV_TRANSPOSE3D, "conv_transpose3d", "input weight bias?",                                                      \
       "stride:sizes=none padding:sizes=none output_padding:sizes=none groups:int=1 dilation:sizes=none", 1, "M")       \
+    X(ADAPTIVE_AVG_POOL2D_CORE, "_adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                           \
+    X(ADAPTIVE_AVG_POOL3D_CORE, "_adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                           \
+    X(UPSAMPLE_NEAREST1D, "upsample_nearest1d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "D")    \
+    X(UPSAMPLE_NEAREST2D, "upsample_nearest2d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "D")    \
+    X(UPSAMPLE_NEAREST3D, "upsample_nearest3d", "self", "output_size:sizes=none scale_factors:floats=none", 1, "D")    \
+    X(UPSAMPLE_NEAREST_EXACT1D, "_upsample_nearest_exact1d", "self",                                                   \
+      "output_size:sizes=none scale_factors:floats=none", 1, "D")                                                      \
+    X(UPSAMPLE_NEAREST_EXACT2D, "_upsample_nearest_exact2d", "self",                                                   \
+      "output_size:sizes=none scale_factors:floats=none", 1, "D")                                                      \
+    X(UPSAMPLE_NEAREST_EXACT3D, "_upsample_nearest_exact3d", "self",                                                   \
+      "output_size:sizes=none scale_factors:floats=none", 1, "D")                                                      \
+    X(UPSAMPLE_LINEAR1D, "upsample_linear1d", "self",                                                                  \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
+    X(UPSAMPLE_BILINEAR2D, "upsample_bilinear2d", "self",                                                              \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
+    X(UPSAMPLE_TRILINEAR3D, "upsample_trilinear3d", "self",                                                            \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
+    X(INTERPOLATE, "interpolate", "self",                                                                              \
+      "size:sizes=none scale_factor:floats=none mode:str=\"nearest\" align_corners:bool=false", 1, "G")                \
+    X(GRID_SAMPLER_2D, "grid_sampler_2d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
+      1, "G")                                                                                                          \
+    X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
+    X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
     X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
@@ -696,6 +724,16 @@ IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dim
 IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
 /* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
 IND_API ind_tensor ind_pdist(ind_tensor x, double p);
+typedef enum ind_loss_reduction { IND_LOSS_MEAN, IND_LOSS_SUM, IND_LOSS_NONE } ind_loss_reduction;
+IND_API ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
+IND_API ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
+/* x: [C] or [N, C, ..], log-probabilities of classes; target: [] or [N, ..], classes, those equal to ignore_index
+   (PyTorch's default: -100) counting nothing; weight: [C] or IND_NO_TENSOR. */
+IND_API ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                                ind_loss_reduction reduction);
+/* As ind_nll_loss of the log_softmax of x; target may also be probabilities, of x's shape and type. */
+IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                                     ind_loss_reduction reduction, double label_smoothing);
 IND_API ind_tensor ind_softmax(ind_tensor x, int dim);
 IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 /* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
@@ -1040,6 +1078,7 @@ IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
     X(STR, "str", "a string")                                                                                          \
     X(DTYPE, "dtype", "an element type")                                                                               \
     X(INTS, "ints", "a list of integers")                                                                              \
+    X(FLOATS, "floats", "a list of numbers")                                                                           \
     X(SIZES, "sizes", "a list of sizes")                                                                               \
     X(SIZE, "size", "a size")                                                                                          \
     X(SCALAR, "scalar", "a number") /* i if is_int, else f */
@@ -1059,6 +1098,7 @@ typedef struct ind__attr {
     const char *s;
     ind_expr e;           /* SIZE */
     const ind_expr *list; /* INTS (integer expressions) and SIZES */
+    const double *floats; /* FLOATS */
     int count;
 } ind__attr;
 
@@ -1461,6 +1501,11 @@ static ind_status ind__need_rank(ind__infer *in, uint32_t k, int rank) {
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; exactly %d %s needed",
                        ind__say_name(in, k), ind__say_type(in, k), ind__operand(in, k)->rank,
                        ind__operand(in, k)->rank == 1 ? "" : "s", rank, rank == 1 ? "is" : "are");
+}
+
+static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
+    if (ind__operand(in, k)->rank > 0) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
 }
 
 /* Dimension da of operand a and db of b must have one size. The words make the sentence: "x has 256 features (..), w
@@ -2020,6 +2065,73 @@ static ind_status ind__rule_pdist(ind__infer *in) {
     return IND_OK;
 }
 
+/* The loss of every element, or of all together. reduction: which attribute says so. */
+static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_dtype dtype, const ind_expr *size,
+                                int rank) {
+    const char *how = reduction->s ? reduction->s : "";
+    bool none = !strcmp(how, "none");
+    if (!none && strcmp(how, "mean") && strcmp(how, "sum")) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"",
+                           how);
+    }
+    ind__set_result(in, 0, dtype, size, none ? rank : 0);
+    return IND_OK;
+}
+
+static ind_status ind__rule_distance_loss(ind__infer *in) {
+    ind_dtype dtype = ind__result_type(in->g, in->operand, 2);
+    ind__shape s = {0};
+    if (!ind_dtype_is_float(dtype) && ind__need_float(in, 0)) return in->status;
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    return ind__set_loss(in, &in->attr[0], dtype, s.size, s.rank);
+}
+
+/* Where the classes of a loss stand: [C] or [N, C, ..]. */
+static int ind__class_dim(int rank) {
+    return rank > 1;
+}
+
+/* Classes, or for cross_entropy probabilities. */
+static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, int num_rows) {
+    const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, 1);
+    bool probabilities = in->op == IND_OP_CROSS_ENTROPY && ind_dtype_is_float(t->dtype);
+    if (probabilities ? ind__need_same_dtype(in, 1, 0) : ind__need_index(in, 1)) return in->status;
+    const ind_expr *size = probabilities ? x->size : rows;
+    int rank = probabilities ? x->rank : num_rows;
+    bool fits = t->rank == rank;
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(t->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], t->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__say_name(in, 1),
+                       ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), want);
+}
+
+static ind_status ind__rule_class_loss(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr rows[IND_MAX_RANK];
+    int num_rows = 0, classes = ind__class_dim(x->rank);
+    if (ind__need_float(in, 0) || ind__need_dimensions(in, 0)) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        if (d != classes) rows[num_rows++] = x->size[d];
+    }
+    if (!ind_known_le(ind_int(in->c, 1), x->size[classes])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__say_name(in, 0),
+                           ind__say_type(in, 0), classes);
+    }
+    if (ind__check_loss_target(in, rows, num_rows)) return in->status;
+    ind__agreement weights = {2, 0, " elements", 0, classes, "has", " classes"};
+    if (ind__has_operand(in, 2) &&
+        (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 0) || ind__need_agree(in, weights))) {
+        return in->status;
+    }
+    double smoothing = in->op == IND_OP_CROSS_ENTROPY ? in->attr[2].f : 0;
+    if (!(smoothing >= 0 && smoothing <= 1)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "label_smoothing is %g; it must be in [0, 1]", smoothing);
+    }
+    return ind__set_loss(in, &in->attr[1], x->dtype, rows, num_rows);
+}
+
 /* _softmax and _log_softmax of Core ATen. */
 static ind_status ind__rule_softmax_half(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -2417,11 +2529,6 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
     *first = ind__slice_bound(size, start, ind_int(size.context, 0));
     *last = ind__slice_bound(size, end, size);
     if (!ind_known_le(*first, *last)) *last = ind_expr_max(*first, *last);
-}
-
-static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
-    if (ind__operand(in, k)->rank > 0) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
 }
 
 static ind_status ind__rule_slice(ind__infer *in) {
@@ -3321,6 +3428,191 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- resampling */
+
+typedef enum ind__resample_mode { IND__NEAREST, IND__NEAREST_EXACT, IND__LINEAR } ind__resample_mode;
+
+/* How the last `rank` dimensions are resampled; scale 0: that of the sizes. */
+typedef struct ind__resample {
+    int rank, mode; /* mode -1: there is none of this name */
+    bool align_corners;
+    double scale[3];
+    const ind__attr *size, *scales;
+} ind__resample;
+
+/* torch.nn.functional.interpolate calls linear by the number of dimensions. */
+static int ind__interpolation_mode(const char *mode, int rank) {
+    static const char *const linear[] = {"linear", "bilinear", "trilinear"};
+    if (mode && strcmp(mode, "nearest") == 0) return IND__NEAREST;
+    if (mode && strcmp(mode, "nearest-exact") == 0) return IND__NEAREST_EXACT;
+    return mode && rank >= 1 && rank <= 3 && strcmp(mode, linear[rank - 1]) == 0 ? IND__LINEAR : -1;
+}
+
+/* False: scale factors are given that are not 1 or as many as dimensions, or are not positive. */
+static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, int operand_rank,
+                             ind__resample *r) {
+    bool any = op == IND_OP_INTERPOLATE;
+    const ind__attr *align = ind__attr_named(g, op, attr, "align_corners");
+    r->rank = any ? operand_rank - 2 : ind__spatial_rank(op);
+    r->mode = strstr(ind__op_name(op), "exact")     ? IND__NEAREST_EXACT
+              : strstr(ind__op_name(op), "nearest") ? IND__NEAREST
+                                                    : IND__LINEAR;
+    if (any) r->mode = ind__interpolation_mode(attr[2].s, r->rank);
+    r->align_corners = align && align->i && r->mode == IND__LINEAR;
+    r->size = &attr[0];
+    r->scales = ind__attr_named(g, op, attr, any ? "scale_factor" : "scale_factors");
+    bool given = r->scales->kind != IND__ATTR_NONE && r->scales->count > 0;
+    if (given && r->scales->count != 1 && r->scales->count != r->rank) return false;
+    for (int s = 0; s < 3; s++) {
+        r->scale[s] = given && s < r->rank ? r->scales->floats[r->scales->count == 1 ? 0 : s] : 0;
+        if (given && s < r->rank && !(r->scale[s] > 0 && r->scale[s] <= 1e9)) return false;
+    }
+    return true;
+}
+
+/* floor(size * scale); a symbolic size needs a scale with a denominator that is a power of two. Invalid if it has not.
+ */
+static ind_expr ind__scaled_size(ind_expr size, double scale) {
+    int64_t known, denominator = 1;
+    ind_context *c = size.context;
+    if (ind_expr_is_int(size, &known)) {
+        double n = floor((double)known * scale);
+        return n < 9e15 ? ind_int(c, (int64_t)n) : (ind_expr){c, 0};
+    }
+    while (denominator < 1 << 20 && scale * (double)denominator != floor(scale * (double)denominator)) denominator *= 2;
+    double numerator = scale * (double)denominator;
+    if (numerator != floor(numerator) || numerator > 1e12) return (ind_expr){c, 0};
+    return ind_expr_floordiv(ind_expr_mul(size, ind_int(c, (int64_t)numerator)), ind_int(c, denominator));
+}
+
+static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool scales = ind__resample_of(in->g, in->op, in->attr, x->rank, r);
+    if (r->mode < 0) {
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"linear\" (3-d), "
+                           "\"bilinear\" (4-d), \"trilinear\" (5-d)",
+                           in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s is %s; a batch, channels and 1 to 3 dimensions of this op are needed",
+                           ind__say_name(in, 0), ind__say_type(in, 0));
+    }
+    if (!scales) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
+    }
+    bool sized = r->size->kind != IND__ATTR_NONE && r->size->count > 0;
+    if (sized == (r->scale[0] > 0)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given");
+    }
+    return r->mode == IND__LINEAR ? ind__need_float(in, 0) : IND_OK;
+}
+
+static ind_status ind__rule_upsample(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__resample r;
+    ind_expr size[IND_MAX_RANK], given[3], none[3] = {{0}};
+    if (ind__check_resample(in, &r)) return in->status;
+    if (!ind__spatial_list(r.size, r.rank, none, given)) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "the output size has %d elements; 1 or %d %s needed",
+                           r.size->count, r.rank, r.rank == 1 ? "is" : "are");
+    }
+    for (int d = 0; d < x->rank; d++) {
+        int s = d - 2;
+        size[d] = s < 0 ? x->size[d] : r.scale[0] > 0 ? ind__scaled_size(x->size[d], r.scale[s]) : given[s];
+        if (s < 0) continue;
+        if (!ind__ok(size[d])) {
+            return ind__reject(in, IND_NOT_SUPPORTED,
+                               "dim %d of %s (%s) times %g is no expression of sizes; give the output size", d,
+                               ind__say_name(in, 0), ind__say_type(in, 0), r.scale[s]);
+        }
+        if (ind__need_positive(in, size[d], "output size") || ind__need_positive(in, x->size[d], "input size"))
+            return in->status;
+    }
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_grid_sampler(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *grid = ind__operand(in, 1);
+    int64_t mode = in->attr[0].i, padding = in->attr[1].i;
+    if (ind__need_rank(in, 0, 4) || ind__need_rank(in, 1, 4) || ind__need_float(in, 0) ||
+        ind__need_same_dtype(in, 0, 1))
+        return in->status;
+    ind__agreement batch = {0, 0, " images", 1, 0, "has", ""};
+    if (ind__need_agree(in, batch)) return in->status;
+    if (!ind__is_int(grid->size[3], 2)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be 2: x and y",
+                           ind__say_name(in, 1), ind__say_type(in, 1));
+    }
+    if (mode == 2) return ind__reject(in, IND_NOT_SUPPORTED, "interpolation_mode 2 (bicubic); 0 and 1 are supported");
+    if (mode < 0 || mode > 1 || padding < 0 || padding > 2) {
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "interpolation_mode is 0 (bilinear) or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
+                           "(reflection)");
+    }
+    for (int d = 2; d < 4; d++) {
+        if (ind__need_positive(in, x->size[d], "input size")) return in->status;
+    }
+    ind_expr size[4] = {x->size[0], x->size[1], grid->size[1], grid->size[2]};
+    ind__set_result(in, 0, x->dtype, size, 4);
+    return IND_OK;
+}
+
+/* The windows of im2col and col2im, over an image of these two sizes; *count: how many there are. */
+static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind__window *w, ind_expr count[2]) {
+    w->rank = 2;
+    if (ind__check_window(in, NULL, w)) return in->status;
+    for (int s = 0; s < 2; s++) {
+        count[s] = ind__windows_in(w, s, image[s], false);
+        if (ind_known_le(ind_int(in->c, 1), count[s])) continue;
+        return ind__reject(in, IND_SHAPE_MISMATCH, "an image of %s is not known to hold a window: there would be %s",
+                           ind__say_size(in, image[s]), ind__say_size(in, count[s]));
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_im2col(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__window w;
+    ind_expr count[2], size[3];
+    if (ind__need_image(in, 2) || ind__check_columns(in, x->size + x->rank - 2, &w, count)) return in->status;
+    int rank = 0;
+    if (x->rank == 4) size[rank++] = x->size[0];
+    size[rank++] = ind_expr_mul(x->size[x->rank - 3], ind_expr_mul(w.kernel[0], w.kernel[1]));
+    size[rank++] = ind_expr_mul(count[0], count[1]);
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_col2im(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *image = &in->attr[0];
+    ind__window w;
+    ind_expr count[2], size[4];
+    if (x->rank != 2 && ind__need_rank(in, 0, 3)) return in->status;
+    if (ind__need_number(in, 0)) return in->status;
+    if (image->count != 2) return ind__reject(in, IND_INVALID_ARGUMENT, "output_size must have 2 elements");
+    if (ind__need_sizes(in, image->list, 2) || ind__check_columns(in, image->list, &w, count)) return in->status;
+    ind_expr taps = ind_expr_mul(w.kernel[0], w.kernel[1]), windows = ind_expr_mul(count[0], count[1]);
+    ind_expr channels = ind_expr_floordiv(x->size[x->rank - 2], taps);
+    bool whole = ind_known_eq(ind_expr_mul(channels, taps), x->size[x->rank - 2]);
+    if (!whole || !ind_known_eq(windows, x->size[x->rank - 1])) {
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s is %s; its last dimensions must be a multiple of %s (the kernel) and %s (the windows)",
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, taps),
+                           ind__say_size(in, windows));
+    }
+    int rank = 0;
+    if (x->rank == 3) size[rank++] = x->size[0];
+    size[rank++] = channels;
+    size[rank++] = image->list[0];
+    size[rank++] = image->list[1];
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
 /* ---- gathers */
 
 static ind_status ind__rule_embedding(ind__infer *in) {
@@ -3650,6 +3942,10 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_PDIST_FORWARD] = ind__rule_pdist,
     [IND_OP_SOFTMAX_HALF] = ind__rule_softmax_half,
     [IND_OP_LOG_SOFTMAX_HALF] = ind__rule_softmax_half,
+    [IND_OP_MSE_LOSS] = ind__rule_distance_loss,
+    [IND_OP_L1_LOSS] = ind__rule_distance_loss,
+    [IND_OP_NLL_LOSS] = ind__rule_class_loss,
+    [IND_OP_CROSS_ENTROPY] = ind__rule_class_loss,
     [IND_OP_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LOG_SOFTMAX] = ind__rule_softmax,
     [IND_OP_LAYER_NORM] = ind__rule_norm,
@@ -3732,6 +4028,21 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_CONV_TRANSPOSE1D] = ind__rule_convolution,
     [IND_OP_CONV_TRANSPOSE2D] = ind__rule_convolution,
     [IND_OP_CONV_TRANSPOSE3D] = ind__rule_convolution,
+    [IND_OP_ADAPTIVE_AVG_POOL2D_CORE] = ind__rule_adaptive_pool,
+    [IND_OP_ADAPTIVE_AVG_POOL3D_CORE] = ind__rule_adaptive_pool,
+    [IND_OP_UPSAMPLE_NEAREST1D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_NEAREST2D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_NEAREST3D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_NEAREST_EXACT1D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_NEAREST_EXACT2D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_NEAREST_EXACT3D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_LINEAR1D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_BILINEAR2D] = ind__rule_upsample,
+    [IND_OP_UPSAMPLE_TRILINEAR3D] = ind__rule_upsample,
+    [IND_OP_INTERPOLATE] = ind__rule_upsample,
+    [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
+    [IND_OP_IM2COL] = ind__rule_im2col,
+    [IND_OP_COL2IM] = ind__rule_col2im,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -3812,6 +4123,12 @@ static ind_status ind__check_list(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
+static ind_status ind__check_floats(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
+    if (a->count > IND_MAX_RANK) return ind__too_many_dims(in, a->count);
+    if (a->count >= 0 && (a->count == 0 || a->floats)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
+}
+
 static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->kind == IND__ATTR_NONE) {
         if (!s->required) return IND_OK;
@@ -3822,6 +4139,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
                            ind__attr_kind_rows[s->kind].description);
     }
     if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES) return ind__check_list(in, s, a);
+    if (s->kind == IND__ATTR_FLOATS) return ind__check_floats(in, s, a);
     if (s->kind == IND__ATTR_DTYPE && (a->i <= IND_DTYPE_NONE || a->i >= IND_NUM_DTYPES)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
     }
@@ -3840,8 +4158,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     int64_t total = ind_dtype_bytes(t->dtype), lo, hi;
     for (int d = 0; d < t->rank; d++) {
         if (!ind__ok(t->size[d])) {
-            return ind__reject(in, IND_OVERFLOW, "size of dim %d of the result cannot be computed: %s", d,
-                               ind_error(in->c));
+            ind_status why = ind_error_status(in->c) == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OVERFLOW;
+            return ind__reject(in, why, "size of dim %d of the result cannot be computed: %s", d, ind_error(in->c));
         }
         ind_expr_bounds(t->size[d], &lo, &hi);
         if (hi > 0 && total > INT64_MAX / hi) {
@@ -4119,6 +4437,10 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     if (from->kind == IND__ATTR_STR && from->s) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
+    }
+    if (from->kind == IND__ATTR_FLOATS && from->count > 0 && from->count <= IND_MAX_RANK && from->floats) {
+        to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
+        return to->floats != NULL;
     }
     if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
         /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
@@ -4984,6 +5306,40 @@ ind_tensor ind_pdist(ind_tensor x, double p) {
     return ind__call(IND_OP_PDIST_FORWARD, &x, 1, &a, 1);
 }
 
+static ind__attr ind__attr_loss(ind_loss_reduction reduction) {
+    return (ind__attr){.kind = IND__ATTR_STR,
+                       .s = reduction == IND_LOSS_MEAN   ? "mean"
+                            : reduction == IND_LOSS_SUM  ? "sum"
+                            : reduction == IND_LOSS_NONE ? "none"
+                                                         : "?"};
+}
+
+ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction) {
+    ind_tensor operands[2] = {x, target};
+    ind__attr a = ind__attr_loss(reduction);
+    return ind__call(IND_OP_MSE_LOSS, operands, 2, &a, 1);
+}
+
+ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction) {
+    ind_tensor operands[2] = {x, target};
+    ind__attr a = ind__attr_loss(reduction);
+    return ind__call(IND_OP_L1_LOSS, operands, 2, &a, 1);
+}
+
+ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                        ind_loss_reduction reduction) {
+    ind_tensor operands[3] = {x, target, weight};
+    ind__attr a[2] = {ind__attr_int(ignore_index), ind__attr_loss(reduction)};
+    return ind__call(IND_OP_NLL_LOSS, operands, 3, a, 2);
+}
+
+ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
+                             ind_loss_reduction reduction, double label_smoothing) {
+    ind_tensor operands[3] = {x, target, weight};
+    ind__attr a[3] = {ind__attr_int(ignore_index), ind__attr_loss(reduction), ind__attr_float(label_smoothing)};
+    return ind__call(IND_OP_CROSS_ENTROPY, operands, 3, a, 3);
+}
+
 ind_tensor ind_softmax(ind_tensor x, int dim) {
     ind__attr a = ind__attr_int(dim);
     return ind__call(IND_OP_SOFTMAX, &x, 1, &a, 1);
@@ -5822,6 +6178,13 @@ static void ind__print_attr(ind__text *t, const ind__attr *a) {
     case IND__ATTR_DTYPE: ind__textf(t, "%s", ind_dtype_name((ind_dtype)a->i)); break;
     case IND__ATTR_INTS:
     case IND__ATTR_SIZES: ind__print_dims(t, a->list, a->count); break;
+    case IND__ATTR_FLOATS:
+        for (int i = 0; i < a->count; i++) {
+            ind__textf(t, i ? ", " : "[");
+            ind__text_double(t, a->floats[i]);
+        }
+        ind__textf(t, a->count ? "]" : "[]");
+        break;
     case IND__ATTR_SIZE: ind__text_expr(t, a->e); break;
     case IND__ATTR_SCALAR:
         if (a->is_int) {
@@ -5849,6 +6212,8 @@ static bool ind__same_attr(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_INTS:
     case IND__ATTR_SIZES: return ind__same_list(a, b);
     case IND__ATTR_SIZE: return ind_expr_same(a->e, b->e);
+    case IND__ATTR_FLOATS:
+        return a->count == b->count && (!a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double)));
     case IND__ATTR_SCALAR:
         return a->is_int == b->is_int && (a->is_int ? a->i == b->i : memcmp(&a->f, &b->f, sizeof a->f) == 0);
     default: return a->i == b->i;
@@ -6258,6 +6623,25 @@ static bool ind__need_size_list(ind__parser *p, ind__attr *a, ind_expr list[IND_
     return ind__peek(p, '[') ? ind__need_exprs(p, list, &a->count) : ind__need_expr(p, &list[0]);
 }
 
+/* [1.5, 2], or one number for a list of one. */
+static bool ind__need_floats(ind__parser *p, ind__attr *a) {
+    ind__attr number = {.kind = IND__ATTR_SCALAR};
+    double v[IND_MAX_RANK];
+    bool list = ind__peek(p, '[');
+    if (list) ind__need(p, '[');
+    while (!p->status && !(list && ind__peek(p, ']')) && (list || a->count == 0)) {
+        if (a->count == IND_MAX_RANK)
+            return ind__parse_error(p, p->at, IND_LIMIT, "more than %d numbers", IND_MAX_RANK);
+        if (!ind__need_scalar(p, &number)) return false;
+        v[a->count++] = number.is_int ? (double)number.i : number.f;
+        if (list && !ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
+    }
+    if (list && !ind__need(p, ']')) return false;
+    if (a->count == 0) return true;
+    a->floats = ind__arena_copy(&p->g->arena, v, (size_t)a->count * sizeof *v);
+    return a->floats || ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
 /* The value of an attribute; list: room for its elements. */
 static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr *a, ind_expr list[IND__MAX_LIST]) {
     ind_dtype dtype;
@@ -6271,6 +6655,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
     case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
+    case IND__ATTR_FLOATS: return ind__need_floats(p, a);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
     case IND__ATTR_DTYPE:
@@ -6914,7 +7299,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind_status status = IND_OK;
     ind__infer_init(&in, g, n);
     if (ind__infer_results(&in)) {
-        status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: %s", g->name, in.op_name, in.error);
+        status = in.status == IND_OUT_OF_MEMORY ? in.status : IND_VERIFY;
+        ind__fail(g->context, status, "graph %s: %s: %s", g->name, in.op_name, in.error);
     } else if (in.num_results != n->num_results) {
         status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: it has %u results, the op gives %u", g->name,
                            in.op_name, (unsigned)n->num_results, (unsigned)in.num_results);
@@ -6923,7 +7309,9 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
-        if (!same)
+        if (!same && ind_error_status(g->context) == IND_OUT_OF_MEMORY) {
+            status = IND_OUT_OF_MEMORY; /* the sizes could not be compared */
+        } else if (!same)
             status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
                                g->name, in.op_name, (unsigned)r);
     }
@@ -6948,7 +7336,8 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
                              ind__op_name(n->op));
         next += n->num_results;
         bool source = n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
-        if (!source && ind__verify_types(g, n)) return IND_VERIFY;
+        ind_status status = source ? IND_OK : ind__verify_types(g, n);
+        if (status) return status;
     }
     for (uint32_t i = 0; i < g->num_outputs; i++) {
         uint32_t x = g->output[i].tensor;
@@ -7327,7 +7716,8 @@ static uint64_t graph__attr_hash(const ind__attr *a, uint64_t h) {
     } key = {a->kind, a->is_int, a->i, a->count, a->e.id, a->f};
     h = ind__hash(&key, sizeof key, h);
     if (a->s) h = ind__hash(a->s, strlen(a->s), h);
-    for (int k = 0; k < a->count; k++) h = ind__hash(&a->list[k].id, sizeof a->list[k].id, h);
+    for (int k = 0; a->list && k < a->count; k++) h = ind__hash(&a->list[k].id, sizeof a->list[k].id, h);
+    for (int k = 0; a->floats && k < a->count; k++) h = ind__hash(&a->floats[k], sizeof a->floats[k], h);
     return h;
 }
 
@@ -7336,10 +7726,10 @@ static bool graph__attr_equal(const ind__attr *a, const ind__attr *b) {
         return false;
     if (memcmp(&a->f, &b->f, sizeof a->f) != 0 || (a->s == NULL) != (b->s == NULL)) return false;
     if (a->s && strcmp(a->s, b->s) != 0) return false;
-    for (int k = 0; k < a->count; k++) {
+    for (int k = 0; a->list && b->list && k < a->count; k++) {
         if (a->list[k].id != b->list[k].id) return false;
     }
-    return true;
+    return !a->floats || !b->floats || !a->count || !memcmp(a->floats, b->floats, (size_t)a->count * sizeof(double));
 }
 
 static uint64_t graph__node_hash(const ind__node *n) {
@@ -7580,6 +7970,11 @@ struct graph__lower_ctx {
         bool grouped;
         int rows; /* leading dimensions of x that number what is normalised together */
     } norm;
+    struct {                         /* loss over classes */
+        ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
+        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions but that of the classes */
+        int rank, classes;
+    } loss;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
@@ -9026,19 +9421,169 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 
 /* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
  * m does. */
+static ind_value graph__log_softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value m = graph__lower_row_part(o, l, 0, index);
+    ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
+    return ind_op_sub(o, ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m), ind_op_log(o, sum));
+}
+
 static ind_value graph__softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
-    ind_value x = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m);
-    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
-    return logs ? ind_op_sub(o, x, ind_op_log(o, sum)) : ind_op_div(o, ind_op_exp(o, x), sum);
+    return ind_op_div(o, ind_op_exp(o, ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), m)), sum);
 }
 
 static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[0], l->result->rank));
     ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
     if (status) return status;
-    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__softmax_element, results);
+    bool logs = l->node->op == IND_OP_LOG_SOFTMAX || l->node->op == IND_OP_LOG_SOFTMAX_HALF;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             logs ? graph__log_softmax_element : graph__softmax_element, results);
+}
+
+/* ---- losses */
+
+static ind_value graph__distance_loss_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value d = ind_op_sub(o, graph__lower_operand(o, l, 0, index, rank), graph__lower_operand(o, l, 1, index, rank));
+    return l->node->op == IND_OP_MSE_LOSS ? ind_op_mul(o, d, d) : ind_op_abs(o, d);
+}
+
+/* The reduced sum, or the mean: over part 1 where that is given, else over the number of elements. */
+static ind_value graph__loss_mean(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value sum = ind__box_load(o, l->part[0], index, rank);
+    return ind_op_div(o, sum, l->part[1] ? ind__box_load(o, l->part[1], index, rank) : graph__lower_count(o, l));
+}
+
+/* element: the loss at an index; weight: what it counts in the mean, NULL for 1. */
+static ind_status graph__lower_loss(graph__lower_ctx *l, const char *how, const ind_expr *size, int rank,
+                                    graph__lower_element_fn element, graph__lower_element_fn weight,
+                                    ind__box **results) {
+    if (!strcmp(how, "none")) return graph__lower_loop(l, l->result->dtype, size, rank, element, results);
+    bool mean = !strcmp(how, "mean");
+    graph__split_sizes(l, size, rank, (1u << rank) - 1);
+    l->part[1] = NULL;
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_SUM, mean ? l->compute : l->result->dtype, element, l->part);
+    if (status == IND_OK && !mean) results[0] = l->part[0];
+    if (status || !mean) return status;
+    if (weight) status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute, weight, &l->part[1]);
+    return status ? status : graph__lower_loop(l, l->result->dtype, NULL, 0, graph__loss_mean, results);
+}
+
+static ind_status graph__lower_distance_loss(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x[2] = {graph__lower_operand_info(l, 0), graph__lower_operand_info(l, 1)};
+    const ind__tensor_info *longer = x[x[1]->rank > x[0]->rank], *other = x[x[1]->rank <= x[0]->rank];
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < longer->rank; d++) {
+        int e = d - (longer->rank - other->rank);
+        size[d] = e >= 0 && graph__size_is_one(longer->size[d]) ? other->size[e] : longer->size[d];
+    }
+    return graph__lower_loss(l, l->node->attr[0].s, size, longer->rank, graph__distance_loss_element, NULL, results);
+}
+
+/* Index of the scores: that of a row with a class put into it. */
+static void graph__class_index(const graph__lower_ctx *l, const ind_expr *row, ind_expr class_, ind_expr *at) {
+    for (int d = 0; d <= l->loss.rank; d++) at[d] = d == l->loss.classes ? class_ : row[d - (d > l->loss.classes)];
+}
+
+/* weight[class], or 1. */
+static ind_value graph__class_weight(ind_ops *o, const graph__lower_ctx *l, ind_expr class_) {
+    if (!graph__lower_has_operand(l, 2)) return graph__lower_float(o, l, 1);
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), &class_, 1), l->compute);
+}
+
+/* The class of a row, checked; one that is ignored reads the first instead. *counts: it is not ignored. */
+static ind_expr graph__target_class(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *counts) {
+    ind_value t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
+    *counts = ind_op_ne(o, t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
+    t = ind_op_where(o, *counts, t, ind_op_constant_int(o, 0, IND_I64));
+    return ind_op_indirect(o, t, graph__lower_operand_info(l, 0)->size[l->loss.classes], false);
+}
+
+static double graph__label_smoothing(const graph__lower_ctx *l) {
+    return l->node->op == IND_OP_CROSS_ENTROPY ? l->node->attr[2].f : 0;
+}
+
+/* label_smoothing / number of classes. */
+static ind_value graph__smooth_share(ind_ops *o, const graph__lower_ctx *l) {
+    ind_expr classes = graph__lower_operand_info(l, 0)->size[l->loss.classes];
+    ind_value n = ind_op_cast(o, ind_op_index(o, classes, IND_I64), l->compute);
+    return ind_op_div(o, graph__lower_float(o, l, graph__label_smoothing(l)), n);
+}
+
+/* -weight[t] * score[t]; with smoothing (1 - e) times that, minus e / C times the sum over all classes. */
+static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
+    ind_value counts, zero = graph__lower_float(o, l, 0);
+    ind_expr at[IND_MAX_RANK], t = graph__target_class(o, l, row, &counts);
+    graph__class_index(l, row, t, at);
+    ind_value score = graph__lower_cast(o, ind__box_load(o, l->loss.scores, at, rank + 1), l->compute);
+    if (graph__lower_has_operand(l, 2)) score = ind_op_mul(o, score, graph__class_weight(o, l, t));
+    if (l->loss.smooth) {
+        ind_value all = ind_op_mul(o, ind__box_load(o, l->loss.smooth, row, rank), graph__smooth_share(o, l));
+        score = ind_op_mul(o, score, graph__lower_float(o, l, 1 - graph__label_smoothing(l)));
+        score = ind_op_add(o, score, all);
+    }
+    return ind_op_where(o, counts, ind_op_neg(o, score), zero);
+}
+
+static ind_value graph__class_loss_weight(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
+    ind_value counts;
+    (void)rank;
+    ind_expr t = graph__target_class(o, l, row, &counts);
+    return ind_op_where(o, counts, graph__class_weight(o, l, t), graph__lower_float(o, l, 0));
+}
+
+static void graph__split_classes(graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    l->loss.classes = ind__class_dim(x->rank);
+    graph__split_axes(l, 1u << l->loss.classes);
+    l->loss.rank = l->axes.num_kept;
+    memcpy(l->loss.size, l->axes.size, sizeof l->loss.size);
+}
+
+static ind_status graph__lower_nll_loss(graph__lower_ctx *l, ind__box **results) {
+    graph__split_classes(l);
+    l->loss.scores = graph__lower_operand_box(l, 0);
+    return graph__lower_loss(l, l->node->attr[1].s, l->loss.size, l->loss.rank, graph__class_loss_element,
+                             graph__class_loss_weight, results);
+}
+
+/* weight[c] * score[c], at an index of the scores. */
+static ind_value graph__weighted_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value score = ind__box_load(o, l->loss.scores, index, rank);
+    if (!graph__lower_has_operand(l, 2)) return score;
+    return ind_op_mul(o, score, graph__class_weight(o, l, index[l->loss.classes]));
+}
+
+/* The same times the target's probability, smoothed. */
+static ind_value graph__expected_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value p = graph__lower_operand(o, l, 1, index, rank), score = graph__weighted_score(o, index, rank, l);
+    if (graph__label_smoothing(l) != 0) {
+        p = ind_op_mul(o, p, graph__lower_float(o, l, 1 - graph__label_smoothing(l)));
+        p = ind_op_add(o, p, graph__smooth_share(o, l));
+    }
+    return ind_op_mul(o, p, score);
+}
+
+static ind_value graph__negative_row(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
+    return ind_op_neg(o, ind__box_load(o, l->loss.smooth, row, rank));
+}
+
+static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    bool probabilities = ind_dtype_is_float(graph__lower_operand_info(l, 1)->dtype);
+    graph__split_classes(l);
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ONLINE_SOFTMAX, l->compute, graph__lower_self, l->part);
+    if (!status)
+        status = graph__lower_loop(l, l->compute, x->size, x->rank, graph__log_softmax_element, &l->loss.scores);
+    if (!status && (probabilities || graph__label_smoothing(l) != 0)) {
+        status = graph__lower_reduce(l, IND_REDUCE_SUM, l->compute,
+                                     probabilities ? graph__expected_score : graph__weighted_score, &l->loss.smooth);
+    }
+    if (status) return status;
+    return graph__lower_loss(l, l->node->attr[1].s, l->loss.size, l->loss.rank,
+                             probabilities ? graph__negative_row : graph__class_loss_element,
+                             probabilities ? NULL : graph__class_loss_weight, results);
 }
 
 /* Bits of the last dimensions that normalized_shape names. */
@@ -9791,6 +10336,283 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ---- resampling ---- */
+
+/* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
+static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
+                                      ind_dtype dtype) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr in = x->size[2 + s], out = l->result->size[2 + s], one = ind_int(l->context, 1);
+    if (!r->align_corners && r->scale[s] > 0) return ind_op_constant(o, 1 / r->scale[s], dtype);
+    if (r->align_corners) {
+        in = ind_expr_sub(in, one);
+        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single place is the first: it is multiplied by 0 */
+    }
+    return ind_op_div(o, ind_op_index(o, in, dtype), ind_op_index(o, out, dtype));
+}
+
+/* The step as a number, where the sizes are known; else 0. */
+static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample *r, int s) {
+    int64_t in, out;
+    bool known = ind_expr_is_int(graph__lower_operand_info(l, 0)->size[2 + s], &in) &&
+                 ind_expr_is_int(l->result->size[2 + s], &out);
+    if (r->scale[s] > 0) return (float)(1 / r->scale[s]);
+    return known ? (float)in / (float)out : 0;
+}
+
+/* Whether floor((i + shift) * step) in f32, which is what PyTorch computes, is the floor of the exact quotient at every
+   place: for a power of two it is, else known sizes are tried one by one. */
+static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resample *r, int s) {
+    int64_t in, out;
+    float step = graph__nearest_step(l, r, s), shift = r->mode == IND__NEAREST_EXACT ? 0.5f : 0.0f;
+    ind_expr x = graph__lower_operand_info(l, 0)->size[2 + s], y = l->result->size[2 + s];
+    if (!ind_expr_is_int(x, &in) || !ind_expr_is_int(y, &out)) {
+        int exponent;
+        bool doubled = r->scale[s] >= 1 && frexp(r->scale[s], &exponent) == 0.5;
+        ind_expr times = ind_int(l->context, doubled ? (int64_t)r->scale[s] : 1);
+        ind_expr_bounds(y, &in, &out);
+        return doubled && out < 1 << 23 && ind_known_eq(ind_expr_mul(x, times), y);
+    }
+    if (out > 1 << 16) return false;
+    for (int64_t i = 0; i < out; i++) {
+        int64_t place = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
+        if ((place < in ? place : in - 1) != twice * in / (2 * out)) return false;
+    }
+    return true;
+}
+
+static ind_expr graph__nearest_place(const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i) {
+    ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], out = l->result->size[2 + s];
+    ind_expr two = ind_int(l->context, 2);
+    if (r->mode == IND__NEAREST) return ind_expr_floordiv(ind_expr_mul(i, in), out);
+    i = ind_expr_add(ind_expr_mul(i, two), ind_int(l->context, 1));
+    return ind_expr_floordiv(ind_expr_mul(i, in), ind_expr_mul(out, two));
+}
+
+/* As PyTorch rounds it: min(floor((i + shift) * step), in - 1) in f32. */
+static ind_expr graph__nearest_computed(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
+                                        ind_expr i) {
+    ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
+    ind_value at = ind_op_index(o, i, IND_F32);
+    if (r->mode == IND__NEAREST_EXACT) at = ind_op_add(o, at, ind_op_constant(o, 0.5, IND_F32));
+    at = ind_op_mul(o, at, graph__resample_step(o, l, r, s, IND_F32));
+    at = ind_op_minimum(o, ind_op_cast(o, at, IND_I64), ind_op_index(o, ind_expr_sub(in, one), IND_I64));
+    return ind_op_indirect(o, at, in, false);
+}
+
+static ind_value graph__nearest_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__resample r;
+    ind_expr at[IND_MAX_RANK];
+    (void)ind__resample_of(l->w->graph, l->node->op, l->node->attr, rank, &r);
+    for (int d = 0; d < rank; d++) {
+        bool exact = d < 2 || graph__nearest_is_exact(l, &r, d - 2);
+        at[d] = d < 2   ? index[d]
+                : exact ? graph__nearest_place(l, &r, d - 2, index[d])
+                        : graph__nearest_computed(o, l, &r, d - 2, index[d]);
+    }
+    return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
+}
+
+/* The two neighbours of a place in the operand, and the weight of the second. */
+typedef struct graph__neighbours {
+    ind_expr at[2];
+    ind_value weight[2];
+} graph__neighbours;
+
+static void graph__find_neighbours(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i,
+                                   graph__neighbours *n) {
+    ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
+    ind_value place = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
+    ind_value half = ind_op_constant(o, 0.5, l->compute);
+    if (!r->align_corners) place = ind_op_add(o, place, half);
+    place = ind_op_mul(o, place, step);
+    if (!r->align_corners) {
+        place = ind_op_maximum(o, ind_op_sub(o, place, half), ind_op_constant(o, 0, l->compute));
+    }
+    ind_value last = ind_op_index(o, ind_expr_sub(in, one), IND_I64);
+    ind_value first = ind_op_minimum(o, ind_op_cast(o, place, IND_I64), last);
+    ind_value second = ind_op_minimum(o, ind_op_add(o, first, ind_op_constant_int(o, 1, IND_I64)), last);
+    n->weight[1] = ind_op_sub(o, place, ind_op_cast(o, first, l->compute));
+    n->weight[1] = ind_op_minimum(o, n->weight[1], ind_op_constant(o, 1, l->compute));
+    n->weight[0] = ind_op_sub(o, ind_op_constant(o, 1, l->compute), n->weight[1]);
+    n->at[0] = ind_op_indirect(o, first, in, false);
+    n->at[1] = ind_op_indirect(o, second, in, false);
+}
+
+/* The sum over the 2, 4 or 8 neighbours, the last dimension innermost. */
+static ind_value graph__linear_resample_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__resample r;
+    graph__neighbours n[3];
+    ind_value v[8];
+    ind_expr at[IND_MAX_RANK];
+    (void)ind__resample_of(l->w->graph, l->node->op, l->node->attr, rank, &r);
+    for (int s = 0; s < r.rank; s++) graph__find_neighbours(o, l, &r, s, index[2 + s], &n[s]);
+    for (int k = 0; k < 1 << r.rank; k++) {
+        for (int d = 0; d < rank; d++) at[d] = d < 2 ? index[d] : n[d - 2].at[k >> (rank - 1 - d) & 1];
+        v[k] = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
+    }
+    for (int s = r.rank - 1; s >= 0; s--) {
+        for (int k = 0; k < 1 << s; k++) {
+            ind_value a = ind_op_mul(o, n[s].weight[0], v[2 * k]), b = ind_op_mul(o, n[s].weight[1], v[2 * k + 1]);
+            v[k] = ind_op_add(o, a, b);
+        }
+    }
+    return v[0];
+}
+
+/* The operand is read several times for each element, and by computed indices. */
+static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results) {
+    ind__resample r;
+    (void)ind__resample_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 0)->rank, &r);
+    if (r.mode == IND__LINEAR && !graph__stored_operand(l, 0)) return ind__failed(l->context);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank,
+                             r.mode == IND__LINEAR ? graph__linear_resample_element : graph__nearest_element, results);
+}
+
+/* ---- grid_sampler_2d ---- */
+
+/* Coordinate x folded back into [low / 2, high / 2] as often as it takes (ATen's reflect_coordinates). */
+static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr low, ind_expr high) {
+    ind_value half = ind_op_constant(o, 0.5, l->compute), zero = ind_op_constant(o, 0, l->compute);
+    ind_value from = ind_op_mul(o, ind_op_index(o, low, l->compute), half);
+    ind_value span = ind_op_mul(o, ind_op_index(o, ind_expr_sub(high, low), l->compute), half);
+    ind_value away = ind_op_abs(o, ind_op_sub(o, x, from)), extra = ind_op_fmod(o, away, span);
+    ind_value flips = ind_op_floor(o, ind_op_div(o, away, span));
+    ind_value odd = ind_op_ne(o, ind_op_fmod(o, flips, ind_op_constant(o, 2, l->compute)), zero);
+    ind_value there = ind_op_add(o, extra, from), back = ind_op_add(o, ind_op_sub(o, span, extra), from);
+    return ind_op_where(o, ind_op_index(o, ind_expr_eq(low, high), IND_BOOL), zero, ind_op_where(o, odd, back, there));
+}
+
+/* From [-1, 1] to elements of a dimension; what is no number, or far outside, is before the first element. */
+static ind_value graph__grid_place(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
+    bool align = l->node->attr[2].i != 0;
+    int64_t padding = l->node->attr[1].i;
+    ind_context *c = l->context;
+    ind_expr one = ind_int(c, 1), two = ind_int(c, 2), last = ind_expr_sub(size, one);
+    ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
+    x = ind_op_add(o, x, unit);
+    if (align) {
+        x = ind_op_mul(o, ind_op_mul(o, x, half), ind_op_index(o, last, l->compute));
+    } else {
+        x = ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
+    }
+    if (padding == 2) {
+        ind_expr twice = ind_expr_mul(two, align ? last : size);
+        x = graph__reflected(o, l, x, ind_int(c, align ? 0 : -1), align ? twice : ind_expr_sub(twice, one));
+    }
+    if (padding != 0) {
+        x = ind_op_maximum(o, x, ind_op_constant(o, 0, l->compute));
+        x = ind_op_minimum(o, x, ind_op_index(o, last, l->compute));
+    }
+    ind_value far = ind_op_constant(o, 2147483646.0, l->compute);
+    ind_value near = ind_op_lt(o, ind_op_abs(o, x), far);
+    return ind_op_where(o, near, x, ind_op_constant(o, -100, l->compute));
+}
+
+/* The image's element at a row and a column, 0 outside of it. */
+static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, ind_value row,
+                                     ind_value column) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_value at[2] = {ind_op_cast(o, row, IND_I64), ind_op_cast(o, column, IND_I64)}, inside = {0}, outer = o->mask;
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64);
+    for (int s = 0; s < 2; s++) {
+        ind_value size = ind_op_index(o, x->size[2 + s], IND_I64);
+        ind_value within = ind_op_and(o, ind_op_le(o, zero, at[s]), ind_op_lt(o, at[s], size));
+        inside = inside.id ? ind_op_and(o, inside, within) : within;
+    }
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_expr place[4] = {index[0], index[1], ind_op_indirect(o, at[0], x->size[2], false),
+                         ind_op_indirect(o, at[1], x->size[3], false)};
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, place, 4), l->compute);
+    o->mask = outer;
+    return ind_op_where(o, inside, v, ind_op_constant(o, 0, l->compute));
+}
+
+static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value place[2], first[2], weight[2][2], sum = {0}, unit = ind_op_constant(o, 1, l->compute);
+    (void)rank;
+    for (int s = 0; s < 2; s++) { /* the grid has x before y */
+        ind_expr at[4] = {index[0], index[2], index[3], ind_int(l->context, 1 - s)};
+        ind_value x = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 1), at, 4), l->compute);
+        place[s] = graph__grid_place(o, l, x, graph__lower_operand_info(l, 0)->size[2 + s]);
+        first[s] = ind_op_floor(o, place[s]);
+        weight[s][1] = ind_op_sub(o, place[s], first[s]);
+        weight[s][0] = ind_op_sub(o, ind_op_add(o, first[s], unit), place[s]);
+    }
+    if (l->node->attr[0].i == 1)
+        return graph__grid_element(o, l, index, ind_op_rint(o, place[0]), ind_op_rint(o, place[1]));
+    for (int k = 0; k < 4; k++) {
+        int y = k >> 1, x = k & 1;
+        ind_value row = y ? ind_op_add(o, first[0], unit) : first[0],
+                  column = x ? ind_op_add(o, first[1], unit) : first[1];
+        ind_value v =
+            ind_op_mul(o, graph__grid_element(o, l, index, row, column), ind_op_mul(o, weight[0][y], weight[1][x]));
+        sum = sum.id ? ind_op_add(o, sum, v) : v;
+    }
+    return sum;
+}
+
+static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **results) {
+    if (!graph__stored_operand(l, 0)) return ind__failed(l->context);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__grid_sampled, results);
+}
+
+/* ---- im2col and col2im ---- */
+
+/* Row (c, i, j) and column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
+static ind_value graph__im2col_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const ind__window *w = &l->window;
+    ind_expr row[3], column[2], at[4], inside = ind_int(l->context, 1), count[2];
+    int lead = x->rank - 3;
+    ind_expr rows[3] = {x->size[lead], w->kernel[0], w->kernel[1]};
+    for (int s = 0; s < 2; s++) count[s] = ind__windows_in(w, s, x->size[lead + 1 + s], false);
+    ind__delinearise(l->context, index[rank - 2], rows, 3, row);
+    ind__delinearise(l->context, index[rank - 1], count, 2, column);
+    if (lead) at[0] = index[0];
+    at[lead] = row[0];
+    for (int s = 0; s < 2; s++) {
+        ind_expr start = ind_expr_sub(ind_expr_mul(column[s], w->stride[s]), w->padding[s]);
+        at[lead + 1 + s] = ind_expr_add(start, ind_expr_mul(row[1 + s], w->dilation[s]));
+        inside = graph__and_within(inside, at[lead + 1 + s], x->size[lead + 1 + s]);
+    }
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
+}
+
+static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
+    l->window.rank = 2;
+    (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__im2col_element, results);
+}
+
+/* Element (.., y, x) of the image under element (i, j) of a window, if the window's place comes out whole. */
+static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__window *w = &l->window;
+    int image = l->result->rank, lead = image - 3;
+    ind_expr at[3], place[2], count[2], inside = ind_int(l->context, 1);
+    const ind_expr *step = index + image;
+    (void)rank;
+    for (int s = 0; s < 2; s++) {
+        ind_expr from = ind_expr_add(index[lead + 1 + s], w->padding[s]);
+        from = ind_expr_sub(from, ind_expr_mul(step[s], w->dilation[s]));
+        count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
+        place[s] = ind_expr_floordiv(from, w->stride[s]);
+        ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(l->context, 0));
+        inside = graph__and_within(ind_expr_and(inside, whole), place[s], count[s]);
+    }
+    ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
+    if (lead) at[0] = index[0];
+    at[lead] = ind_expr_add(ind_expr_mul(row, w->kernel[1]), step[1]);
+    at[lead + 1] = ind_expr_add(ind_expr_mul(place[0], count[1]), place[1]);
+    return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
+}
+
+static ind_status graph__lower_col2im(graph__lower_ctx *l, ind__box **results) {
+    l->window.rank = 2;
+    (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &l->window);
+    return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype, graph__col2im_element, results);
+}
+
 /* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
 
 /* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
@@ -10180,6 +11002,10 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PDIST_FORWARD, pdist, NULL, NONE, NONE)                                                                          \
     X(SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                         \
     X(LOG_SOFTMAX_HALF, softmax, NULL, NONE, NONE)                                                                     \
+    X(MSE_LOSS, distance_loss, NULL, NONE, NONE)                                                                       \
+    X(L1_LOSS, distance_loss, NULL, NONE, NONE)                                                                        \
+    X(NLL_LOSS, nll_loss, NULL, NONE, NONE)                                                                            \
+    X(CROSS_ENTROPY, cross_entropy, NULL, NONE, NONE)                                                                  \
     X(SOFTMAX, softmax, NULL, NONE, NONE)                                                                              \
     X(LOG_SOFTMAX, softmax, NULL, NONE, NONE)                                                                          \
     X(LAYER_NORM, layer_norm, NULL, NONE, NONE)                                                                        \
@@ -10262,6 +11088,21 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(CONV_TRANSPOSE1D, convolution, NULL, NONE, NONE)                                                                 \
     X(CONV_TRANSPOSE2D, convolution, NULL, NONE, NONE)                                                                 \
     X(CONV_TRANSPOSE3D, convolution, NULL, NONE, NONE)                                                                 \
+    X(ADAPTIVE_AVG_POOL2D_CORE, adaptive_pool, NULL, NONE, NONE)                                                       \
+    X(ADAPTIVE_AVG_POOL3D_CORE, adaptive_pool, NULL, NONE, NONE)                                                       \
+    X(UPSAMPLE_NEAREST1D, upsample, NULL, NONE, NONE)                                                                  \
+    X(UPSAMPLE_NEAREST2D, upsample, NULL, NONE, NONE)                                                                  \
+    X(UPSAMPLE_NEAREST3D, upsample, NULL, NONE, NONE)                                                                  \
+    X(UPSAMPLE_NEAREST_EXACT1D, upsample, NULL, NONE, NONE)                                                            \
+    X(UPSAMPLE_NEAREST_EXACT2D, upsample, NULL, NONE, NONE)                                                            \
+    X(UPSAMPLE_NEAREST_EXACT3D, upsample, NULL, NONE, NONE)                                                            \
+    X(UPSAMPLE_LINEAR1D, upsample, NULL, NONE, NONE)                                                                   \
+    X(UPSAMPLE_BILINEAR2D, upsample, NULL, NONE, NONE)                                                                 \
+    X(UPSAMPLE_TRILINEAR3D, upsample, NULL, NONE, NONE)                                                                \
+    X(INTERPOLATE, upsample, NULL, NONE, NONE)                                                                         \
+    X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
+    X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
+    X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \

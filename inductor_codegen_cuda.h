@@ -3345,6 +3345,7 @@ typedef struct cg__mm_problem {
     uint32_t dot;
     ind_expr size_m, size_n, size_k, batch;
     ind_dtype sum; /* type of the result of DOT */
+    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
 } cg__mm_problem;
 
 /* ---- the problem ---- */
@@ -3411,6 +3412,15 @@ static void cg__mm_find_operand(const ind__writer *w, const cg__mm_problem *p, c
     o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x);
 }
 
+/* Is the operand found by conditions or divisions? */
+static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
+    if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
+    ind_expr stride, rest = cg__index_of(w, o->load);
+    for (int v = 0; v < w->domain.rank + w->domain.rrank; v++)
+        if (!ind__affine(rest, w->domain.var[v], &stride, &rest)) return true;
+    return false;
+}
+
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
     return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
 }
@@ -3438,6 +3448,7 @@ static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
     if (!cg__mm_stores_along(w, p->n) && cg__mm_stores_along(w, p->m)) cg__mm_swap_operands(p);
     cg__mm_find_operand(w, p, &p->a, p->m);
     cg__mm_find_operand(w, p, &p->b, p->n);
+    p->involved = cg__mm_is_involved(w, &p->a) || cg__mm_is_involved(w, &p->b);
     p->size_m = cg__mm_extent(w, p->m);
     p->size_n = cg__mm_extent(w, p->n);
     p->size_k = cg__mm_extent(w, p->k);
@@ -3525,9 +3536,10 @@ static int64_t cg__mm_shared(const cg__mm_config *c, int sum_bytes) {
 
 /* The config with no more k per step and no more stages than a known depth can use. The sums of a single step need not
    all be kept at once. */
-static cg__mm_config cg__mm_fit_depth(cg__mm_config c, int64_t depth, int index_bits) {
+static cg__mm_config cg__mm_fit_depth(cg__mm_config c, const cg__mm_problem *p, int64_t depth, int index_bits) {
     if (c.unit == MM_FMA) {
         if (index_bits == 64) c.registers += 48; /* addresses of the elements on their way, and what they share */
+        if (p->involved) c.registers += 48;
         return c;
     }
     if (depth <= 32) c.tile_k = 32;
@@ -3606,7 +3618,7 @@ static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bit
     cg__mm_config best = {.unit = MM_FMA};
     double best_cost = 0;
     for (size_t i = 0; i < MM_NUM_CONFIGS; i++) {
-        cg__mm_config c = cg__mm_fit_depth(cg__mm_configs[i], hi, index_bits);
+        cg__mm_config c = cg__mm_fit_depth(cg__mm_configs[i], p, hi, index_bits);
         if (!cg__mm_fits(p, &c, index_bits, t)) continue;
         double cost = cg__mm_cost(p, &c, cg__mm_sum_bytes(p), t);
         if (best_cost == 0 || cost < best_cost) best = c, best_cost = cost;

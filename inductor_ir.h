@@ -2744,7 +2744,7 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
 typedef struct ir__joiner {
     ir__sum *s;
     ir__sum extra;
-    ir__id_map roots;  /* how many divisions of the sum have this root */
+    ir__id_map roots;  /* how many different divisions of the sum have this root */
     uint32_t num_mods; /* terms with a modulo in them */
 } ir__joiner;
 
@@ -2763,23 +2763,32 @@ static bool ir__is_division(const ir__expr_node *n) {
 }
 
 /* Counts the roots of all divisions among the factors; false if there are none (or no memory: nothing is joined). */
-static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
+static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
     const struct ind__interner *in = s->context->interner;
-    ir__joiner empty = {.s = s, .extra = {.context = s->context}, .roots = {.context = s->context}};
-    *j = empty;
     for (uint32_t i = 0; i < s->num; i++) {
         const uint32_t *f;
         uint32_t self, count = ir__factors(s->t[i].m, &f, &self), mods = 0;
         for (uint32_t k = 0; k < count; k++) {
             const ir__expr_node *n = ir__node_at(in, f[k]);
             if (!ir__is_division(n)) continue;
-            uint32_t root = ir__division_root(in, f[k]);
             mods += n->kind == IND_EXPR_MOD;
-            if (!ir__map_put(&j->roots, root, ir__map_get(&j->roots, root) + 1)) return false;
+            if (ir__map_get(seen, f[k])) continue;
+            uint32_t root = ir__division_root(in, f[k]);
+            if (!ir__map_put(seen, f[k], 1) || !ir__map_put(&j->roots, root, ir__map_get(&j->roots, root) + 1))
+                return false;
         }
         j->num_mods += mods > 0;
     }
     return j->roots.num > 0;
+}
+
+static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
+    ir__joiner empty = {.s = s, .extra = {.context = s->context}, .roots = {.context = s->context}};
+    ir__id_map seen = {.context = s->context};
+    *j = empty;
+    bool any = ir__joiner_count(j, s, &seen);
+    ir__map_free(&seen);
+    return any;
 }
 
 /* Does the division f share its root with another one of the sum? */

@@ -18,7 +18,8 @@ names all such ops.
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
-    buffer or input that is written to      input NAME, and an output NAME.next that has what it holds afterwards
+    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and an
+                                            output NAME.next that has what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
     random numbers                          from the input seed : i64[], which there is then
@@ -153,6 +154,16 @@ class Size:
         self.text = text
 
 
+class Float:
+    """A floating-point number computed from sizes: an expression of sympy."""
+
+    BINARY = {"Add": "add", "Mul": "mul", "IntTrueDiv": "div", "FloatTrueDiv": "div", "FloatPow": "pow", "Pow": "pow"}
+    UNARY = {"OpaqueUnaryFn_sqrt": "sqrt", "OpaqueUnaryFn_log2": "log2", "OpaqueUnaryFn_exp": "exp"}
+
+    def __init__(self, e):
+        self.e = e
+
+
 # ---- what an op becomes: functions for those that are no call with the same arguments
 #
 # Each gets the writer, the node and its arguments by name, and returns the value of the node: the name of a tensor, or a
@@ -176,7 +187,7 @@ def filled(value):
     def rule(w, node, a):
         v = a[value] if isinstance(value, str) else value
         size, dtype = w.size_list(w.meta(node).shape), dtype_text(w.meta(node).dtype)
-        if isinstance(v, Size):
+        if isinstance(v, (Size, Float)):
             x = w.new_tensor(node, f"cast({w.operand(v, node)}, {dtype})")
             return w.emit(node, f"expand({x}, size={size})")
         return w.emit(node, f"full(size={size}, fill_value={number_text(v)}, dtype={dtype})")
@@ -216,24 +227,12 @@ def first_result(template, whole):
     return rule
 
 
-def split(w, node, a):
-    """Slices; only the parts that are read."""
-    parts, start = [], 0
-    used = {user.args[1] for user in node.users}
-    for i, size in enumerate(a["split_sizes"]):
-        end = w.sum_text(start, size)
-        call = f"slice({a['self']}, dim={a['dim']}, start={w.argument(start)}, end={end})"
-        parts.append(w.emit(node, call, w.meta(node)[i]) if i in used else None)
-        start = Size(end) if isinstance(start, Size) or isinstance(size, Size) else start + size
-    return tuple(parts)
-
-
-def random(name):
+def random(call):
     """Random numbers: the seed is an input, and every op has a stream of its own."""
 
     def rule(w, node, a):
-        call = f"{name}({w.seed()}, size={w.size_list(w.meta(node).shape)}, dtype={dtype_text(w.meta(node).dtype)}, stream={w.new_stream()})"
-        return w.emit(node, call)
+        known = {"seed": w.seed(), "size": w.size_list(w.meta(node).shape), "dtype": dtype_text(w.meta(node).dtype), "stream": w.new_stream()}
+        return w.emit(node, call.format(**known, **{name: w.argument(v) for name, v in a.items() if name not in known}))
 
     return rule
 
@@ -243,6 +242,12 @@ def dropout(w, node, a):
         size = w.size_list(w.meta(node)[1].shape)
         return a["input"], w.emit(node, f"full(size={size}, fill_value=1, dtype=bool)", w.meta(node)[1])
     return w.emit(node, f"native_dropout({a['input']}, {w.seed()}, p={number_text(a['p'])}, stream={w.new_stream()})")
+
+
+def addmv(w, node, a):
+    product = w.new_tensor(node, f"matmul({a['mat']}, {a['vec']})")
+    scaled = a["self"] if a["beta"] == 1 else w.new_tensor(node, f"mul({a['self']}, {number_text(a['beta'])})")
+    return w.emit(node, f"add({scaled}, {product}, alpha={number_text(a['alpha'])})")
 
 
 def var_unbiased(w, node, a):
@@ -270,6 +275,9 @@ def dropped(w, node, a):
 #
 # First all of Core ATen, in its order.
 TRAINING = "not supported: of the backward pass; this is for inference"
+RAND = "rand({seed}, size={size}, dtype={dtype}, stream={stream})"
+RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
+RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
     "_adaptive_avg_pool2d_backward": TRAINING,
@@ -280,8 +288,8 @@ TABLE = {
     "_fft_r2c": "not supported: there are no complex element types",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
     "_log_softmax": ("log_softmax", softmax("log_softmax")),
-    "_native_batch_norm_legit": "not supported: updates running statistics, for training; eval() gives _native_batch_norm_legit_no_training",
-    "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit_no_stats(input, weight, bias, training=, momentum=, eps=)",
+    "_native_batch_norm_legit": "_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
+    "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit(input, weight, bias, training=, momentum=, eps=)",
     "_native_batch_norm_legit_no_training": "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
     "_pdist_forward": "_pdist_forward(self, p=)",
     "_softmax": ("softmax", softmax("softmax")),
@@ -341,7 +349,7 @@ TABLE = {
     "div.Tensor_mode": "div(self, other, rounding_mode=)",
     "elu": "elu(self, alpha=, scale=, input_scale=)",
     "embedding": "embedding(weight, indices)",
-    "embedding_dense_backward": TRAINING,
+    "embedding_dense_backward": "embedding_dense_backward(grad_output, indices, num_weights=, padding_idx=, scale_grad_by_freq=)",
     "empty.memory_format": ("full, of zeros", filled(0)),
     "empty_strided": ("full, of zeros", filled(0)),
     "eq.Scalar": "eq(self, other)",
@@ -365,8 +373,8 @@ TABLE = {
     "gt.Scalar": "gt(self, other)",
     "gt.Tensor": "gt(self, other)",
     "hardtanh": "hardtanh(self, min_val=, max_val=)",
-    "index.Tensor": "index(self, indices)",
-    "index_put": "index_put(self, indices, values, accumulate=)",
+    "index.Tensor": "index(self, indices=)",
+    "index_put": "index_put(self, values=, indices=, accumulate=)",
     "index_select": "index_select(self, index, dim=)",
     "isinf": "isinf(self)",
     "isnan": "isnan(self)",
@@ -399,10 +407,10 @@ TABLE = {
     "native_dropout": ("native_dropout; nothing where it is not trained", dropout),
     "native_group_norm": ("group_norm", first_result("group_norm(input, weight, bias, num_groups=group, eps=eps)",
                                                       "native_group_norm(input, weight, bias, N=, C=, HxW=, group=, eps=eps)")),
-    "native_group_norm_backward": TRAINING,
+    "native_group_norm_backward": "native_group_norm_backward(grad_out, input, mean, rstd, weight, N=, C=, HxW=, group=, output_mask=)",
     "native_layer_norm": ("layer_norm", first_result("layer_norm(input, weight, bias, normalized_shape=, eps=eps)",
                                                       "native_layer_norm(input, weight, bias, normalized_shape=, eps=eps)")),
-    "native_layer_norm_backward": TRAINING,
+    "native_layer_norm_backward": "native_layer_norm_backward(grad_out, input, mean, rstd, weight, bias, normalized_shape=, output_mask=)",
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
@@ -413,8 +421,8 @@ TABLE = {
     "pow.Tensor_Tensor": "pow(self, exponent)",
     "prod": "prod(self, dtype=)",
     "prod.dim_int": "prod(self, dim=, keepdim=, dtype=)",
-    "rand": ("rand", random("rand")),
-    "randn": ("randn", random("randn")),
+    "rand": ("rand", random(RAND)),
+    "randn": ("randn", random(RANDN)),
     "randperm": "not supported: no permutations are drawn; rand and argsort make one",
     "reciprocal": "reciprocal(self)",
     "reflection_pad1d": "reflection_pad1d(self, padding=)",
@@ -431,7 +439,7 @@ TABLE = {
     "rsqrt": "rsqrt(self)",
     "scalar_tensor": ("full", filled("s")),
     "scatter.src": "scatter(self, index, src, dim=)",
-    "scatter.value": "scatter(self, index, value, dim=)",
+    "scatter.value": "scatter(self, index, dim=, value=)",
     "scatter_add": "scatter_add(self, index, src, dim=)",
     "scatter_reduce.two": "scatter_reduce(self, index, src, dim=, reduce=, include_self=)",
     "select.int": "select(self, dim=, index=)",
@@ -443,7 +451,7 @@ TABLE = {
     "slice.Tensor": "slice(self, dim=, start=, end=, step=)",
     "slice_scatter": "slice_scatter(self, src, dim=, start=, end=, step=)",
     "sort": "sort(self, dim=, descending=)",
-    "split_with_sizes": ("slice, once a part", split),
+    "split_with_sizes": "split_with_sizes(self, split_sizes=, dim=)",
     "sqrt": "sqrt(self)",
     "squeeze.dim": "squeeze(self, dim=)",
     "squeeze.dims": "squeeze(self, dim=)",
@@ -471,21 +479,63 @@ NUM_CORE_ATEN = len(TABLE)
 
 # What else an export may have: ops that are kept (KEPT), that have no decomposition, and assertions.
 TABLE |= {
+    "__lshift__.Scalar": "bitwise_left_shift(self, other)",
+    "__lshift__.Tensor": "bitwise_left_shift(self, other)",
+    "__rshift__.Scalar": "bitwise_right_shift(self, other)",
+    "__rshift__.Tensor": "bitwise_right_shift(self, other)",
     "_assert_async.msg": ("nothing: about data", dropped),
     "_assert_scalar": ("guard", guard),
     "_assert_tensor_metadata": ("nothing: it is a fact", dropped),
+    "adaptive_max_pool2d": "adaptive_max_pool2d(self, output_size=)",
+    "adaptive_max_pool3d": "adaptive_max_pool3d(self, output_size=)",
+    "addmv": ("matmul, mul and add", addmv),
+    "bernoulli": ("bernoulli", random("bernoulli({self}, {seed}, stream={stream})")),
+    "bitwise_left_shift.Tensor": "bitwise_left_shift(self, other)",
+    "bitwise_left_shift.Tensor_Scalar": "bitwise_left_shift(self, other)",
+    "bitwise_right_shift.Tensor": "bitwise_right_shift(self, other)",
+    "bitwise_right_shift.Tensor_Scalar": "bitwise_right_shift(self, other)",
+    "bucketize.Tensor": "bucketize(self, boundaries, out_int32=, right=)",
+    "copysign.Scalar": "copysign(self, other)",
+    "copysign.Tensor": "copysign(self, other)",
+    "cummax": "cummax(self, dim=)",
+    "cummin": "cummin(self, dim=)",
+    "cumprod": "cumprod(self, dim=, dtype=)",
     "detach": ("nothing: another name", same),
+    "digamma": "digamma(self)",
+    "erfc": "erfc(self)",
+    "erfinv": "erfinv(self)",
+    "exp2": "exp2(self)",
+    "hypot": "hypot(self, other)",
+    "i0": "i0(self)",
     "layer_norm": "layer_norm(input, weight, bias, normalized_shape=, eps=)",
+    "lgamma": "lgamma(self)",
     "lift_fresh_copy": ("nothing: another name", same),
+    "linalg_vector_norm": "linalg_vector_norm(self, ord=, dim=, keepdim=, dtype=)",
     "linear": "linear(input, weight, bias)",
+    "logcumsumexp": "logcumsumexp(self, dim=)",
     "matmul": "matmul(self, other)",
+    "max": "amax(self)",
+    "min": "amin(self)",
+    "nextafter": "nextafter(self, other)",
+    "rand_like": ("rand", random(RAND)),
+    "randint.low": ("randint", random(RANDINT)),
+    "randn_like": ("randn", random(RANDN)),
     "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
+    "round.decimals": "round(self, decimals=)",
     "scaled_dot_product_attention": "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
+    "searchsorted.Tensor": "searchsorted(sorted_sequence, self, sorter, out_int32=, right=, side=)",
+    "signbit": "signbit(self)",
     "silu": "silu(self)",
     "softmax.int": ("softmax", softmax("softmax")),
+    "sort.stable": "sort(self, dim=, descending=, stable=)",
+    "special_i0e": "special_i0e(self)",
+    "special_i1": "special_i1(self)",
+    "special_i1e": "special_i1e(self)",
     "sym_constrain_range": ("nothing: it is a fact", dropped),
     "sym_constrain_range_for_size": ("nothing: it is a fact", dropped),
     "transpose.int": "transpose(self, dim0=, dim1=)",
+    "unfold": "unfold(self, dimension=, size=, step=)",
+    "var_mean.correction": "var_mean(self, dim=, correction=, keepdim=)",
 }
 
 
@@ -511,6 +561,7 @@ class Writer:
         self.weights = {}  # name -> tensor
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
         self.seed_name, self.num_streams = None, 0
+        self.sources = set()  # names of inputs and constants
 
     # -- types
 
@@ -530,9 +581,7 @@ class Writer:
         if str(e) in ("True", "False"):
             return str(e) == "True"
         if isinstance(s, self.torch.SymFloat):
-            if e.is_number:
-                return float(e)
-            raise ExportError(f"{e}: a number computed from sizes that is no integer; not supported")
+            return float(e) if e.is_number else Float(e)
         return Size(self.sizes(e))
 
     def size_list(self, shape):
@@ -540,11 +589,6 @@ class Writer:
 
     def type_text(self, value):
         return dtype_text(value.dtype) + self.size_list(value.shape)
-
-    def sum_text(self, a, b):
-        if isinstance(a, Size) or isinstance(b, Size):
-            return f"{self.argument(a)} + {self.argument(b)}"
-        return str(a + b)
 
     # -- values as text
 
@@ -562,6 +606,8 @@ class Writer:
             return "[" + ", ".join(self.argument(x) for x in v) + "]"
         if isinstance(v, self.torch.dtype):
             return dtype_text(v)
+        if isinstance(v, Float):
+            raise ExportError(f"{v.e}: a number computed from sizes that is no integer is supported as an operand only")
         return v  # a tensor's name
 
     def operand(self, v, node):
@@ -569,11 +615,29 @@ class Writer:
         if isinstance(v, Size):
             x = self.new_tensor(node, f"arange(start={v.text}, end={v.text} + 1)")
             return self.new_tensor(node, f"view({x}, size=[])")
+        if isinstance(v, Float):
+            dtype = getattr(self.meta(node), "dtype", self.torch.float64)
+            x = self.float_tensor(v.e, node)
+            return self.new_tensor(node, f"cast({x}, {dtype_text(dtype)})") if dtype.is_floating_point else x
         if isinstance(v, (bool, int, float)):
             return number_text(v)
         if isinstance(v, (list, tuple)):
             return "[" + ", ".join(self.operand(x, node) for x in v) + "]"
         return self.argument(v)
+
+    def float_tensor(self, e, node):
+        """A 0-d f64 tensor, or a number."""
+        kind = type(e).__name__
+        if e.is_number:
+            return number_text(float(e))
+        if kind == "ToFloat" or (e.is_integer and kind not in Float.BINARY):
+            return self.new_tensor(node, f"cast({self.operand(Size(self.sizes(e.args[0] if kind == 'ToFloat' else e)), node)}, f64)")
+        if kind not in Float.BINARY and kind not in Float.UNARY:
+            raise ExportError(f"{e}: the number computed from sizes has no form as text ({kind})")
+        x, *more = (self.float_tensor(a, node) for a in e.args)
+        for y in more:
+            x = self.new_tensor(node, f"{Float.BINARY[kind]}({x}, {y})")
+        return x if kind in Float.BINARY else self.new_tensor(node, f"{Float.UNARY[kind]}({x})")
 
     def new_tensor(self, node, call):
         """One line for a step within an op."""
@@ -594,8 +658,7 @@ class Writer:
 
     def seed(self):
         if self.seed_name is None:
-            self.seed_name = self.names.new("seed")
-            self.lines.append(f"input {self.seed_name} : i64[]")
+            self.seed_name = self.declare("input", "seed", "i64[]")
         return self.seed_name
 
     def new_stream(self):
@@ -649,6 +712,8 @@ class Writer:
             return json.dumps(value)
         if isinstance(value, bool) and "number" in kind:
             return str(int(value))
+        if isinstance(value, (list, tuple)) and any(isinstance(v, bool) for v in value):
+            return "[" + ", ".join(str(int(v)) for v in value) + "]"
         if kind.endswith("ScalarType") or (isinstance(value, int) and schema.name == "dtype"):
             return dtype_text(value)
         return self.argument(value)
@@ -711,6 +776,12 @@ class Writer:
             if bounds.upper.is_Integer:
                 self.guards.append(f"{self.sizes(e)} <= {int(bounds.upper)}")
 
+    def declare(self, kind, wish, type_text):
+        name = self.names.new(wish)
+        self.sources.add(name)
+        self.lines.append(f"{kind} {name} : {type_text}")
+        return name
+
     def tensor_of(self, spec):
         held = self.program.state_dict if spec.target in self.program.state_dict else self.program.constants
         return held[spec.target]
@@ -725,16 +796,15 @@ class Writer:
                 continue
             node, t = nodes[spec.arg.name], self.tensor_of(spec)
             if spec.target in mutated:
-                self.value_of[node] = self.names.new(spec.target)
-                self.lines.append(f"input {self.value_of[node]} : {self.type_text(self.meta(node))}")
+                self.value_of[node] = self.declare("input", spec.target, self.type_text(self.meta(node)))
+                self.weights[self.value_of[node]] = t
                 continue
             if not node.users:
                 continue
             key = (t.data_ptr(), t.dtype, tuple(t.shape), tuple(t.stride())) if t.numel() else node
             if key not in same_as:
-                same_as[key] = self.names.new(spec.target)
+                same_as[key] = self.declare("const", spec.target, self.type_text(self.meta(node)))
                 self.weights[same_as[key]] = t
-                self.lines.append(f"const {same_as[key]} : {self.type_text(self.meta(node))}")
             self.value_of[node] = same_as[key]
 
     def add_inputs(self):
@@ -748,8 +818,7 @@ class Writer:
             node = nodes[spec.arg.name]
             value = node.meta.get("val")
             if isinstance(value, self.torch.Tensor):
-                self.value_of[node] = self.names.new(given.pop(0) if given else spec.arg.name)
-                self.lines.append(f"input {self.value_of[node]} : {self.type_text(value)}")
+                self.value_of[node] = self.declare("input", given.pop(0) if given else spec.arg.name, self.type_text(value))
             else:
                 self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
 
@@ -770,7 +839,8 @@ class Writer:
                 v = Size(str(int(v)))
             if isinstance(v, float):
                 raise ExportError(f"output {i} is the number {v}; only tensors and sizes are supported")
-            name, tensor = self.names.new(name) if name != v else name, self.operand(v, node)
+            tensor = self.operand(v, node)
+            name = name if name == tensor and tensor not in self.sources else self.names.new(name)
             self.outputs.append(name if name == tensor else f"{name} = {tensor}")
 
     def next_name(self, spec):

@@ -4,14 +4,16 @@
  *                        [--device host|cuda|auto] [--output DIR]
  *     ind emit  FILE.ind --stage graph|loops|schedule|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *     ind ops   [--json]                       the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
  * valid indices into every such table. With --weights every constant is the tensor of that name in the file, of the
- * same type and shape, unless an --input gives it. Results are written as NAME.npy; bf16 travels as uint16, 8-bit
- * floats as uint8. Exit status 0, or 1 with one line on stderr.
+ * same type and shape, unless an --input gives it, and so is every input that the file has (a state at the start).
+ * Results are written as NAME.npy; bf16 travels as uint16, 8-bit floats as uint8. Exit status 0, or 1 with one line on
+ * stderr.
  */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
@@ -82,7 +84,7 @@ static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
                 "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
                 "graph|loops|schedule|plan|cuda|ptx|cubin] [--arch sm_90a] "
-                "[--repeat N] [--json]; or ind size EXPR... (ind size --help)");
+                "[--repeat N] [--json]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
 static int number_option(const char *option, const char *value, uint64_t most, uint64_t *out) {
@@ -502,7 +504,8 @@ static int fill_tensor(session *s, tensor *t, int64_t below) {
     if (t->info->kind == IND_BINDING_OUTPUT) return 0;
     const char *path = input_file(s->o, t->info->name);
     if (path) return take_given(s, t, path);
-    if (s->o->weights && t->info->kind == IND_BINDING_CONST) return take_weight(s, t);
+    bool constant = t->info->kind == IND_BINDING_CONST;
+    if (s->o->weights && (constant || safetensors_find(&s->weights, t->info->name))) return take_weight(s, t);
     uint64_t state = s->o->seed;
     for (const char *c = t->info->name; *c; c++) state = (state ^ (unsigned char)*c) * 0x100000001b3u;
     fill_random(t->data, t->info->dtype, t->count, state, below);
@@ -640,11 +643,92 @@ static int bench(session *s) {
     return failed;
 }
 
+/* ---- ops */
+
+static const struct op_row {
+    const char *name, *operands, *attributes;
+    int results; /* 0: as many as the operands or sizes say */
+    const char *flags;
+} op_rows[] = {
+#define X(name, text, operands, attributes, results, flags) {text, operands, attributes, results, flags},
+    IND_OPS(X)
+#undef X
+};
+
+/* The first flag that an op has says how it becomes kernels. */
+static const struct op_class {
+    char flag;
+    const char *text;
+} op_classes[] = {
+    {'V', "view: nothing is moved"},
+    {'S', "source: computed where it is read"},
+    {'U', "source: computed where it is read"},
+    {'M', "matrix product: with what follows"},
+    {'C', "several loops: with what comes before and follows"},
+    {'R', "reduction: with what comes before and follows"},
+    {'N', "random numbers: as pointwise"},
+    {'G', "reads or writes by index"},
+    {'D', "data movement: as pointwise"},
+    {'P', "pointwise: with what comes before and follows"},
+};
+
+static const char *op_class(const char *flags) {
+    for (size_t i = 0; i < sizeof op_classes / sizeof *op_classes; i++) {
+        if (strchr(flags, op_classes[i].flag)) return op_classes[i].text;
+    }
+    return "";
+}
+
+/* Words separated by blanks, as a list with commas. */
+static void print_words(const char *words) {
+    for (const char *w = words; *w; w += strspn(w, " ")) {
+        size_t n = strcspn(w, " ");
+        printf("%s%.*s", w == words ? "" : ", ", (int)n, w);
+        w += n;
+    }
+}
+
+static void print_quoted(const char *name, const char *text) {
+    printf("\"%s\": \"", name);
+    for (; *text; text++) printf(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    printf("\", ");
+}
+
+static void print_op_json(const struct op_row *r) {
+    printf("{");
+    print_quoted("name", r->name);
+    print_quoted("operands", r->operands);
+    print_quoted("attributes", r->attributes);
+    print_quoted("fuses", op_class(r->flags));
+    printf("\"results\": %d}\n", r->results);
+}
+
+static void print_op(const struct op_row *r) {
+    printf("%s(", r->name);
+    print_words(r->operands);
+    if (*r->operands && *r->attributes) printf("; ");
+    print_words(r->attributes);
+    printf(r->results == 1 ? ")" : r->results ? ") -> %d results" : ") -> several results", r->results);
+    printf("   %s\n", op_class(r->flags));
+}
+
+/* One line an op: what it takes (? may be none, * a list; kind or kind=default of the rest) and how it fuses. */
+static int list_ops(int argc, char **argv) {
+    bool json = argc > 0 && !strcmp(argv[0], "--json");
+    if (argc > json) return fail("ops: unknown option %s; allowed: --json", argv[json]);
+    for (int i = 0; i < IND_NUM_OPS; i++) {
+        bool called = i != IND_OP_INPUT && i != IND_OP_CONST && i != IND_OP_SCALAR && i != IND_OP_CUSTOM;
+        if (called) (json ? print_op_json : print_op)(&op_rows[i]);
+    }
+    return fflush(stdout) || ferror(stdout) ? fail("stdout: cannot be written") : 0;
+}
+
 int main(int argc, char **argv) {
     options o = {0};
     ind_context *ctx;
     ind_graph *g;
     if (argc > 1 && !strcmp(argv[1], "size")) return size_command(argc - 2, argv + 2);
+    if (argc > 1 && !strcmp(argv[1], "ops")) return list_ops(argc - 2, argv + 2);
     if (read_options(argc, argv, &o)) return 1;
     if (ind_context_create(NULL, &ctx)) return fail("no memory");
     session s = {.ctx = ctx, .o = &o};

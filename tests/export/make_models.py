@@ -8,6 +8,7 @@ runs at different sizes, the inputs (0.input_ids) and what PyTorch gives for the
 drawn here, none are trained; the models are as their packages define them, of two layers (or of few channels).
 """
 
+import copy
 import dataclasses
 import pathlib
 import sys
@@ -139,7 +140,7 @@ def resnet18():
 def mobilenet_v3():
     from torchvision.models.mobilenetv3 import MobileNetV3, _mobilenet_v3_conf
 
-    rows, _ = _mobilenet_v3_conf("mobilenet_v3_small", width_mult=0.2)
+    rows, _ = _mobilenet_v3_conf("mobilenet_v3_small", width_mult=0.1)
     model = MobileNetV3(rows, 32, num_classes=10)
     return Model(randomised(model), [(floats(2, 3, 48, 48),), (floats(3, 3, 48, 48),)], ("x",), ("logits",), (BATCH,))
 
@@ -155,18 +156,152 @@ def whisper_encoder():
 def t5():
     from transformers import T5Config, T5Model
 
-    config = T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, relative_attention_num_buckets=8, relative_attention_max_distance=20)
+    config = T5Config(vocab_size=64, d_model=32, d_kv=8, d_ff=32, num_layers=2, num_heads=2, relative_attention_num_buckets=8, relative_attention_max_distance=20)
     runs = [(ids(b, s, below=64), mask(b, s), ids(b, t, below=64)) for b, s, t in ((2, 7, 5), (3, 12, 9))]
     dynamic = (TEXT, TEXT, {0: TEXT[0], 1: Dim("T", min=2, max=40)})
     inputs, outputs = ("input_ids", "attention_mask", "decoder_input_ids"), ("last_hidden_state", "encoder_last_hidden_state")
     return transformer(T5Model(config), runs, inputs, outputs, dynamic, use_cache=False)
 
 
-MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5)}
+# ---- no models: one op after the other, and what else a program can have
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, calls):
+        super().__init__()
+        self.calls = calls
+
+    def forward(self, *tensors):
+        return tuple(t for call in self.calls for t in results(call(*tensors)))
+
+
+def results(value):
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def calls(shapes, *functions):
+    """Each function gets all inputs: of dimensions -1 the first symbolic size, B. The outputs are numbered."""
+    module = Calls(functions)
+    runs = [tuple(make(*[b if s == -1 else s for s in shape]) for make, shape in shapes) for b in (3, 5)]
+    inputs = tuple("xyzuv"[i] for i in range(len(shapes)))
+    outputs = tuple(f"output_{i}" for i in range(len(module(*runs[0]))))
+    dynamic = tuple({d: Dim("B", min=3, max=20) for d, s in enumerate(shape) if s == -1} for _, shape in shapes)
+    return Model(module, runs, inputs, outputs, dynamic)
+
+
+def unit(*shape):
+    """In (0, 1)."""
+    return (torch.rand(*shape, generator=torch.Generator().manual_seed(sum(shape))) * 60).round() / 64 + 1 / 64
+
+
+def whole(*shape):
+    return torch.randint(-9, 20, shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def below_three(*shape):
+    return ids(*shape, below=3)
+
+
+F = torch.nn.functional
+
+
+def ops_pointwise():
+    names = "acos asin atan sinh cosh tan asinh atanh erfc lgamma digamma erfinv i0 exp2 expm1 log10 log1p log2 floor ceil trunc round sign square isnan reciprocal"
+    plain = [getattr(torch, n) for n in names.split()]
+    functional = [getattr(F, n) for n in "hardsigmoid hardswish relu6 celu selu softplus mish logsigmoid silu gelu leaky_relu elu softsign".split()]
+    return calls(((unit, (-1, 6)), (floats, (-1, 6)), (whole, (6,))), *[lambda x, y, z, f=f: f(x) for f in plain], *[lambda x, y, z, f=f: f(y) for f in functional],
+                 lambda x, y, z: torch.atan2(y, x), lambda x, y, z: torch.hypot(x, y), lambda x, y, z: torch.copysign(x, y), lambda x, y, z: torch.xlogy(x, x),
+                 lambda x, y, z: torch.logaddexp(x, y), lambda x, y, z: torch.lerp(x, y, 0.25), lambda x, y, z: torch.addcmul(x, y, y, value=0.5),
+                 lambda x, y, z: y.clamp(-0.5), lambda x, y, z: y.clamp(max=x), lambda x, y, z: y.clamp(-1, 1), lambda x, y, z: y.round(decimals=1),
+                 lambda x, y, z: torch.where(y > 0, y, 2), lambda x, y, z: y.masked_fill(y < x, float("-inf")), lambda x, y, z: 1 - y, lambda x, y, z: 2.0**x,
+                 lambda x, y, z: y**2, lambda x, y, z: x**x, lambda x, y, z: y // 0.25, lambda x, y, z: y % 0.75, lambda x, y, z: torch.fmod(y, 0.75),
+                 lambda x, y, z: z // 4, lambda x, y, z: torch.div(z, 4, rounding_mode="trunc"), lambda x, y, z: z % 5, lambda x, y, z: z / 4, lambda x, y, z: z**2,
+                 lambda x, y, z: (z << 2) | (z >> 1), lambda x, y, z: z & 6 ^ 3, lambda x, y, z: ~z, lambda x, y, z: z > y, lambda x, y, z: (z > 3).logical_xor(y > 0),
+                 lambda x, y, z: torch.nan_to_num(y / (y > 0)), lambda x, y, z: y.half().float(), lambda x, y, z: z.to(torch.uint8), lambda x, y, z: (z > 2) + y)
+
+
+def ops_reductions():
+    return calls(((floats, (-1, 6)), (below_three, (-1, 6))), lambda x, y: x.sum(), lambda x, y: x.sum(0), lambda x, y: y.sum(1), lambda x, y: x.mean((0, 1), keepdim=True),
+                 lambda x, y: x.prod(1), lambda x, y: x.var(1), lambda x, y: torch.var_mean(x, 0, correction=0), lambda x, y: x.std(), lambda x, y: x.amax(1), lambda x, y: x.max(),
+                 lambda x, y: x.max(1), lambda x, y: y.min(0), lambda x, y: x.argmax(), lambda x, y: y.argmin(1, keepdim=True), lambda x, y: torch.aminmax(x, dim=1),
+                 lambda x, y: (x > 0).all(1), lambda x, y: (x > 0).any(), lambda x, y: torch.logsumexp(x, 1), lambda x, y: torch.linalg.vector_norm(x, 3, dim=1),
+                 lambda x, y: x.norm(dim=0), lambda x, y: torch.count_nonzero(y, 1), lambda x, y: x.softmax(0), lambda x, y: x.log_softmax(1),
+                 lambda x, y: x.cumsum(1), lambda x, y: y.cumsum(0), lambda x, y: x.cumprod(1), lambda x, y: x.cummax(1), lambda x, y: torch.logcumsumexp(x, 1),
+                 lambda x, y: x.sort(1), lambda x, y: torch.sort(y, dim=1, stable=True, descending=True), lambda x, y: x.argsort(1), lambda x, y: x.topk(2), lambda x, y: torch.searchsorted(x.sort(1)[0], x),
+                 lambda x, y: torch.bucketize(x, torch.tensor([-1.0, 0.0, 0.5])), lambda x, y: F.layer_norm(x, (6,)), lambda x, y: F.rms_norm(x, (6,)),
+                 lambda x, y: F.group_norm(x.view(-1, 2, 3), 2), lambda x, y: torch.cdist(x, x * 2), lambda x, y: torch.einsum("ij,kj->ik", x, x))
+
+
+def ops_shapes():
+    return calls(((floats, (-1, 6)), (floats, (2, -1, 4))), lambda x, y: x.t(), lambda x, y: y.permute(2, 0, 1), lambda x, y: y.reshape(-1), lambda x, y: y.flatten(1), lambda x, y: x.view(-1, 2, 3),
+                 lambda x, y: x[1:], lambda x, y: x[:, ::2], lambda x, y: x[-1], lambda x, y: y[..., None, 1:3], lambda x, y: x.split([1, 2, 3], 1), lambda x, y: x.chunk(4, 1), lambda x, y: y.unbind(0),
+                 lambda x, y: torch.cat([x, x[:2]]), lambda x, y: torch.stack([x, x], 1), lambda x, y: x.expand(2, -1, -1), lambda x, y: x.repeat(2, 1, 3), lambda x, y: x.repeat_interleave(2, 1),
+                 lambda x, y: x.flip(1), lambda x, y: x.roll(2, 1), lambda x, y: x.unfold(1, 3, 2), lambda x, y: torch.diagonal(y, 1, 1, 2), lambda x, y: x.tril(1), lambda x, y: x.triu(),
+                 lambda x, y: F.pad(x, (1, 2), value=0.5), lambda x, y: F.pad(y, (1, 2), mode="circular"), lambda x, y: torch.meshgrid(x[0], y[0, 0], indexing="ij"),
+                 lambda x, y: torch.arange(x.shape[0]), lambda x, y: torch.arange(0.0, 3.0, 0.5), lambda x, y: torch.linspace(0, 1, 6), lambda x, y: torch.eye(4, 3), lambda x, y: torch.ones_like(x),
+                 lambda x, y: x.new_full((2, x.shape[0]), 7), lambda x, y: torch.tensor(2.5), lambda x, y: x * x.shape[0], lambda x, y: x / (x.shape[0] + 0.5), lambda x, y: x.shape[0] * 2 - 1,
+                 lambda x, y: x.new_ones(x.shape[0] // 2 + 1, 2), lambda x, y: x.new_zeros(max(x.shape[0] - 1, 3)))
+
+
+def ops_windows():
+    return calls(((floats, (-1, 4, 9)), (floats, (-1, 2, 8, 7)), (floats, (-1, 2, 4, 5, 4)), (floats, (4, 2, 3)), (floats, (2, 3, 3, 3))),
+                 lambda x, y, z, u, v: F.conv1d(x, u, groups=2), lambda x, y, z, u, v: F.conv2d(y, v.transpose(0, 1), stride=2, padding=1), lambda x, y, z, u, v: F.conv_transpose2d(y, v, stride=2, output_padding=1),
+                 lambda x, y, z, u, v: F.conv3d(z, v[None, :, :, :, :]), lambda x, y, z, u, v: F.avg_pool1d(x, 3, 2), lambda x, y, z, u, v: F.avg_pool2d(y, 3, 2, 1, count_include_pad=False),
+                 lambda x, y, z, u, v: F.avg_pool3d(z, 2), lambda x, y, z, u, v: F.max_pool1d(x, 2), lambda x, y, z, u, v: F.max_pool2d(y, 3, 2, ceil_mode=True, return_indices=True),
+                 lambda x, y, z, u, v: F.max_pool3d(z, 2), lambda x, y, z, u, v: F.adaptive_avg_pool1d(x, 4), lambda x, y, z, u, v: F.adaptive_avg_pool2d(y, (3, 5)), lambda x, y, z, u, v: F.adaptive_max_pool2d(y, 3),
+                 lambda x, y, z, u, v: F.pad(x, (1, 2), mode="reflect"), lambda x, y, z, u, v: F.pad(y, (1, 2, 0, 1), mode="replicate"), lambda x, y, z, u, v: F.pixel_shuffle(x.view(-1, 4, 3, 3), 2),
+                 lambda x, y, z, u, v: F.interpolate(y, scale_factor=2, mode="bilinear"), lambda x, y, z, u, v: F.interpolate(y, size=(5, 11)), lambda x, y, z, u, v: F.interpolate(x, size=7, mode="linear", align_corners=True),
+                 lambda x, y, z, u, v: F.interpolate(y, size=(6, 9), mode="bicubic"), lambda x, y, z, u, v: F.unfold(y, 3, padding=1), lambda x, y, z, u, v: F.instance_norm(x), lambda x, y, z, u, v: F.batch_norm(x, None, None, training=True),
+                 lambda x, y, z, u, v: F.grid_sample(y, y[:, :, :3, :2].permute(0, 2, 1, 3).clamp(-1, 1), align_corners=False))
+
+
+def put(x, i):
+    y = x.clone()
+    y[1:3] = 0.5
+    y[:, 0] += 1
+    y[i[:2, 0], 2] = 7.0
+    return y
+
+
+def ops_indexing():
+    index = torch.tensor([0, 2])
+    return calls(((floats, (-1, 6)), (below_three, (-1, 6))), lambda x, i: x[i[:, 0]], lambda x, i: x[i, i + 1], lambda x, i: x[:, i[0]], lambda x, i: x.index_select(1, i[:, 1]), lambda x, i: x.gather(0, i),
+                 lambda x, i: torch.take(x, i), lambda x, i: F.embedding(i, x), lambda x, i: x.gather(1, x.argsort(1)), lambda x, i: F.one_hot(i, 4),
+                 lambda x, i: x.scatter(1, i[:, :1], 0.5), lambda x, i: x.scatter_add(1, i, x), lambda x, i: x.scatter_reduce(1, i, x, "amax"), lambda x, i: x.scatter_reduce(0, i, x, "mean", include_self=False),
+                 lambda x, i: x.index_add(0, i[:, 0], x), lambda x, i: x.index_copy(0, index, x[:2]), lambda x, i: x.index_fill(1, index, 2.0), lambda x, i: x.index_put((i[:2, 0], i[:2, 1] + 1), x[:2, 0], accumulate=True),
+                 lambda x, i: x.masked_scatter(x > 0, x.abs()), lambda x, i: F.cross_entropy(x, i[:, 0]), put)
+
+
+class Stateful(torch.nn.Module):
+    """Buffers that are written to, tied weights, sizes and numbers computed from sizes as results and operands."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("cache", torch.zeros(4, 8))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+        self.weight = self.tied = torch.nn.Parameter(torch.randn(8, 8))
+        self.norm = torch.nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        self.cache[1:3] = x[:2]
+        self.count += 1
+        n = x.shape[0]
+        h = self.norm(x @ self.weight @ self.tied)
+        return h * 2 + n * 0.5, n, h.reshape(-1)[: n * 2], x, None, h.sum() * n, torch.full((n,), n, dtype=torch.float32), self.cache.sum(0) + self.count
+
+
+def stateful():
+    """The state is that at the start in every run: there is one in the file of weights."""
+    outputs = ("h", "n", "flat", "same", "total", "full", "seen")
+    return Model(randomised(Stateful()), [(floats(6, 8),), (floats(9, 8),)], ("x",), outputs, ({0: Dim("B", min=3, max=64)},))
+
+
+MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing,
+                                  stateful)}
 
 
 def exported(model):
-    dynamic = model.dynamic if not isinstance(model.module, Plain) else {"tensors": model.dynamic}
+    dynamic = {"tensors": model.dynamic} if isinstance(model.module, (Plain, Calls)) else model.dynamic
     return torch.export.export(model.module, model.runs[0], dynamic_shapes=dynamic, strict=False, **model.export)
 
 
@@ -179,9 +314,10 @@ def make(name, folder):
     data = {}
     with torch.no_grad():
         for i, tensors in enumerate(model.runs):
-            results = model.module(*tensors)
-            results = results if isinstance(results, tuple) else (results,)
-            data |= {f"{i}.{n}": t.numpy() for n, t in zip(model.inputs + model.outputs, tensors + results)}
+            found = copy.deepcopy(model.module)(*(t.clone() for t in tensors))
+            found = tuple(torch.as_tensor(t) for t in results(found) if t is not None)
+            assert len(found) == len(model.outputs), f"{name}: {len(found)} results"
+            data |= {f"{i}.{n}": t.numpy() for n, t in zip(model.inputs + model.outputs, tensors + found)}
     np.savez_compressed(folder / f"{name}.npz", **data)
 
 

@@ -13,7 +13,7 @@ from conftest import make
 
 HERE = pathlib.Path(__file__).parent
 GRAPHS = sorted(HERE.glob("*.ind"))
-RELATIVE = 1e-4  # of the largest value of an output: f32 sums in another order, through two layers of random weights
+RELATIVE = 1e-5  # of the largest value of an output: f32 sums in another order, through a few layers; it is about 1e-6
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +39,18 @@ def run(ind, graph, weights, inputs, folder, device="host"):
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
+def assert_same(name, found, wanted):
+    """Floats within RELATIVE of the largest finite one, everything else equal."""
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype), name
+    if not wanted.size or wanted.dtype.kind != "f":
+        assert np.array_equal(found, wanted), name
+        return
+    finite = np.isfinite(wanted)
+    assert np.array_equal(found[~finite], wanted[~finite], equal_nan=True), name
+    most = np.abs(wanted[finite]).max(initial=0)
+    assert np.abs(found[finite] - wanted[finite]).max(initial=0) <= RELATIVE * most, name
+
+
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda path: path.name)
 def test_model(ind, graph, device, tmp_path):
     text, name = graph.read_text(), graph.name.split(".")[0]
@@ -50,10 +62,7 @@ def test_model(ind, graph, device, tmp_path):
         done = run(ind, graph, HERE / f"{name}.safetensors", {n: data[n] for n in inputs}, folder, device)
         assert done.returncode == 0, done.stderr
         for output in outputs:
-            found, wanted = np.load(folder / "out" / f"{output}.npy"), data[output]
-            assert found.shape == wanted.shape and found.dtype == wanted.dtype
-            assert np.isfinite(wanted).all() and wanted.std() > 0
-            assert np.abs(found - wanted).max() <= RELATIVE * np.abs(wanted).max(), (output, np.abs(found - wanted).max())
+            assert_same(output, np.load(folder / "out" / f"{output}.npy"), data[output])
 
 
 def test_every_model_has_its_files():
@@ -62,3 +71,6 @@ def test_every_model_has_its_files():
         assert len(runs) == 2 and (HERE / f"{name}.safetensors").exists(), name
         shapes = [[v.shape for v in data.values()] for data in runs.values()]
         assert shapes[0] != shapes[1], name
+        if not name.startswith("ops_"):
+            floats = [v for data in runs.values() for v in data.values() if v.dtype.kind == "f" and v.size > 1]
+            assert floats and all(np.isfinite(v).all() for v in floats) and any(v.std() > 0 for v in floats), name

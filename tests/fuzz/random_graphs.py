@@ -25,8 +25,29 @@ SAFE_UNARY = {  # name: magnitude of the result from that of x
     "sigmoid": lambda m: 1.0,
     "silu": lambda m: m,
     "gelu": lambda m: m,
+    "abs": lambda m: m,
+    "square": lambda m: m * m,
+    "sin": lambda m: 1.0,
+    "cos": lambda m: 1.0,
+    "sinc": lambda m: 1.0,
+    "atan": lambda m: 2.0,
+    "asinh": lambda m: m,
+    "erfc": lambda m: 2.0,
+    "relu6": lambda m: 6.0,
+    "hardtanh": lambda m: 1.0,
+    "hardsigmoid": lambda m: 1.0,
+    "hardswish": lambda m: m,
+    "leaky_relu": lambda m: m,
+    "elu": lambda m: m + 1,
+    "celu": lambda m: m + 1,
+    "selu": lambda m: 2 * m + 2,
+    "softplus": lambda m: m + 1,
+    "mish": lambda m: m,
+    "log_sigmoid": lambda m: m + 1,
+    "clone": lambda m: m,
+    "nan_to_num": lambda m: m,
 }
-EXACT_UNARY = {"neg", "relu"}
+EXACT_UNARY = {"neg", "relu", "abs", "relu6", "hardtanh", "clone", "nan_to_num"}
 
 
 class Tensor:
@@ -144,14 +165,58 @@ class Generator:
     def op_positive(self):
         t = self.float_tensor()
         p = self.one_plus_square(t)
-        kind = self.random.choice(["log", "sqrt", "rsqrt", "reciprocal", "exp", "pow"])
-        if kind == "exp":
+        kind = self.random.choice(["log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "exp", "pow", "acosh", "small"])
+        if kind in ("exp", "small"):
             b = self.emit(f"tanh({t.name})", t.dtype, t.shape)
-            self.emit(f"exp({b.name})", t.dtype, t.shape, 3)
+            b = self.emit(f"mul({b.name}, 0.5)", t.dtype, t.shape)
+            op = "exp" if kind == "exp" else self.random.choice(["exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos", "atanh", "erfinv", "i0", "special_i1"])
+            self.emit(f"{op}({b.name})", t.dtype, t.shape, 3)
+        elif kind == "acosh":
+            b = self.emit(f"add({p.name}, 1)", p.dtype, p.shape, p.magnitude + 1)
+            self.emit(f"acosh({b.name})", p.dtype, p.shape, p.magnitude)
         elif kind == "pow":
             self.emit(f"pow({p.name}, {self.random.choice(['0.5', '1.5', '-0.5', '2'])})", p.dtype, p.shape, p.magnitude**2)
         else:
-            self.emit(f"{kind}({p.name})", p.dtype, p.shape, p.magnitude)
+            self.emit(f"{kind}({p.name})", p.dtype, p.shape, p.magnitude * 1.5)
+
+    def op_rounding(self):
+        """Ops that jump: of values that every device computes exactly."""
+        t = self.pick(lambda t: t.is_float and t.exact) or self.input(self.main, self.shape())
+        kind = self.random.choice(["floor", "ceil", "trunc", "round", "sign", "fmod", "remainder", "floor_divide", "isnan", "isfinite", "signbit", "logical_not"])
+        if kind in ("floor", "ceil", "trunc", "round", "sign"):
+            self.emit(f"{kind}({t.name})", t.dtype, t.shape, t.magnitude + 1, True)
+        elif kind in ("isnan", "isfinite", "signbit", "logical_not"):
+            self.emit(f"{kind}({t.name})", "bool", t.shape, 1, True)
+        else:
+            number = self.random.choice(["0.75", "-1.5", "2"])
+            self.emit(f"{kind}({t.name}, {number})", t.dtype, t.shape, 2 * t.magnitude + 2, t.dtype in ("f32", "f64"))
+
+    def op_several(self):
+        t = self.float_tensor()
+        a, b = self.partner(t), self.partner(t)
+        larger = t.magnitude + a.magnitude + b.magnitude
+        exact = t.exact and a.exact and b.exact
+        kind = self.random.choice(["lerp", "clamp", "addcmul", "addcdiv", "masked_fill", "atan2", "hypot", "logaddexp", "copysign", "xlogy"])
+        if kind == "clamp":
+            text = self.random.choice([f"clamp({t.name}, -0.5, 0.75)", f"clamp({t.name}, {a.name}, {b.name})", f"clamp({t.name}, max={a.name})"])
+            self.emit(text, t.dtype, t.shape, larger, exact)
+        elif kind == "lerp":
+            self.emit(f"lerp({t.name}, {a.name}, {self.random.choice(['0.25', '0.75'])})", t.dtype, t.shape, larger)
+        elif kind == "addcmul":
+            self.emit(f"addcmul({t.name}, {a.name}, {b.name}, value=0.5)", t.dtype, t.shape, t.magnitude + a.magnitude * b.magnitude)
+        elif kind == "masked_fill":
+            c = self.pick(lambda c: c.dtype == "bool" and c.shape == t.shape) or self.input("bool", t.shape)
+            self.emit(f"masked_fill({t.name}, {c.name}, 0.5)", t.dtype, t.shape, t.magnitude + 1, t.exact)
+        elif kind == "copysign":
+            if a.exact:
+                self.emit(f"copysign({t.name}, {a.name})", t.dtype, t.shape, t.magnitude)
+        elif kind in ("hypot", "logaddexp"):
+            p = self.one_plus_square(a) if kind == "hypot" else a
+            self.emit(f"{kind}({t.name}, {p.name})", t.dtype, t.shape, t.magnitude + p.magnitude + 1)
+        else:
+            p = self.one_plus_square(a)
+            text = f"addcdiv({t.name}, {b.name}, {p.name})" if kind == "addcdiv" else f"{kind}({t.name}, {p.name})"
+            self.emit(text, t.dtype, t.shape, t.magnitude * p.magnitude + b.magnitude)
 
     def op_binary(self):
         t = self.float_tensor()
@@ -175,9 +240,19 @@ class Generator:
     def op_integer(self):
         t = self.pick(lambda t: t.dtype in INTEGERS) or self.input(self.random.choice(INTEGERS), self.shape())
         o = self.partner(t)
-        op = self.random.choice(["add", "sub", "mul", "maximum", "minimum", "neg"])
-        if op == "neg":
-            self.emit(f"neg({t.name})", t.dtype, t.shape, t.magnitude, True)
+        op = self.random.choice(["add", "sub", "mul", "maximum", "minimum", "neg", "abs", "sign", "bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor", "shift",
+                                 "fmod", "remainder", "floor_divide", "trunc_divide"])
+        if op in ("neg", "abs", "sign", "bitwise_not"):
+            self.emit(f"{op}({t.name})", t.dtype, t.shape, t.magnitude + 1, True)
+        elif op.startswith("bitwise"):
+            self.emit(f"{op}({t.name}, {o.name})", t.dtype, t.shape, 2 * (t.magnitude + o.magnitude), True)
+        elif op == "shift":
+            direction = self.random.choice(["left", "right"])
+            self.emit(f"bitwise_{direction}_shift({t.name}, {self.random.choice([1, 2, 3])})", t.dtype, t.shape, 8 * t.magnitude, True)
+        elif op == "trunc_divide":
+            self.emit(f'div({t.name}, {o.name}, rounding_mode="trunc")', t.dtype, t.shape, t.magnitude, True)
+        elif op in ("fmod", "remainder", "floor_divide"):
+            self.emit(f"{op}({t.name}, {o.name})", t.dtype, t.shape, t.magnitude + o.magnitude, True)
         elif t.magnitude * o.magnitude < 1e9:
             self.emit(f"{op}({t.name}, {o.name})", t.dtype, t.shape, t.magnitude * o.magnitude + t.magnitude + o.magnitude, True)
 
@@ -214,25 +289,37 @@ class Generator:
     def op_reduce(self):
         t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
         arguments, shape, n = self.dims(t)
-        op = self.random.choice(["sum", "mean", "amax", "amin"])
+        op = self.random.choice(["sum", "mean", "amax", "amin", "var", "logsumexp", "norm"])
+        if op in ("var", "logsumexp", "norm"):
+            self.other_reduction(op, t, arguments, shape, n)
+            return
         if op == "sum" and n > 16:
             t = self.emit(f"mul({t.name}, {1 / n})", t.dtype, t.shape, t.magnitude / n)
         self.emit(f"{op}({t.name}, {arguments})", t.dtype, shape, t.magnitude * (min(n, 16) if op == "sum" else 1), t.exact and op[0] == "a")
 
+    def other_reduction(self, op, t, arguments, shape, n):
+        if t.magnitude * n > 64:
+            t = self.emit(f"mul({t.name}, {1 / (n * t.magnitude)})", t.dtype, t.shape, 1)
+        if op == "norm":
+            self.emit(f"norm({t.name}, {self.random.choice(['1', '2', 'inf'])}, {arguments})", t.dtype, shape, max(t.magnitude, 1) * min(n, 64))
+        else:
+            more = ", correction=0" if op == "var" else ""
+            self.emit(f"{op}({t.name}, {arguments}{more})", t.dtype, shape, t.magnitude**2 if op == "var" else t.magnitude + 16)
+
     def op_any(self):
         t = self.pick(lambda t: t.dtype == "bool" and t.shape) or self.input("bool", self.shape(2))
         arguments, shape, _ = self.dims(t)
-        self.emit(f"any({t.name}, {arguments})", "bool", shape, 1, True)
+        self.emit(f"{self.random.choice(['any', 'all'])}({t.name}, {arguments})", "bool", shape, 1, True)
 
     def op_argmax(self):
         t = self.pick(lambda t: t.exact and t.is_float and t.shape) or self.input(self.main, self.shape(2))
         d = self.random.randrange(len(t.shape))
         shape = t.shape[:d] + t.shape[d + 1 :]
         if self.random.random() < 0.5:
-            self.emit(f"argmax({t.name}, dim={d})", "i64", shape, float(self.largest(t.shape[d])), True)
+            self.emit(f"{self.random.choice(['argmax', 'argmin'])}({t.name}, dim={d})", "i64", shape, float(self.largest(t.shape[d])), True)
         else:
             value, index = self.name(), self.name()
-            self.lines.append(f"  {value}, {index} = max({t.name}, dim={d})")
+            self.lines.append(f"  {value}, {index} = {self.random.choice(['max', 'min'])}({t.name}, dim={d})")
             self.tensors += [Tensor(value, t.dtype, shape, t.magnitude, True), Tensor(index, "i64", shape, float(self.largest(t.shape[d])), True)]
 
     def op_scan(self):
@@ -270,6 +357,15 @@ class Generator:
             if op == "layer_norm" and self.random.random() < 0.8:
                 parameters.append(self.input(t.dtype, shape).name)
         self.emit(f"{op}({', '.join(parameters)}, normalized_shape=[{', '.join(map(str, shape))}], eps=0.1)", t.dtype, t.shape, 8)
+
+    def op_channel_norm(self):
+        t = self.pick(lambda t: t.is_float and 2 <= len(t.shape) < 8) or self.input(self.main, self.shape(3))
+        if len(t.shape) < 2:
+            return
+        groups = [g for g in (1, 2, 3, 4) if isinstance(t.shape[1], int) and t.shape[1] % g == 0]
+        choices = ["batch_norm(%s, training=true, eps=0.1)"] + [f"group_norm(%s, num_groups={g}, eps=0.1)" for g in groups[-1:]]
+        choices += ["instance_norm(%s, eps=0.1)"] if len(t.shape) > 2 else []
+        self.emit(self.random.choice(choices) % t.name, t.dtype, t.shape, 8)
 
     def op_view(self):
         t = self.pick(lambda t: t.shape and all("*" not in str(s) for s in t.shape)) or self.input(self.main, self.shape(3))
@@ -415,7 +511,9 @@ class Generator:
             self.op_positive: 2,
             self.op_binary: 8,
             self.op_div: 1,
-            self.op_integer: 2,
+            self.op_integer: 3,
+            self.op_rounding: 2,
+            self.op_several: 3,
             self.op_compare: 2,
             self.op_where: 2,
             self.op_cast: 3,
@@ -425,6 +523,7 @@ class Generator:
             self.op_scan: 2,
             self.op_softmax: 3,
             self.op_norm: 3,
+            self.op_channel_norm: 1,
             self.op_view: 8,
             self.op_cat: 2,
             self.op_lookup: 2,

@@ -49,6 +49,27 @@ case("logsumexp_i32", "input x : i32[3, 17]; y = logsumexp(x, [1]); output y")
 case("norm_dtype", "input x : bf16[3, 17]; y = norm(x, 2, [1], dtype=f32); z = linalg_vector_norm(x, 1, dtype=f64); output y, z")
 case("sum_as_bool", "input a : bool[300]; input b : u8[2, 256]; y = sum(a, dtype=bool); z = sum(b, [1], dtype=bool); output y, z", a="values 1", b="values 1")
 
+# ---- losses
+
+REDUCTIONS = ("none", "mean", "sum")
+CLASSES = "values 0 4 -100 2 1 3 -100 4 0 1 2 3"
+for t in FLOATS:
+    losses = "; ".join(f'm{i} = mse_loss(x, y, reduction="{r}"); l{i} = l1_loss(x, y, reduction="{r}"); n{i} = nll_loss(x, t, w, reduction="{r}"); '
+                       f'u{i} = nll_loss(x, k, none, 2, "{r}"); c{i} = cross_entropy(x, t, w, reduction="{r}"); s{i} = cross_entropy(x, t, w, -100, "{r}", 0.125); '
+                       f'p{i} = cross_entropy(x, y, w, reduction="{r}")' for i, r in enumerate(REDUCTIONS))
+    results = ", ".join(f"{n}{i}" for i in range(3) for n in ("m", "l", "n", "u", "c", "s", "p"))
+    case(f"losses_{t}", f"input x : {t}[4, 5, 3]; input y : {t}[4, 5, 3]; input t : i64[4, 3]; input w : {t}[5]; input k : i64[4, 3]; {losses}; output {results}", t=CLASSES, k="ints 0 5", w="uniform 0.5 2")
+case("losses_plain", "input x : f32[7, 33]; input t : i32[7]; a = cross_entropy(x, t); b = cross_entropy(x, t, label_smoothing=0.1); l = log_softmax(x, 1); c = nll_loss(l, t); "
+     'd = cross_entropy(x, t, none, 3, "none"); p = softmax(x, 1); e = cross_entropy(x, p, label_smoothing=0.25); output a, b, c, d, e', t="ints 0 33")
+case("losses_one_row", "input x : f32[9]; input t : i64[]; input z : f32[9]; a = nll_loss(x, t); b = cross_entropy(x, t); c = cross_entropy(x, z); d = mse_loss(x, z); output a, b, c, d", t="values 4")
+case("losses_broadcast", "input x : f32[4, 1, 3]; input y : f64[5, 1]; input i : i32[3]; a = mse_loss(x, y); b = l1_loss(x, i, reduction=\"none\"); c = l1_loss(i, x); output a, b, c")
+case("losses_ignored", "input x : f32[3, 5]; input t : i64[3]; a = nll_loss(x, t); b = cross_entropy(x, t, reduction=\"sum\"); output a, b", t="values -100")
+case("losses_of_nothing", "input x : f32[0, 5]; input t : i64[0]; a = nll_loss(x, t); b = cross_entropy(x, t); c = mse_loss(x, x); d = l1_loss(x, x, reduction=\"sum\"); output a, b, c, d")
+case("losses_symbolic", "size B in [1, 64] hint 4; size S in [1, 512] hint 32; input x : f32[B, S]; input t : i64[B]; input y : f32[B, S]; a = cross_entropy(x, t, label_smoothing=0.1); "
+     "b = mse_loss(x, y); c = cross_entropy(x, y); output a, b, c", runs=[{"B": 1, "S": 1}, {"B": 5, "S": 33}], t="values 0")
+one_op("range_nll_loss", ["f32[3, 5]", "i64[3]"], "nll_loss(a, b)", error="index out of range", b="values 0 5 1")
+one_op("range_cross_entropy", ["f32[3, 5]", "i64[3]"], "cross_entropy(a, b)", error="index out of range", b="values 0 -1 1")
+
 # ---- row lengths: below and above a warp, a block, one sweep
 
 for n in (1, 127, 1025, 4097):

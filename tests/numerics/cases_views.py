@@ -141,3 +141,30 @@ case("views_conv_block", "input x : f32[1, 8, 9, 9]; const w : f32[8, 8, 3, 3]; 
      w="normal 0.2", v="normal 0.3")
 case("views_conv_symbolic", DECLARE + "input a : f32[B, 3, S, 6]; const w : f32[4, 3, 3, 3]; const b : f32[4]; const v : f32[3, 2, 4, 2]; const p : f32[5, 3, 1, 1]; y = conv2d(a, w, b, padding=1); z = conv2d(a, w, stride=2, padding=[1, 0]); "
      "u = conv_transpose2d(a, v, stride=2, padding=1); q = conv2d(a, p); const d : f32[3, 1, 3, 3]; g = conv2d(a, d, groups=3); output y, z, u, q, g", runs=SIZES[:2] + [{"B": 2, "S": 12}])
+
+# ---- resampling
+
+NEAREST = ("y = upsample_nearest2d(a, [6, 10]); z = upsample_nearest2d(a, scale_factors=[2.0, 3.0]); w = _upsample_nearest_exact2d(a, [7, 4]); v = interpolate(a, scale_factor=2.0); "
+           "u = upsample_nearest2d(a, [41, 2]); i = interpolate(a, size=[2, 9], mode=\"nearest-exact\"); s = upsample_nearest2d(a, scale_factors=[1.7, 0.6]); output y, z, w, v, u, i, s")
+LINEAR = ("y = upsample_bilinear2d(a, [6, 10], false); z = upsample_bilinear2d(a, [7, 4], true); w = upsample_bilinear2d(a, align_corners=false, scale_factors=[2.0, 1.5]); u = upsample_bilinear2d(a, [1, 1], align_corners=true); "
+          "v = interpolate(a, scale_factor=2.0, mode=\"bilinear\", align_corners=true); s = upsample_bilinear2d(a, [2, 2]); output y, z, w, u, v, s")
+for t in DTYPES:
+    case(f"views_nearest_{t}", f"input a : {t}[2, 2, 3, 5]; {NEAREST}", bits=True)
+for t in FLOATS:
+    case(f"views_bilinear_{t}", f"input a : {t}[2, 2, 3, 5]; {LINEAR}")
+case("views_nearest_computed", f"input x : f32[2, 5, 3, 2]; p = movedim(x, [2, 3], [0, 1]); t = transpose(p, 2, 3); a = mul(t, 2.0); {NEAREST}")
+case("views_bilinear_computed", f"input x : f32[2, 2, 4, 11]; b = slice(x, 2, 1); c = slice(b, 3, 1, 11, 2); a = tanh(c); {LINEAR}")
+case("views_resample_1d", "input a : f32[2, 3, 5]; y = upsample_nearest1d(a, [8]); z = upsample_linear1d(a, [8], false); w = upsample_linear1d(a, [9], true); v = _upsample_nearest_exact1d(a, [49]); output y, z, w, v")
+case("views_resample_3d", "input a : f32[1, 2, 2, 3, 4]; y = upsample_nearest3d(a, [4, 6, 8]); z = upsample_trilinear3d(a, [3, 5, 6], false); w = interpolate(a, size=[3, 3, 3], mode=\"trilinear\", align_corners=true); "
+     "v = _upsample_nearest_exact3d(a, scale_factors=[2.0]); output y, z, w, v")
+case("views_resample_symbolic", DECLARE + "input a : f32[B, 2, S, 3]; y = upsample_nearest2d(a, scale_factors=[2.0, 2.0]); z = upsample_nearest2d(a, [S + 3, 7]); w = upsample_bilinear2d(a, scale_factors=[2.0, 1.5]); "
+     "v = upsample_bilinear2d(a, [2*S, S], true); u = upsample_nearest2d(a, scale_factors=[0.5, 3.0]); output y, z, w, v, u", runs=SIZES[:2])
+for mode in (0, 1):
+    for t in ("f32", "f64", "bf16") if mode == 0 else ("f32",):
+        calls = "; ".join(f"y{p}{int(c)} = grid_sampler_2d(a, b, {mode}, {p}, {'true' if c else 'false'})" for p in (0, 1, 2) for c in (True, False))
+        case(f"views_grid_sampler_{mode}_{t}", f"input a : {t}[2, 3, 5, 4]; input b : {t}[2, 3, 3, 2]; {calls}; output " + ", ".join(f"y{p}{int(c)}" for p in (0, 1, 2) for c in (True, False)), b="uniform -2.3 2.3")
+for t in ("f32", "bf16", "i32"):
+    case(f"views_im2col_{t}", f"input a : {t}[2, 3, 5, 6]; y = im2col(a, [3, 2], [1, 2], [1, 0], [2, 1]); z = im2col(a, 2, 1, 0, 2); input b : {t}[2, 12, 20]; w = col2im(b, [5, 6], 2, 1, 0, 1); "
+         f"input c : {t}[2, 12, 12]; v = col2im(c, [5, 6], [3, 2], [1, 2], [1, 0], [2, 1]); output y, z, w, v", bits=t == "i32")
+case("views_im2col_unbatched", "input a : f32[3, 5, 6]; y = im2col(a, [2, 2], [1, 1], [0, 0], [1, 1]); z = col2im(y, [5, 6], [2, 2], [1, 1], [0, 0], [1, 1]); output y, z")
+case("views_adaptive_core", "input a : f32[2, 3, 5, 6]; y = _adaptive_avg_pool2d(a, [2, 3]); input b : f32[2, 3, 4, 5, 6]; z = _adaptive_avg_pool3d(b, [2, 3, 4]); output y, z")

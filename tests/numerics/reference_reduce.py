@@ -290,3 +290,66 @@ def native_group_norm_backward(grad_out, x, mean, rstd, weight, N, C, HxW, group
     g = norm_gradients(seen_as(grad_out, split), seen_as(x, split), seen_as(mean, rows), seen_as(rstd, rows), scale, (2, 3), (0, 3))
     kind = x.dtype if weight is None else weight.dtype
     return masked(g, (x.v.shape, (C,), (C,)), (x.dtype, kind, kind), output_mask, x.dtype)
+
+
+# ---- losses
+
+
+def loss(x, dtype, reduction, count=None):
+    """x: the loss of each element, in a compute type; count: what the mean divides by, where not their number."""
+    if reduction == "none":
+        return stored(x, dtype)
+    total = summed(x, tuple(range(x.v.ndim)), False, x.dtype)
+    if reduction == "mean":
+        total = div(total, Tensor(float(x.v.size), x.dtype) if count is None else count)
+    return stored(total, dtype)
+
+
+def distances(x, target):
+    dtype = result_type(x, target)
+    return plain_sub(as_compute(as_type(x, dtype)), as_compute(as_type(target, dtype))), dtype
+
+
+def mse_loss(x, target, reduction="mean"):
+    d, dtype = distances(x, target)
+    return loss(mul(d, d), dtype, reduction)
+
+
+def l1_loss(x, target, reduction="mean"):
+    d, dtype = distances(x, target)
+    return loss(Tensor(np.abs(d.v), d.dtype, d.e), dtype, reduction)
+
+
+def class_loss(scores, target, weight, ignore_index, reduction, dtype, smoothing=0.0):
+    """scores: log-probabilities [C] or [N, C, ..] in a compute type."""
+    axis = 1 if scores.v.ndim > 1 else 0
+    counts = target.v != ignore_index
+    at = np.expand_dims(np.where(counts, target.v, 0), axis)
+    w = np.ones(scores.v.shape[axis]) if weight is None else weight.v
+    per_class = w.reshape([-1 if d == axis else 1 for d in range(scores.v.ndim)])
+    weighted = mul(scores, Tensor(np.broadcast_to(per_class, scores.v.shape), scores.dtype))
+    take = lambda a: np.take_along_axis(a, at, axis).squeeze(axis)
+    y = neg(Tensor(take(weighted.v), scores.dtype, take(weighted.e)))
+    if smoothing:
+        smooth = mul(neg(summed(weighted, (axis,), False, scores.dtype)), smoothing / scores.v.shape[axis])
+        y = plain_add(mul(y, 1 - smoothing), smooth)
+    y = Tensor(np.where(counts, y.v, 0), scores.dtype, np.where(counts, y.e, 0))
+    total = summed(Tensor(np.where(counts, w[np.where(counts, target.v, 0)], 0), scores.dtype), tuple(range(counts.ndim)), False, scores.dtype)
+    return loss(y, dtype, reduction, total)
+
+
+def nll_loss(x, target, weight=None, ignore_index=-100, reduction="mean"):
+    return class_loss(as_compute(x), target, weight, ignore_index, reduction, x.dtype)
+
+
+def cross_entropy(x, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    axis = 1 if x.v.ndim > 1 else 0
+    scores = log_softmax(as_compute(x), axis)
+    if not is_float(target.dtype):
+        return class_loss(scores, target, weight, ignore_index, reduction, x.dtype, label_smoothing)
+    p = as_compute(target)
+    if label_smoothing:
+        p = plain_add(mul(p, 1 - label_smoothing), label_smoothing / x.v.shape[axis])
+    if weight is not None:
+        scores = mul(scores, seen_as(weight, [-1 if d == axis else 1 for d in range(x.v.ndim)]))
+    return loss(neg(summed(mul(p, scores), (axis,), False, scores.dtype)), x.dtype, reduction)

@@ -426,3 +426,138 @@ def conv_transpose(x, weight, bias=None, stride=None, padding=None, output_paddi
 
 conv1d = conv2d = conv3d = conv
 conv_transpose1d = conv_transpose2d = conv_transpose3d = conv_transpose
+
+
+# ---- resampling
+
+_adaptive_avg_pool2d, _adaptive_avg_pool3d = adaptive_avg_pool2d, adaptive_avg_pool3d
+
+
+def resampled_sizes(x, output_size, scale_factors):
+    """The result's sizes and, where given, the factors."""
+    n = x.v.ndim - 2
+    if output_size is not None:
+        return as_list(output_size, n, None), [None] * n
+    factors = as_list(scale_factors, n, None)
+    return [int(np.floor(size * f)) for size, f in zip(x.v.shape[2:], factors)], factors
+
+
+def nearest(shift):
+    def op(x, output_size=None, scale_factors=None):
+        sizes, factors = resampled_sizes(x, output_size, scale_factors)
+        v, e = x.v, x.e
+        for a, (out, f) in enumerate(zip(sizes, factors)):
+            size = x.v.shape[2 + a]
+            step = np.float32(1 / f) if f else np.float32(size) / np.float32(out)  # PyTorch computes places in f32
+            at = np.minimum(np.floor((np.arange(out).astype(np.float32) + np.float32(shift)) * step).astype(int), size - 1)
+            v, e = np.take(v, at, 2 + a), np.take(e, at, 2 + a)
+        return Tensor(v, x.dtype, e)
+
+    return op
+
+
+upsample_nearest1d = upsample_nearest2d = upsample_nearest3d = nearest(0)
+_upsample_nearest_exact1d = _upsample_nearest_exact2d = _upsample_nearest_exact3d = nearest(0.5)
+
+
+def linear_resampled(x, output_size=None, align_corners=False, scale_factors=None):
+    sizes, factors = resampled_sizes(x, output_size, scale_factors)
+    u = ROUNDOFF[compute_type(x.dtype)]
+    v, e = x.v, x.e
+    for a, (out, f) in enumerate(zip(sizes, factors)):
+        axis, size, i = 2 + a, x.v.shape[2 + a], np.arange(out)
+        if align_corners:
+            place = i * ((size - 1) / (out - 1) if out > 1 else 0)
+        else:
+            place = np.maximum((i + 0.5) * (1 / f if f else size / out) - 0.5, 0)
+        first = np.minimum(np.floor(place).astype(int), size - 1)
+        second = np.minimum(first + 1, size - 1)
+        w = np.minimum(place - first, 1).reshape([-1 if d == axis else 1 for d in range(v.ndim)])
+        p, q, pe, qe = np.take(v, first, axis), np.take(v, second, axis), np.take(e, first, axis), np.take(e, second, axis)
+        # a place has an error of 4 roundings of numbers up to size + 1; a place near an element may fall to its other side
+        wrong = 4 * u * (size + 1)
+        spread = np.abs(q - p) + np.abs(p - np.take(v, np.maximum(first - 1, 0), axis))
+        v, e = p * (1 - w) + q * w, pe * (1 - w) + qe * w + wrong * spread + 3 * u * (np.abs(p) + np.abs(q))
+    return made(v, x.dtype, e)
+
+
+upsample_linear1d = upsample_bilinear2d = upsample_trilinear3d = linear_resampled
+
+
+def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False):
+    if mode.startswith("nearest"):
+        return nearest(0.5 if mode.endswith("exact") else 0)(x, size, scale_factor)
+    return linear_resampled(x, size, align_corners, scale_factor)
+
+
+def fold_back(x, low, high):
+    if low == high:
+        return 0.0
+    low, span = low / 2, (high - low) / 2
+    away = abs(x - low)
+    extra, flips = np.fmod(away, span), int(np.floor(away / span))
+    return extra + low if flips % 2 == 0 else span - extra + low
+
+
+def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
+    n, c, height, width = x.v.shape
+    u = ROUNDOFF[compute_type(x.dtype)]
+    v = np.zeros((n, c, *grid.v.shape[1:3]))
+    e = np.zeros(v.shape)
+
+    def place(g, size):
+        g = (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
+        if padding_mode == 2:
+            g = fold_back(g, 0 if align_corners else -1, 2 * (size - 1) if align_corners else 2 * size - 1)
+        return min(max(g, 0), size - 1) if padding_mode else g
+
+    for b, i, j in np.ndindex(n, *grid.v.shape[1:3]):
+        col, row = place(grid.v[b, i, j, 0], width), place(grid.v[b, i, j, 1], height)
+        wrong = 16 * u * (max(height, width) + abs(col) + abs(row))
+
+        def at(y, z):
+            return x.v[b, :, y, z] if 0 <= y < height and 0 <= z < width else np.zeros(c)
+
+        if interpolation_mode == 1:
+            assert all(abs(p - np.floor(p) - 0.5) > wrong for p in (row, col)), "the nearest element hangs on rounding"
+            v[b, :, i, j] = at(int(np.rint(row)), int(np.rint(col)))
+            continue
+        r0, c0 = int(np.floor(row)), int(np.floor(col))
+        around = np.stack([np.abs(at(r0 + y, c0 + z)) for y in (-1, 0, 1, 2) for z in (-1, 0, 1, 2)]).sum(0)
+        v[b, :, i, j] = sum(at(r0 + y, c0 + z) * (row - r0 if y else 1 - (row - r0)) * (col - c0 if z else 1 - (col - c0)) for y in (0, 1) for z in (0, 1))
+        e[b, :, i, j] = (2 * wrong + 8 * u) * around
+    return made(v, x.dtype, e) if interpolation_mode == 0 else Tensor(v, x.dtype)
+
+
+def column_places(sizes, kernel_size, dilation, padding, stride):
+    k, d, p, s = (as_list(v, 2, None) for v in (kernel_size, dilation, padding, stride))
+    return [places(sizes[a], pooled_size(sizes[a], k[a], s[a], p[a], d[a], False), k[a], s[a], p[a], d[a], False) for a in range(2)]
+
+
+def im2col(x, kernel_size, dilation, padding, stride):
+    at = column_places(x.v.shape[-2:], kernel_size, dilation, padding, stride)
+
+    def columns(v):
+        v = under_windows(v.reshape(-1, *v.shape[-3:]), at)  # [n, out, out, c, k, k]
+        n, h, w, *rest = v.shape
+        v = np.transpose(v, (0, 3, 4, 5, 1, 2)).reshape(n, int(np.prod(rest)), h * w)
+        return v if x.v.ndim == 4 else v[0]
+
+    return Tensor(columns(x.v), x.dtype, columns(x.e))
+
+
+def col2im(x, output_size, kernel_size, dilation, padding, stride):
+    at = column_places(output_size, kernel_size, dilation, padding, stride)
+    (h, kh), (w, kw) = at[0].shape, at[1].shape
+
+    def image(v):
+        v = v.reshape(-1, v.shape[-2] // (kh * kw), kh, kw, h, w)
+        made = np.zeros((v.shape[0], v.shape[1], *output_size))
+        for i, j, y, z in np.ndindex(kh, kw, h, w):
+            if at[0][y, i] >= 0 and at[1][z, j] >= 0:
+                made[:, :, at[0][y, i], at[1][z, j]] += v[:, :, i, j, y, z]
+        return made if x.v.ndim == 3 else made[0]
+
+    if not is_float(x.dtype):
+        return Tensor(wrap(image(x.v), x.dtype), x.dtype)
+    return made(image(x.v), x.dtype, image(x.e) + 4 * (kh * kw) ** 0.5 * ROUNDOFF[compute_type(x.dtype)] * image(np.abs(x.v)))

@@ -2,6 +2,7 @@
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +140,89 @@ static const struct {
     {"cast(p, f64)", "f64[3]"},
     {"cast(x, dtype=bf16)", "bf16[B, 256]"},
     {"cast(x)", "!argument \"dtype\" (an element type) is missing"},
+
+    /* the rest of Core ATen's pointwise ops: what they promote to, and what they refuse */
+    {"sin(i32x)", "f32[3]"},
+    {"acosh(h)", "f16[B, 256]"},
+    {"erfinv(p)", "f32[3]"},
+    {"digamma(d)", "f64[4]"},
+    {"floor(i16x)", "i16[3]"},
+    {"floor(p)", "!p is bool; a number type is needed"},
+    {"round(v3, 2)", "f32[3]"},
+    {"round(i32x, decimals=1)", "!decimals only exist for floating-point types"},
+    {"abs(u8x)", "u8[3]"},
+    {"abs(p)", "!p is bool; a number type is needed"},
+    {"sign(p)", "bool[3]"},
+    {"square(p)", "i64[3]"},
+    {"isnan(i64x)", "bool[3]"},
+    {"signbit(h)", "bool[B, 256]"},
+    {"logical_and(v3, i32x)", "bool[3]"},
+    {"logical_xor(x, 1)", "bool[B, 256]"},
+    {"bitwise_and(i16x, u8x)", "i16[3]"},
+    {"bitwise_or(p, p)", "bool[3]"},
+    {"bitwise_xor(i32x, v3)", "!v3 is f32[3]; an integer type is needed"},
+    {"bitwise_and(i32x, 1.5)", "!a number is f32[]; an integer type is needed"},
+    {"bitwise_not(v3)", "!v3 is f32[3]; an integer type is needed"},
+    {"bitwise_left_shift(i8x, 3)", "i8[3]"},
+    {"bitwise_right_shift(p, p)", "!p is bool; a number type is needed"},
+    {"div(i32x, 2)", "f32[3]"},
+    {"div(i32x, i16x, rounding_mode=\"floor\")", "i32[3]"},
+    {"div(v3, 2, rounding_mode=\"trunc\")", "f32[3]"},
+    {"div(p, p, rounding_mode=\"floor\")", "!p is bool; a number type is needed"},
+    {"div(v3, v3, rounding_mode=\"up\")", "!rounding_mode is \"up\"; allowed: none, \"floor\", \"trunc\""},
+    {"floor_divide(i8x, 2.5)", "f32[3]"},
+    {"fmod(p, p)", "!p is bool; a number type is needed"},
+    {"remainder(i8x, u8x)", "i16[3]"},
+    {"remainder(p, i8x)", "i8[3]"},
+    {"atan2(i32x, p)", "f32[3]"},
+    {"hypot(i32x, i32x)", "!i32x is i32[3]; a floating-point type is needed"},
+    {"hypot(h, one)", "f32[B, 256]"},
+    {"nextafter(d, d)", "f64[4]"},
+    {"nextafter(h, h)", "!nextafter of f16: f16 is computed in f32"},
+    {"logaddexp(v3, v4)", "!to broadcast"},
+    {"clamp(i32x, 0.5)", "f32[3]"},
+    {"clamp(i32x, max=i8x)", "i32[3]"},
+    {"clamp(x, min=none, max=b16)", "f32[B, 256]"},
+    {"clamp(x)", "!neither min nor max is given"},
+    {"clamp(p, p)", "bool[3]"},
+    {"lerp(v4, m34, 0.5)", "f32[3, 4]"},
+    {"lerp(i32x, i32x, 0.5)", "!i32x is i32[3]; a floating-point type is needed"},
+    {"lerp(h, x, 0.5)", "!both must have the same element type"},
+    {"addcmul(i32x, i32x, i8x, value=2)", "i32[3]"},
+    {"addcmul(i32x, i32x, i8x, value=0.5)", "!value must be an integer where the result is i32"},
+    {"addcdiv(i32x, i32x, i32x)", "!a floating-point type is needed"},
+    {"masked_fill(i32x, p, 7)", "i32[3]"},
+    {"masked_fill(i32x, p, 1.5)", "!i32x is i32[3], which a value of type f32 does not fit into"},
+    {"masked_fill(v4, p, f0)", "!to broadcast"},
+    {"masked_fill(v3, i32x, 0)", "!i32x is i32[3]; mask must be bool"},
+    {"masked_fill(v3, p, v3)", "!exactly 0 are needed"},
+    {"masked_fill(1, p, 2)", "!expected the name of a tensor"},
+    {"nan_to_num(i32x)", "i32[3]"},
+    {"threshold(i32x, 1, 0)", "i32[3]"},
+    {"hardtanh(u8x)", "!u8x is u8; its limits cannot be negative"},
+    {"hardtanh(i8x, -3, 3)", "i8[3]"},
+    {"relu6(p)", "!p is bool; a number type is needed"},
+    {"elu(i32x)", "!i32x is i32[3]; a floating-point type is needed"},
+    {"celu(x, 0)", "!alpha is 0"},
+    {"softplus(b16)", "bf16[256]"},
+    {"copy(x, b16)", "f32[B, 256]"},
+    {"copy(b16, x)", "!x (f32[B, 256]) does not expand to the shape of b16 (bf16[256])"},
+    {"copy(x, 1.5)", "f32[B, 256]"},
+    {"fill(p, 1)", "bool[3]"},
+    {"fill(v3, v3)", "!exactly 0 are needed"},
+    {"fill(1, 2)", "!expected the name of a tensor"},
+    {"alias(t)", "f32[B, S, 8, 64]"},
+    {"full_like(h, 2)", "f16[B, 256]"},
+    {"ones_like(bs, dtype=i64)", "i64[S]"},
+    {"new_full(h, [S, 3], 1)", "f16[S, 3]"},
+    {"new_zeros(p, [])", "bool[]"},
+    {"zeros([B, 3])", "f32[B, 3]"},
+    {"ones([4], dtype=u8)", "u8[4]"},
+    {"empty([B - S])", "!may be negative"},
+    {"empty_strided([3, 4], [1, 3], dtype=i32)", "i32[3, 4]"},
+    {"empty_strided([3, 4], [1])", "!size has 2 dimensions, stride 1"},
+    {"scalar_tensor(3)", "f32[]"},
+    {"scalar_tensor(3, dtype=i64)", "i64[]"},
     {"exp(2.0)", "!expected the name of a tensor"},
     /* sources */
     {"full([B, 3], 1.5)", "f32[B, 3]"},
@@ -180,12 +264,13 @@ static const struct {
     {"argmin(p)", "!bool"},
     {"argmin(zero, 0)", "!dim 0 of zero (f32[0, 3]) has no elements"},
     {"argmin(x, 2)", "!dim 2 does not exist"},
-    {"min(p)", "bool[]"},
-    {"min(i8x)", "i8[]"},
+    {"min(p, 0)", "bool[]"},
+    {"min(i8x, 0, true)", "i8[1]"},
     {"max(x, keepdim=true)", "!keepdim needs a dim"},
     {"min(zero)", "!has no elements"},
     {"max(zero, 0)", "!has no elements"},
-    {"aminmax(x)", "!aminmax has 2 results, 1 name is given"},
+    {"aminmax(x)", "f32[]"},
+    {"aminmax(zero)", "!has no elements"},
     {"all(u8x)", "u8[]"},
     {"all(x, [0, 1], keepdim=true)", "bool[1, 1]"},
     {"all(x, [])", "bool[B, 256]"},
@@ -243,6 +328,25 @@ static const struct {
     {"_log_softmax(h, 1)", "f16[B, 256]"},
     {"_softmax(x, 1, true)", "!half_to_float is for f16 and bf16"},
     {"_softmax(i32x, 0)", "!floating-point"},
+    {"mse_loss(x, x)", "f32[]"},
+    {"mse_loss(x, h, reduction=\"none\")", "f32[B, 256]"},
+    {"l1_loss(h, h, reduction=\"sum\")", "f16[]"},
+    {"l1_loss(i32x, p)", "!floating-point"},
+    {"l1_loss(v3, v4)", "!to broadcast"},
+    {"mse_loss(x, x, reduction=\"max\")", "!reduction is \"max\"; allowed: \"none\", \"mean\", \"sum\""},
+    {"nll_loss(m34, i64x, v4)", "f32[]"},
+    {"nll_loss(m34, i64x, reduction=\"none\")", "f32[3]"},
+    {"nll_loss(v4, i0)", "f32[]"},
+    {"nll_loss(m34, i0)", "!i0 is i64[]; with m34 being f32[3, 4] it must be i64[3]"},
+    {"nll_loss(m34, v3)", "!indices must be i32 or i64"},
+    {"nll_loss(m34, i64x, v3)", "!v3 has 3 elements (dim 0 of f32[3]), m34 has 4 classes"},
+    {"nll_loss(i32x, i0)", "!floating-point"},
+    {"nll_loss(f0, i0)", "!has no dimensions"},
+    {"nll_loss(bn, i0)", "!may have no classes"},
+    {"cross_entropy(m34, i64x)", "f32[]"},
+    {"cross_entropy(m34, m34, reduction=\"none\")", "f32[3]"},
+    {"cross_entropy(m34, m45)", "!m45 is f32[4, 5]; with m34 being f32[3, 4] it must be f32[3, 4]"},
+    {"cross_entropy(m34, i64x, label_smoothing=1.5)", "!label_smoothing is 1.5; it must be in [0, 1]"},
     {"any(x, 0)", "bool[256]"},
     {"any(u8x)", "u8[]"},
     {"softmax(h, -1)", "f16[B, 256]"},
@@ -260,7 +364,7 @@ static const struct {
     {"layer_norm(m34, [3, 4], m34, m34)", "f32[3, 4]"},
     {"rms_norm(x, [256], eps=1e-6)", "f32[B, 256]"},
     {"rms_norm(i32x, [3])", "!floating-point"},
-    {"native_layer_norm(x, [256], none, none, 1e-5)", "!native_layer_norm has 3 results, 1 name is given"},
+    {"native_layer_norm(x, [256], none, none, 1e-5)", "f32[B, 256]"},
     {"native_layer_norm(x, [5], none, none, 1e-5)", "!normalized_shape must be the last dimensions"},
     {"group_norm(b3, 3)", "f32[B, 3, 4]"},
     {"group_norm(b3, 2)", "!3 channels (dim 1 of b3 (f32[B, 3, 4])) do not divide into 2 groups"},
@@ -510,6 +614,8 @@ static const struct {
     {"graph x {\n  input a : f32[2]\n  b = gelu(a, self=a)\n}", "t:3:20: argument \"self\" is given twice"},
     {"graph x {\n  input a : f32[2]\n  b = max(a, 0)\n}", "t:3:3: max has 2 results, 1 name is given"},
     {"graph x {\n  input a : f32[2]\n  b, c = gelu(a)\n}", "t:3:3: gelu has 1 result, 2 names are given"},
+    {"graph x {\n  input a : f32[2]\n  b, c = max(a)\n}", "t:3:3: max has 1 result, 2 names are given"},
+    {"graph x {\n  input a : f32[2]\n  b = aminmax(a)\n}", "t:3:3: aminmax has 2 results, 1 name is given"},
     {"graph x {\n  input a : f32[2]\n  b : f32[3] = gelu(a)\n}", "t:3:3: b is written as f32[3], the op gives f32[2]"},
     {"graph x {\n  input a : f32[2]\n  a = gelu(a)\n}", "t:3:3: the name \"a\" is already taken"},
     {"graph x {\n  input a : f32[2]\n  input a : f32[2]\n}", "t:3:9: input: a is already the name of a tensor"},
@@ -763,6 +869,118 @@ static ind_value twice(ind_ops *o, const ind_expr *index, int rank, void *user) 
     if (l->fail) return (ind_value){0};
     ind_value v = ind_op_load(o, l->x, index, l->rank);
     return ind_op_add(o, v, v);
+}
+
+/* The builders of reductions, norms and losses make the ops that the text form names. */
+static const char reductions[] =
+    "graph r {\n"
+    "  input x : f32[4, 6]\n"
+    "  input n : f32[2, 6, 5]\n"
+    "  input w : f32[6]\n"
+    "  input t : i64[4]\n"
+    "  argmin : i64[1, 1] = argmin(x, keepdim=true)\n"
+    "  v1 : f32[4], i1 : i64[4] = max(x, dim=1)\n"
+    "  v2 : f32[1, 6], i2 : i64[1, 6] = min(x, dim=0, keepdim=true)\n"
+    "  max_2 : f32[] = max(x)\n"
+    "  lo : f32[4], hi : f32[4] = aminmax(x, dim=-1)\n"
+    "  all : bool[4, 1] = all(x, dim=[1], keepdim=true)\n"
+    "  prod : f64[6] = prod(x, dim=0, dtype=f64)\n"
+    "  count_nonzero : i64[6] = count_nonzero(x, dim=[0])\n"
+    "  var : f32[4] = var(x, dim=[1], correction=0.0)\n"
+    "  std : f32[1, 1] = std(x, keepdim=true, correction=1.0)\n"
+    "  v3 : f32[4], m3 : f32[4] = var_mean(x, dim=[1], correction=2.0)\n"
+    "  s4 : f32[], m4 : f32[] = std_mean(x, correction=0.5)\n"
+    "  logsumexp : f32[] = logsumexp(x, dim=[])\n"
+    "  linalg_vector_norm : f32[4] = linalg_vector_norm(x, ord=inf, dim=[1])\n"
+    "  norm : f64[] = norm(x, p=3.0, dtype=f64)\n"
+    "  cdist : f32[4, 4] = cdist(x, x, p=1.0)\n"
+    "  _pdist_forward : f32[6] = _pdist_forward(x, p=0.0)\n"
+    "  mse_loss : f32[4, 6] = mse_loss(x, x, reduction=\"none\")\n"
+    "  l1_loss : f32[] = l1_loss(x, x)\n"
+    "  nll_loss : f32[] = nll_loss(x, t, w, ignore_index=1, reduction=\"sum\")\n"
+    "  cross_entropy : f32[] = cross_entropy(x, t, label_smoothing=0.25)\n"
+    "  y5 : f32[2, 6, 5], m5 : f32[2, 1, 1], r5 : f32[2, 1, 1] = native_layer_norm(n, normalized_shape=[6, 5], "
+    "eps=0.5)\n"
+    "  g5 : f32[2, 6, 5], w5 : f32[0], b5 : f32[0] = native_layer_norm_backward(n, n, m5, r5, "
+    "normalized_shape=[6, 5], output_mask=[1, 0, 0])\n"
+    "  group_norm : f32[2, 6, 5] = group_norm(n, w, w, num_groups=3, eps=0.25)\n"
+    "  y6 : f32[2, 6, 5], m6 : f32[2, 2], r6 : f32[2, 2] = native_group_norm(n, w, N=2, C=6, HxW=5, group=2, "
+    "eps=0.5)\n"
+    "  g6 : f32[2, 6, 5], w6 : f32[6], b6 : f32[6] = native_group_norm_backward(n, n, m6, r6, w, N=2, C=6, HxW=5, "
+    "group=2, output_mask=[1, 1, 1])\n"
+    "  batch_norm : f32[2, 6, 5] = batch_norm(n, w, w, w, w, eps=0.5)\n"
+    "  y7 : f32[2, 6, 5], m7 : f32[6], r7 : f32[6] = _native_batch_norm_legit(n, training=true, momentum=0.1, "
+    "eps=0.5)\n"
+    "  instance_norm : f32[2, 6, 5] = instance_norm(n, none, none, w, w, use_input_stats=false, eps=0.5)\n"
+    "}\n";
+
+static void name_results(ind_tensor a, const char *first, ind_tensor b, const char *second, ind_tensor c,
+                         const char *third) {
+    ind_named(a, first);
+    ind_named(b, second);
+    if (third) ind_named(c, third);
+}
+
+static void build_reductions(ind_tensor x, ind_tensor t, ind_tensor w) {
+    const int zero = 0, one = 1;
+    ind_tensor a, b, none = IND_NO_TENSOR;
+    ind_argmin(x, IND_ALL_DIMS, true);
+    a = ind_max(x, 1, false, &b);
+    name_results(a, "v1", b, "i1", none, NULL);
+    a = ind_min(x, 0, true, &b);
+    name_results(a, "v2", b, "i2", none, NULL);
+    ind_max(x, IND_ALL_DIMS, false, &b);
+    check(!b.id, "a maximum of all has no index", "a tensor");
+    a = ind_aminmax(x, -1, false, &b);
+    name_results(a, "lo", b, "hi", none, NULL);
+    ind_all(x, &one, 1, true);
+    ind_prod(x, 0, false, IND_F64);
+    ind_count_nonzero(x, &zero, 1);
+    ind_var(x, &one, 1, 0, false);
+    ind_std(x, NULL, 0, 1, true);
+    a = ind_var_mean(x, &one, 1, 2, false, &b);
+    name_results(a, "v3", b, "m3", none, NULL);
+    a = ind_std_mean(x, NULL, 0, 0.5, false, &b);
+    name_results(a, "s4", b, "m4", none, NULL);
+    ind_logsumexp(x, NULL, 0, false);
+    ind_linalg_vector_norm(x, INFINITY, &one, 1, false, IND_DTYPE_NONE);
+    ind_norm(x, 3, NULL, 0, false, IND_F64);
+    ind_cdist(x, x, 1);
+    ind_pdist(x, 0);
+    ind_mse_loss(x, x, IND_LOSS_NONE);
+    ind_l1_loss(x, x, IND_LOSS_MEAN);
+    ind_nll_loss(x, t, w, 1, IND_LOSS_SUM);
+    ind_cross_entropy(x, t, none, -100, IND_LOSS_MEAN, 0.25);
+}
+
+static void build_norms(ind_tensor n, ind_tensor w) {
+    ind_tensor y, m, r, none = IND_NO_TENSOR;
+    y = ind_native_layer_norm(n, 2, none, none, 0.5, &m, &r);
+    name_results(y, "y5", m, "m5", r, "r5");
+    y = ind_native_layer_norm_backward(n, n, 2, m, r, none, none, NULL, NULL);
+    name_results(y, "g5", ind_result(y, 1), "w5", ind_result(y, 2), "b5");
+    ind_group_norm(n, 3, w, w, 0.25);
+    y = ind_native_group_norm(n, 2, w, none, 0.5, &m, &r);
+    name_results(y, "y6", m, "m6", r, "r6");
+    ind_tensor weight, bias;
+    y = ind_native_group_norm_backward(n, n, m, r, w, 2, &weight, &bias);
+    name_results(y, "g6", weight, "w6", bias, "b6");
+    ind_batch_norm(n, w, w, w, w, 0.5);
+    y = ind_native_batch_norm_legit(n, none, none, none, none, 0.5, &m, &r);
+    name_results(y, "y7", m, "m7", r, "r7");
+    ind_instance_norm(n, none, none, w, w, 0.5);
+}
+
+static void test_reduction_builders(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "r");
+    ind_tensor x = ind_input(g, "x", "f32[4, 6]"), n = ind_input(g, "n", "f32[2, 6, 5]");
+    ind_tensor w = ind_input(g, "w", "f32[6]"), t = ind_input(g, "t", "i64[4]");
+    build_reductions(x, t, w);
+    build_norms(n, w);
+    check(!ind_graph_status(g), "reductions and norms build", ind_graph_error(g));
+    check(!strcmp(ind_graph_text(g), reductions), "and print", ind_graph_text(g));
+    check(!ind__graph_verify(g), "and verify", ind_error(c));
+    ind_graph_destroy(g);
 }
 
 static void test_custom(ind_context *c) {
@@ -1021,6 +1239,7 @@ int main(void) {
     test_handles(c);
     test_names(c);
     test_nulls(c);
+    test_reduction_builders(c);
     test_custom(c);
     test_compile(c);
     test_conditions(c);
