@@ -77,6 +77,8 @@ case("masked_scatter_shapes", "input a : f32[5]; input m : bool[3, 1]; input s :
 
 case("scan_fused", "input a : f32[3, 33]; input b : f32[33]; h = add(a, b); c = mul(h, 2); s = cumsum(c, 1); y = mul(s, a); t = sum(s, dim=[1]); d = cumsum(y, 0); i, j = cummax(a, 1); "
      "output y, t, d, j")
+case("scan_in_place", "input a : i64[9, 300]; b = cumsum(a, 1); c = cumsum(b, 0); d = cumprod(c, 1); e, i = cummax(d, 0); f = cumsum(e, 1); v, j = sort(f, dim=0); g = cumsum(v, 1); "
+     "output g", a="few")
 case("scan_constant", "input a : f32[3, 33]; o = full([3, 33], 1.0); s = cumsum(o, 1); n = arange(start=0, end=33, dtype=f32); e = expand(n, [3, 33]); t = cumsum(e, 1); "
      "y = add(a, s); output s, t, y")
 case("sort_fused", "input a : i32[3, 33]; b = mul(a, -3); v, i = sort(b); g = gather(a, i, dim=1); c = cumsum(v, 1); output v, i, g, c")
