@@ -23,7 +23,8 @@
    kernel, if every point reads exactly the element that it writes.
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two.
+   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
+   scan or a sort shares its kernel with no other loop.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
