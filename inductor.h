@@ -98,6 +98,14 @@ extern "C" {
    are compiled. Inputs, constants and outputs are contiguous and stay yours; intermediates share one workspace, which
    is made for you or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
 
+   IN PLACE
+   Ops never change their operands. That an input's memory shall hold something else after a run is said apart:
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, as torch.export says it of a program whose ops work in
+   place. Nothing is copied for it where that can be avoided: scatters (index_put, index_copy, scatter_add,
+   slice_scatter ..) of a tensor that nobody reads afterwards store what changes into its own memory, be it an input
+   that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
+   whether the position is data (index_copy) or a symbolic size (slice_scatter).
+
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
    instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a
@@ -166,6 +174,13 @@ IND_API ind_tensor ind_input(ind_graph *graph, const char *name, const char *typ
 IND_API ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type);
 IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
 
+/* After each run the memory bound to `input` holds `value` (of the same type), as in PyTorch where an op changes its
+   input in place; ops that read `input` see what was there before. Where nothing reads the old contents later, scatters
+   write into that memory directly and only what changes is stored: cache2 = index_put(cache, ..) with
+   ind_mutate(cache, cache2) copies no cache. Errors: IND_INVALID_ARGUMENT (not an input; mutated twice),
+   IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH. */
+IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
+
 /* What a tensor is. */
 IND_API ind_dtype ind_tensor_dtype(ind_tensor x);
 IND_API int ind_tensor_rank(ind_tensor x);
@@ -176,15 +191,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 /* --------------------------------------------------------------------------------------------------- >>ops */
 
 /* The op table: the only list of graph ops. Columns: enumerator; text name (PyTorch's); operands (`?` optional, `*` a
-   list of tensors); attributes in order as name:kind or name:kind=default; number of results (0: as many as
-   the attributes say); flags.
+   list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
+   name:kind=default; number of results (0: as many as the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out. Flags: N random
-   numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view, D data movement, R
-   reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
-   is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (pointwise ops else
-   take numbers too), U one value fills the result. Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool. */
+   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out.
+   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
+   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
+   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
+   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
+   PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -482,9 +497,22 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
-    X(EMBEDDING, "embedding", "weight indices", "", 1, "GQ")                                                           \
+    X(EMBEDDING, "embedding", "weight indices",                                                                        \
+      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
+    X(INDEX, "index", "self indices*?", "", 1, "G")                                                                    \
+    X(TAKE, "take", "self index", "", 1, "G")                                                                          \
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G")                                \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G")                                                \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G")                                      \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G")                                                 \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G")         \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G")                                   \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G")                                                \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
+    X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
+      "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
     X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
     X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
@@ -859,6 +887,31 @@ IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
+/* x[indices]: one index tensor per leading dimension, IND_NO_TENSOR for all of it; the index tensors broadcast, and
+   their dimensions stand where the first of them stood, or in front if there is a gap between them. Negative indices
+   count from the end. Masks (bool) have a size that depends on data: IND_NOT_SUPPORTED. */
+IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
+IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* of x flattened; negative ones from the end */
+
+/* Scatters: x with some elements replaced or combined; x itself stays (see ind_mutate). Where the same element is named
+   twice, replacing keeps the last one on the host device and any one on a GPU, and sums of floats come in any order on
+   a GPU, as in PyTorch. An index that is out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
+   ind_index_put: as ind_index; a single mask goes with values of one element. */
+IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
+IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
+IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
+IND_API ind_tensor ind_scatter_value(ind_tensor x, int dim, ind_tensor index, double value);
+IND_API ind_tensor ind_scatter_add(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
+/* reduce: "sum", "prod", "mean", "amax" or "amin". */
+IND_API ind_tensor ind_scatter_reduce(ind_tensor x, int dim, ind_tensor index, ind_tensor src, const char *reduce,
+                                      bool include_self);
+IND_API ind_tensor ind_index_add(ind_tensor x, int dim, ind_tensor index, ind_tensor source, double alpha);
+IND_API ind_tensor ind_index_copy(ind_tensor x, int dim, ind_tensor index, ind_tensor source);
+IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, double value);
+/* Gradient of ind_embedding with respect to its weight [num_weights, features]; padding_idx < 0: none. */
+IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
+                                                int64_t padding_idx, bool scale_grad_by_freq);
+
 /* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
    dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
    positions along dim: of equal values the last so far, and of the last NaN once one was met. */
@@ -923,12 +976,13 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | input | const | assign | output
+     statement = size | fact | guard | input | const | assign | mutate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"
      result    = name [ ":" type ]
+     mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
      type      = dtype "[" [ expr { "," expr } ] "]"
      argument  = [ name "=" ] value
@@ -1149,6 +1203,10 @@ struct ind_graph {
         const char *name;
     } * output;
     uint32_t num_outputs, cap_outputs;
+    struct ind__mutation {
+        uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
+    } * mutation;
+    uint32_t num_mutations, cap_mutations;
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name was given up */
@@ -1232,7 +1290,7 @@ static const struct ind__attr_kind_row {
 typedef struct ind__operand_schema {
     const char *name; /* not terminated: points into the table */
     int length;
-    bool optional, list;
+    bool optional, list; /* both: elements of the list may be absent */
 } ind__operand_schema;
 
 typedef struct ind__attr_schema {
@@ -1255,6 +1313,16 @@ bool ind__op_has(ind_graph_op op, char flag) {
 
 const char *ind__op_name(ind_graph_op op) {
     return (unsigned)op < IND_NUM_OPS ? ind__op_rows[op].name : "?";
+}
+
+/* Operands that stand by themselves: all but a list, which comes last. */
+static uint32_t ind__num_single(const ind__schema *s) {
+    return s->num_operands - (s->num_operands && s->operand[s->num_operands - 1].list);
+}
+
+/* What operand k of a node is; elements of the list share a row. */
+static const ind__operand_schema *ind__operand_row(const ind__schema *s, uint32_t k) {
+    return &s->operand[k < s->num_operands ? k : s->num_operands - 1];
 }
 
 static bool ind__same_name(const char *a, size_t a_length, const char *b, size_t b_length) {
@@ -1306,8 +1374,8 @@ static void ind__schema_parse(ind_context *c, ind__arena *arena, ind__schema *sc
         size_t n = strcspn(s, " ");
         o->name = s;
         o->optional = s[n - 1] == '?';
-        o->list = s[n - 1] == '*';
-        o->length = (int)n - (o->optional || o->list);
+        o->list = s[n - 1 - o->optional] == '*';
+        o->length = (int)n - o->optional - o->list;
         s += n + strspn(s + n, " ");
     }
     for (const char *s = row->attributes; *s;) {
@@ -3626,18 +3694,22 @@ static ind_status ind__rule_embedding(ind__infer *in) {
     return IND_OK;
 }
 
+/* Dimension d of operand a is at most that of operand b. */
+static ind_status ind__need_within(ind__infer *in, uint32_t a, uint32_t b, int d) {
+    ind_expr x = ind__operand(in, a)->size[d], y = ind__operand(in, b)->size[d];
+    if (ind_known_le(x, y)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s",
+                       ind__say_name(in, a), ind__say_type(in, a), ind__say_name(in, b), ind__say_type(in, b), d,
+                       ind__say_size(in, x), ind__say_size(in, y), ind__say_fact(in, ind_expr_le(x, y)));
+}
+
 static ind_status ind__rule_gather(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *index = ind__operand(in, 1);
     int dim;
     if (ind__need_index(in, 1) || ind__need_rank(in, 1, x->rank)) return in->status;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     for (int d = 0; d < x->rank; d++) {
-        if (d == dim || ind_known_le(index->size[d], x->size[d])) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH,
-                           "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s", ind__say_name(in, 1),
-                           ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), d,
-                           ind__say_size(in, index->size[d]), ind__say_size(in, x->size[d]),
-                           ind__say_fact(in, ind_expr_le(index->size[d], x->size[d])));
+        if (d != dim && ind__need_within(in, 1, 0, d)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, index->size, x->rank);
     return IND_OK;
@@ -3650,6 +3722,209 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
+    return IND_OK;
+}
+
+static ind_status ind__rule_take(ind__infer *in) {
+    const ind__tensor_info *index = ind__operand(in, 1);
+    if (ind__need_index(in, 1)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, index->size, index->rank);
+    return IND_OK;
+}
+
+/* ---- advanced indexing: operands first .. are one index per leading dimension of operand 0, absent: all of it */
+
+/* How the dimensions of x[indices] come about. */
+typedef struct ind__indexing {
+    uint32_t first;              /* operand that indexes dimension 0 */
+    int rank;                    /* of the result */
+    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 are those of the index tensors */
+    int result_of[IND_MAX_RANK]; /* by dimension of x: of the result, -1 where an index tensor stands */
+} ind__indexing;
+
+static void ind__indexing_layout(const uint32_t *operand, uint32_t num_operands, int rank, ind__indexing *x) {
+    int indexed = 0, runs = 0, start = 0;
+    for (int d = 0; d < rank; d++) {
+        uint32_t k = x->first + (uint32_t)d;
+        bool here = k < num_operands && operand[k];
+        bool before = d > 0 && k - 1 < num_operands && operand[k - 1];
+        if (here && !indexed++) start = d;
+        runs += here && !before;
+    }
+    x->at = runs == 1 ? start : 0;
+    x->rank = rank - indexed + x->num_broadcast;
+    for (int d = 0, next = 0; d < rank; d++) {
+        uint32_t k = x->first + (uint32_t)d;
+        if (next == x->at) next += x->num_broadcast;
+        x->result_of[d] = k < num_operands && operand[k] ? -1 : next++;
+    }
+}
+
+static ind_status ind__reject_mask(ind__infer *in, uint32_t k) {
+    return ind__reject(in, IND_NOT_SUPPORTED,
+                       "%s is a mask; how many elements it takes depends on its data, which no declared size can say "
+                       "(where and masked reductions do most of what masks do)",
+                       ind__say_name(in, k));
+}
+
+/* The type of x[indices], with the number of broadcast dimensions in *x. */
+static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type *type) {
+    const ind__tensor_info *self = ind__operand(in, 0);
+    ind__shape s = {0};
+    if (in->num_operands - x->first > (uint32_t)self->rank)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
+                           (unsigned)(in->num_operands - x->first), ind__say_name(in, 0), ind__say_type(in, 0));
+    bool any = false;
+    for (uint32_t k = x->first; k < in->num_operands; k++) {
+        if (!in->operand[k]) continue;
+        any = true;
+        if (ind__operand(in, k)->dtype == IND_BOOL || ind__operand(in, k)->dtype == IND_U8)
+            return ind__reject_mask(in, k);
+        if (ind__need_index(in, k) || ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    if (!any) return ind__reject(in, IND_INVALID_ARGUMENT, "no index is given");
+    x->num_broadcast = s.rank;
+    ind__indexing_layout(in->operand, in->num_operands, self->rank, x);
+    if (x->rank > IND_MAX_RANK) return ind__too_many_dims(in, x->rank);
+    type->dtype = self->dtype;
+    type->rank = x->rank;
+    for (int d = 0; d < s.rank; d++) type->size[x->at + d] = s.size[d];
+    for (int d = 0; d < self->rank; d++)
+        if (x->result_of[d] >= 0) type->size[x->result_of[d]] = self->size[d];
+    return IND_OK;
+}
+
+static ind_status ind__rule_index(ind__infer *in) {
+    ind__indexing x = {.first = 1};
+    return ind__indexing_type(in, &x, &in->result[0]);
+}
+
+/* ---- scatters: the result is like operand 0 */
+
+static ind_status ind__like_self(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+/* x[mask] = value, with one value: masked_fill. */
+static ind_status ind__check_mask_put(ind__infer *in) {
+    const ind__tensor_info *self = ind__operand(in, 0), *mask = ind__operand(in, 2), *value = ind__operand(in, 1);
+    bool one = in->num_operands == 3;
+    for (int d = 0; d < value->rank; d++) one = one && ind__is_int(value->size[d], 1);
+    if (!one) return ind__reject_mask(in, 2);
+    if (mask->rank > self->rank || ind__need_same_dtype(in, 0, 1))
+        return in->status ? in->status : ind__need_rank(in, 2, self->rank);
+    for (int d = 0; d < mask->rank; d++) {
+        ind__agreement w = {2, d, "", 0, d, "has", ""};
+        if (ind__need_agree(in, w)) return in->status;
+    }
+    return ind__like_self(in);
+}
+
+/* May operand k be broadcast to this type? */
+static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__type *to) {
+    const ind__tensor_info *x = ind__operand(in, k);
+    bool fits = x->rank <= to->rank;
+    for (int d = 0; fits && d < x->rank; d++)
+        fits = ind__is_int(x->size[d], 1) || ind_known_eq(x->size[d], to->size[to->rank - x->rank + d]);
+    if (fits) return IND_OK;
+    char *text = ind__scratch(in);
+    ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what is indexed is %s, to which it must broadcast",
+                       ind__say_name(in, k), ind__say_type(in, k), text);
+}
+
+static ind_status ind__rule_index_put(ind__infer *in) {
+    ind__indexing x = {.first = 2};
+    ind__type indexed = {0};
+    if (ind__has_operand(in, 2) && ind__operand(in, 2)->dtype == IND_BOOL) return ind__check_mask_put(in);
+    if (ind__indexing_type(in, &x, &indexed) || ind__need_same_dtype(in, 0, 1)) return in->status;
+    if (ind__need_broadcast_to(in, 1, &indexed)) return in->status;
+    return ind__like_self(in);
+}
+
+static ind_status ind__rule_put(ind__infer *in) {
+    const ind__tensor_info *index = ind__operand(in, 1);
+    if (ind__need_index(in, 1) || ind__need_same_dtype(in, 0, 2) || ind__need_rank(in, 2, index->rank))
+        return in->status;
+    for (int d = 0; d < index->rank; d++) {
+        ind__agreement w = {1, d, "", 2, d, "has", ""};
+        if (ind__need_agree(in, w)) return in->status;
+    }
+    return ind__like_self(in);
+}
+
+static ind_status ind__check_scatter_value(ind__infer *in) {
+    const ind__attr *v = &in->attr[1];
+    bool given = v->kind != IND__ATTR_NONE;
+    if (given == ind__has_operand(in, 2)) return ind__reject(in, IND_INVALID_ARGUMENT, "either src or value is needed");
+    if (!given || !ind__is_fraction(v) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__say_type(in, 0));
+}
+
+static ind_status ind__check_reduce(ind__infer *in) {
+    static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT,
+                       "reduce is \"%.40s\"; allowed: \"sum\", \"prod\", \"mean\", \"amax\", \"amin\"", in->attr[1].s);
+}
+
+static ind_status ind__rule_scatter(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int dim;
+    if (ind__need_index(in, 1) || ind__need_rank(in, 1, x->rank)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (in->op == IND_OP_SCATTER && ind__check_scatter_value(in)) return in->status;
+    if (in->op == IND_OP_SCATTER_REDUCE && ind__check_reduce(in)) return in->status;
+    bool src = ind__has_operand(in, 2);
+    if (src && (ind__need_same_dtype(in, 0, 2) || ind__need_rank(in, 2, x->rank))) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        if (d != dim && ind__need_within(in, 1, 0, d)) return in->status;
+        if (src && ind__need_within(in, 1, 2, d)) return in->status;
+    }
+    return ind__like_self(in);
+}
+
+/* The source of index_add and index_copy: like self, but as long as the index along dim. */
+static ind_status ind__check_index_source(ind__infer *in, int dim) {
+    int rank = ind__operand(in, 0)->rank;
+    bool line = ind__operand(in, 1)->rank == 1;
+    if (ind__need_same_dtype(in, 0, 2) || ind__need_rank(in, 2, rank)) return in->status;
+    for (int d = 0; d < rank; d++) {
+        ind__agreement other = {2, d, "", 0, d, "has", ""}, along = {2, d, "", 1, 0, "has", " indices"};
+        if (d == dim && !line && !ind__is_int(ind__operand(in, 2)->size[d], 1))
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one element in dim %d, as there is one index",
+                               ind__say_name(in, 2), ind__say_type(in, 2), d);
+        if ((d != dim || line) && ind__need_agree(in, d == dim ? along : other)) return in->status;
+    }
+    return IND_OK;
+}
+
+static ind_status ind__rule_index_scatter(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *index = ind__operand(in, 1);
+    int dim;
+    if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (in->op != IND_OP_INDEX_FILL && ind__check_index_source(in, dim)) return in->status;
+    if (in->op != IND_OP_INDEX_COPY && ind__is_fraction(&in->attr[1]) && !ind_dtype_is_float(x->dtype))
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where self is %s",
+                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__say_type(in, 0));
+    return ind__like_self(in);
+}
+
+static ind_status ind__rule_embedding_backward(ind__infer *in) {
+    const ind__tensor_info *grad = ind__operand(in, 0), *index = ind__operand(in, 1);
+    if (ind__need_index(in, 1) || ind__need_rank(in, 0, index->rank + 1) || ind__need_float(in, 0)) return in->status;
+    for (int d = 0; d < index->rank; d++) {
+        ind__agreement w = {0, d, "", 1, d, "has", ""};
+        if (ind__need_agree(in, w)) return in->status;
+    }
+    if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+    ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
+    ind__set_result(in, 0, grad->dtype, size, 2);
     return IND_OK;
 }
 
@@ -4046,6 +4321,17 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
+    [IND_OP_INDEX] = ind__rule_index,
+    [IND_OP_TAKE] = ind__rule_take,
+    [IND_OP_INDEX_PUT] = ind__rule_index_put,
+    [IND_OP_PUT] = ind__rule_put,
+    [IND_OP_SCATTER] = ind__rule_scatter,
+    [IND_OP_SCATTER_ADD] = ind__rule_scatter,
+    [IND_OP_SCATTER_REDUCE] = ind__rule_scatter,
+    [IND_OP_INDEX_ADD] = ind__rule_index_scatter,
+    [IND_OP_INDEX_COPY] = ind__rule_index_scatter,
+    [IND_OP_INDEX_FILL] = ind__rule_index_scatter,
+    [IND_OP_EMBEDDING_DENSE_BACKWARD] = ind__rule_embedding_backward,
     [IND_OP_CUMSUM] = ind__rule_cumsum,
     [IND_OP_CUMPROD] = ind__rule_cumsum,
     [IND_OP_CUMMAX] = ind__rule_cummax,
@@ -4080,13 +4366,14 @@ static bool ind__only_stored(ind_dtype dtype) {
 
 static ind_status ind__check_operands(ind__infer *in) {
     const ind__schema *schema = &in->g->schema[in->op];
-    bool list = schema->num_operands == 1 && schema->operand[0].list;
-    if (!list && in->num_operands != schema->num_operands) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %u", (unsigned)in->num_operands,
-                           (unsigned)schema->num_operands);
+    uint32_t least = ind__num_single(schema);
+    bool list = least != schema->num_operands;
+    if (list ? in->num_operands < least : in->num_operands != least) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %u%s", (unsigned)in->num_operands,
+                           (unsigned)least, list ? " and a list" : "");
     }
     for (uint32_t k = 0; k < in->num_operands; k++) {
-        const ind__operand_schema *o = &schema->operand[list ? 0 : k];
+        const ind__operand_schema *o = ind__operand_row(schema, k);
         uint32_t id = in->operand[k];
         if (id == 0 && o->optional) continue;
         if (id == 0 || id >= in->g->num_tensors) {
@@ -4344,6 +4631,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     ind__free(c, g->used);
     if (!g->facts_borrowed) ind_facts_destroy(g->facts);
     ind__free(c, g->output);
+    ind__free(c, g->mutation);
     ind__free(c, g->names);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
@@ -4695,6 +4983,49 @@ ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
     return graph->status;
 }
 
+static const struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
+    for (uint32_t i = 0; i < g->num_mutations; i++)
+        if (g->mutation[i].input == input) return &g->mutation[i];
+    return NULL;
+}
+
+static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t value) {
+    const ind__tensor_info *x = &g->tensor[input], *v = &g->tensor[value];
+    char a[200], b[200];
+    if (!input || !value || input >= g->num_tensors || value >= g->num_tensors)
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not a tensor of this graph");
+    const char *name = x->name ? x->name : "a number";
+    if (g->node[x->node].op != IND_OP_INPUT)
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is not an input", name);
+    if (ind__find_mutation(g, input))
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is given twice", name);
+    ind__print_type(a, sizeof a, x->dtype, x->size, x->rank);
+    ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
+    bool same = x->rank == v->rank;
+    ind_facts *before = ind__graph_enter(g);
+    for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], v->size[d]);
+    ind__graph_leave(g, before);
+    if (x->dtype == v->dtype && !v->weak && same) return IND_OK;
+    return ind__graph_fail(g, same ? IND_TYPE_MISMATCH : IND_SHAPE_MISMATCH,
+                           "mutate: %s is %s, its new value is %s; they must be of one type", name, a, b);
+}
+
+ind_status ind_mutate(ind_tensor input, ind_tensor value) {
+    ind_graph *g = input.graph ? input.graph : value.graph;
+    if (!g) return IND_INVALID_ARGUMENT;
+    if (g->status) return g->status;
+    if (input.graph != value.graph) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
+    } else if (!ind__check_mutation(g, input.id, value.id)) {
+        struct ind__mutation *m =
+            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+        if (m) *m = (struct ind__mutation){input.id, value.id};
+        if (!m) ind__graph_no_memory(g, "mutate");
+    }
+    ind__graph_leave_here(g);
+    return g->status;
+}
+
 /* ---- what a tensor is */
 
 static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
@@ -4822,7 +5153,6 @@ IND__DEFINE_BINARY(lt, LT)
 IND__DEFINE_BINARY(le, LE)
 IND__DEFINE_BINARY(gt, GT)
 IND__DEFINE_BINARY(ge, GE)
-IND__DEFINE_BINARY(embedding, EMBEDDING)
 IND__DEFINE_BINARY(matmul, MATMUL)
 IND__DEFINE_BINARY(mm, MM)
 IND__DEFINE_BINARY(bmm, BMM)
@@ -5805,6 +6135,12 @@ ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, con
     return ind__call(op, operands, 3, a, 5);
 }
 
+ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices) {
+    ind_tensor operands[2] = {weight, indices};
+    ind__attr a[3] = {{0}, ind__attr_bool(false), ind__attr_bool(false)};
+    return ind__call(IND_OP_EMBEDDING, operands, 2, a, 3);
+}
+
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
     ind_tensor operands[2] = {x, index};
     ind__attr a = ind__attr_int(dim);
@@ -5815,6 +6151,95 @@ ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index) {
     ind_tensor operands[2] = {x, index};
     ind__attr a = ind__attr_int(dim);
     return ind__call(IND_OP_INDEX_SELECT, operands, 2, &a, 1);
+}
+
+ind_tensor ind_take(ind_tensor x, ind_tensor index) {
+    ind_tensor operands[2] = {x, index};
+    return ind__call(IND_OP_TAKE, operands, 2, NULL, 0);
+}
+
+/* The tensors in `first`, then those of a list that may have gaps. */
+static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint32_t n, const ind_tensor *list, int num,
+                                 const ind__attr *attrs, uint32_t num_attrs) {
+    ind_tensor all[2 + IND_MAX_RANK];
+    ind_graph *g = first[0].graph;
+    if (!g || g->status) return ind__graph_tensor(g, 0);
+    if (num < 0 || num > IND_MAX_RANK || (num && !list)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %d indices are given; 0 to %d are possible", ind__op_name(op),
+                        list || num < 0 ? num : 0, IND_MAX_RANK);
+        return ind__graph_tensor(g, 0);
+    }
+    for (uint32_t k = 0; k < n; k++) all[k] = first[k];
+    for (int k = 0; k < num; k++) all[n + (uint32_t)k] = list[k];
+    return ind__call_in(g, op, all, n + (uint32_t)num, attrs, num_attrs);
+}
+
+ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num) {
+    return ind__call_gaps(IND_OP_INDEX, &x, 1, indices, num, NULL, 0);
+}
+
+ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate) {
+    ind_tensor first[2] = {x, values};
+    ind__attr a = ind__attr_bool(accumulate);
+    return ind__call_gaps(IND_OP_INDEX_PUT, first, 2, indices, num, &a, 1);
+}
+
+ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate) {
+    ind_tensor operands[3] = {x, index, source};
+    ind__attr a = ind__attr_bool(accumulate);
+    return ind__call(IND_OP_PUT, operands, 3, &a, 1);
+}
+
+ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src) {
+    ind_tensor operands[3] = {x, index, src};
+    ind__attr a[2] = {ind__attr_int(dim), {0}};
+    return ind__call(IND_OP_SCATTER, operands, 3, a, 2);
+}
+
+ind_tensor ind_scatter_value(ind_tensor x, int dim, ind_tensor index, double value) {
+    ind_tensor operands[3] = {x, index, IND_NO_TENSOR};
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_number(value)};
+    return ind__call(IND_OP_SCATTER, operands, 3, a, 2);
+}
+
+ind_tensor ind_scatter_add(ind_tensor x, int dim, ind_tensor index, ind_tensor src) {
+    ind_tensor operands[3] = {x, index, src};
+    ind__attr a = ind__attr_int(dim);
+    return ind__call(IND_OP_SCATTER_ADD, operands, 3, &a, 1);
+}
+
+ind_tensor ind_scatter_reduce(ind_tensor x, int dim, ind_tensor index, ind_tensor src, const char *reduce,
+                              bool include_self) {
+    ind_tensor operands[3] = {x, index, src};
+    ind__attr a[3] = {
+        ind__attr_int(dim), {.kind = IND__ATTR_STR, .s = reduce ? reduce : ""}, ind__attr_bool(include_self)};
+    return ind__call(IND_OP_SCATTER_REDUCE, operands, 3, a, 3);
+}
+
+ind_tensor ind_index_add(ind_tensor x, int dim, ind_tensor index, ind_tensor source, double alpha) {
+    ind_tensor operands[3] = {x, index, source};
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_number(alpha)};
+    return ind__call(IND_OP_INDEX_ADD, operands, 3, a, 2);
+}
+
+ind_tensor ind_index_copy(ind_tensor x, int dim, ind_tensor index, ind_tensor source) {
+    ind_tensor operands[3] = {x, index, source};
+    ind__attr a = ind__attr_int(dim);
+    return ind__call(IND_OP_INDEX_COPY, operands, 3, &a, 1);
+}
+
+ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, double value) {
+    ind_tensor operands[2] = {x, index};
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_number(value)};
+    return ind__call(IND_OP_INDEX_FILL, operands, 2, a, 2);
+}
+
+ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
+                                        int64_t padding_idx, bool scale_grad_by_freq) {
+    ind_tensor operands[2] = {grad_output, indices};
+    ind__attr a[3] = {ind__attr_size(num_weights), {0}, ind__attr_bool(scale_grad_by_freq)};
+    if (padding_idx >= 0) a[1] = ind__attr_int(padding_idx);
+    return ind__call(IND_OP_EMBEDDING_DENSE_BACKWARD, operands, 2, a, 3);
 }
 
 ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype) {
@@ -6233,15 +6658,14 @@ static void ind__print_operand(ind__text *t, const ind_graph *g, uint32_t id) {
 
 /* Absent optional operands at the end are left out; a list stands in brackets. */
 static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__node *n) {
-    uint32_t count = n->num_operands;
-    bool list = g->schema[n->op].operand[0].list;
-    while (count > 0 && n->operand[count - 1] == 0) count--;
-    if (list) ind__textf(t, "[");
+    uint32_t count = n->num_operands, single = ind__num_single(&g->schema[n->op]);
+    bool list = single != g->schema[n->op].num_operands;
+    while (!list && count > 0 && n->operand[count - 1] == 0) count--;
     for (uint32_t k = 0; k < count; k++) {
-        if (k) ind__textf(t, ", ");
+        ind__textf(t, k ? ", %s" : "%s", list && k == single ? "[" : "");
         ind__print_operand(t, g, n->operand[k]);
     }
-    if (list) ind__textf(t, "]");
+    if (list) ind__textf(t, count > single ? "]" : single ? ", []" : "[]");
     return list || count > 0;
 }
 
@@ -6294,6 +6718,11 @@ static void ind__print_outputs(ind__text *t, const ind_graph *g) {
     if (g->num_outputs) ind__textf(t, "\n");
 }
 
+static void ind__print_mutations(ind__text *t, const ind_graph *g) {
+    for (uint32_t i = 0; i < g->num_mutations; i++)
+        ind__textf(t, "  mutate %s = %s\n", g->tensor[g->mutation[i].input].name, g->tensor[g->mutation[i].value].name);
+}
+
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
     ind__textf(t, "graph %s {\n", g->name);
     for (uint32_t i = 0; i < g->num_sizes; i++) ind__print_size(t, ind_expr_symbol(g->size_symbol[i]));
@@ -6301,6 +6730,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
         ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
     }
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
+    ind__print_mutations(t, g);
     ind__print_outputs(t, g);
     ind__textf(t, "}\n");
 }
@@ -6779,11 +7209,11 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
                             name);
 }
 
-static bool ind__need_operand_list(ind__parser *p, ind__parsed_call *call) {
+static bool ind__need_operand_list(ind__parser *p, ind__parsed_call *call, uint32_t k) {
     uint32_t id;
     if (!ind__need(p, '[')) return false;
     while (!p->status && !ind__peek(p, ']')) {
-        if (!ind__need_operand(p, call, 0, &id) || !ind__push_operand(p, call, id)) return false;
+        if (!ind__need_operand(p, call, k, &id) || !ind__push_operand(p, call, id)) return false;
         if (!ind__peek(p, ']') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \"]\"");
     }
     return ind__need(p, ']');
@@ -6796,7 +7226,7 @@ static bool ind__parse_operand(ind__parser *p, ind__parsed_call *call, uint32_t 
         return ind__parse_error(p, p->at, IND_PARSE, "argument \"%.*s\" is given twice", o->length, o->name);
     }
     call->operand_set[k] = true;
-    if (call->schema->operand[k].list) return ind__need_operand_list(p, call);
+    if (call->schema->operand[k].list) return ind__need_operand_list(p, call, k);
     return ind__need_operand(p, call, k, &call->operand[k]);
 }
 
@@ -6854,7 +7284,10 @@ static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint
 static bool ind__parse_positional(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
     uint32_t k = 0, i = 0;
+    ind__skip(p);
     while (k < s->num_operands && call->operand_set[k]) k++;
+    uint32_t list = ind__num_single(s); /* index_put(x, [i, j], v): brackets are the list, wherever they stand */
+    if (*p->at == '[' && list < s->num_operands && !call->operand_set[list]) k = list;
     while (i < s->num_attrs && call->attr_set[i]) i++;
     call->positional++;
     if (k < s->num_operands && (ind__fits_operand(p, call, k) || i == s->num_attrs))
@@ -6884,7 +7317,7 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
     for (uint32_t k = 0; k < s->num_operands; k++) {
         const ind__operand_schema *o = &s->operand[k];
-        if (!call->operand_set[k] && !o->optional) {
+        if (!call->operand_set[k] && (!o->optional || o->list)) {
             return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%.*s\" is missing", ind__op_name(call->op),
                                     o->length, o->name);
         }
@@ -6902,8 +7335,7 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
 
 static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
-    bool list = s->num_operands == 1 && s->operand[0].list;
-    for (uint32_t k = 0; !list && k < s->num_operands; k++) {
+    for (uint32_t k = 0; k < ind__num_single(s); k++) {
         if (!ind__push_operand(p, call, 0)) return false;
     }
     if (!ind__need(p, '(')) return false;
@@ -7027,28 +7459,47 @@ static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     ind__check_graph(p, at);
 }
 
+static uint32_t ind__need_tensor(ind__parser *p) {
+    char name[IND__MAX_NAME + 1];
+    ind__skip(p);
+    const char *at = p->at;
+    if (!ind__need_name(p, "the name of a tensor", name)) return 0;
+    uint32_t id = ind__find_tensor(p->g, name, strlen(name));
+    if (!id) ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
+    return id;
+}
+
 /* output = "output" named { "," named }     named = name [ "=" name ] */
 static void ind__parse_output(ind__parser *p) {
-    char name[IND__MAX_NAME + 1], tensor[IND__MAX_NAME + 1];
+    char name[IND__MAX_NAME + 1];
     do {
         ind__skip(p);
         const char *at = p->at;
         if (!ind__need_new_name(p, "the name of an output", name)) return;
-        memcpy(tensor, name, sizeof name);
         ind__skip(p);
+        uint32_t id = 0;
         if (ind__take(p, '=')) {
             ind__skip(p);
             at = p->at;
-            if (!ind__need_name(p, "the name of a tensor", tensor)) return;
+            id = ind__need_tensor(p);
+        } else if (!(id = ind__find_tensor(p->g, name, strlen(name)))) {
+            ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
         }
-        uint32_t id = ind__find_tensor(p->g, tensor, strlen(tensor));
-        if (!id) {
-            ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", tensor);
-            return;
-        }
+        if (!id) return;
         ind_output(p->g, name, ind__graph_tensor(p->g, id));
         ind__check_graph(p, at);
     } while (ind__take(p, ','));
+}
+
+/* mutate = "mutate" name "=" name */
+static void ind__parse_mutate(ind__parser *p) {
+    ind__skip(p);
+    const char *at = p->at;
+    uint32_t input = ind__need_tensor(p), value = 0;
+    if (input && ind__need(p, '=')) value = ind__need_tensor(p);
+    if (!value) return;
+    ind_mutate(ind__graph_tensor(p->g, input), ind__graph_tensor(p->g, value));
+    ind__check_graph(p, at);
 }
 
 typedef struct ind__parsed_result {
@@ -7061,7 +7512,8 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, output, or NAME = OP(..)", r->name))
+    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
+                            r->name))
         return false;
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
@@ -7157,6 +7609,8 @@ static void ind__parse_statement(ind__parser *p) {
         ind__parse_source(p, IND_OP_INPUT);
     } else if (ind__take_keyword(p, "const")) {
         ind__parse_source(p, IND_OP_CONST);
+    } else if (ind__take_keyword(p, "mutate")) {
+        ind__parse_mutate(p);
     } else if (ind__take_keyword(p, "output")) {
         ind__parse_output(p);
     } else {
@@ -7344,6 +7798,12 @@ static ind_status ind__verify_nodes(const ind_graph *g) {
         if (x == 0 || x >= next || g->tensor[x].weak) {
             return ind__fail(g->context, IND_VERIFY, "graph %s: output %s is not a tensor", g->name, g->output[i].name);
         }
+    }
+    for (uint32_t i = 0; i < g->num_mutations; i++) {
+        const struct ind__mutation *m = &g->mutation[i];
+        bool ok = m->input && m->value && m->input < next && m->value < next && !g->tensor[m->value].weak;
+        if (!ok || g->node[g->tensor[m->input].node].op != IND_OP_INPUT || ind__find_mutation(g, m->input) != m)
+            return ind__fail(g->context, IND_VERIFY, "graph %s: mutation %u is not of one input", g->name, (unsigned)i);
     }
     return IND_OK;
 }
@@ -7779,6 +8239,7 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
     for (uint32_t i = 0; i < g->num_outputs; i++) r->live[g->tensor[g->output[i].tensor].node] = true;
+    for (uint32_t i = 0; i < g->num_mutations; i++) r->live[g->tensor[g->mutation[i].value].node] = true;
     for (uint32_t i = g->num_nodes; i-- > 1;) {
         const ind__node *n = &g->node[i];
         r->live[i] = r->live[i] || all || n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
@@ -7875,6 +8336,11 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         ind_status status = ind_output(r->to, g->output[i].name, (ind_tensor){r->to, r->map[g->output[i].tensor]});
         if (status) return status;
     }
+    for (uint32_t i = 0; i < g->num_mutations; i++) {
+        const struct ind__mutation *m = &g->mutation[i];
+        ind_status status = ind_mutate((ind_tensor){r->to, r->map[m->input]}, (ind_tensor){r->to, r->map[m->value]});
+        if (status) return status;
+    }
     return IND_OK;
 }
 
@@ -7937,10 +8403,12 @@ typedef struct graph__lower_walk {
     uint32_t *users;        /* by tensor: how often later ops read it */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
+    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
 } graph__lower_walk;
 
 typedef struct graph__lower_ctx graph__lower_ctx;
 typedef ind_value (*graph__lower_element_fn)(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l);
+typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 typedef ind_status (*graph__lower_fn)(graph__lower_ctx *l, ind__box **results);
 
 typedef struct graph__lowering_row {
@@ -7959,7 +8427,11 @@ struct graph__lower_ctx {
     ind_dtype compute;               /* type the operands are cast to */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
-    struct {                         /* dimensions of what a reduction reads, mostly operand 0 */
+    graph__lower_scatter_fn scatter; /* of the scatter being recorded */
+    ind_reduction mode;              /* .. how its values join what is there */
+    double number;                   /* of graph__number_element, for floats and for the others */
+    int64_t number_int;
+    struct { /* dimensions of what a reduction reads, mostly operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
@@ -8049,6 +8521,11 @@ static ind_value graph__lower_operand(ind_ops *o, const graph__lower_ctx *l, uin
 
 static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, double v) {
     return ind_op_constant(o, v, l->compute);
+}
+
+static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
+    graph__typed_number f = graph__typed_number_of(factor);
+    return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
 /* ---- pointwise ---- */
@@ -8588,6 +9065,389 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     if (rank > 0) at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
     if (rank == 0) return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
+}
+
+/* Common shape of the index tensors from operand `first` on; they are known to broadcast. */
+static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__shape *s) {
+    for (uint32_t k = first; k < l->node->num_operands; k++) {
+        if (!graph__lower_has_operand(l, k)) continue;
+        const ind__tensor_info *t = graph__lower_operand_info(l, k);
+        int grow = t->rank > s->rank ? t->rank - s->rank : 0;
+        for (int d = s->rank; grow && d-- > 0;) s->size[d + grow] = s->size[d];
+        for (int d = 0; d < grow; d++) s->size[d] = t->size[d];
+        s->rank += grow;
+        for (int d = 0; d < t->rank; d++) {
+            ind_expr *size = &s->size[s->rank - t->rank + d];
+            if (graph__size_is_one(*size)) *size = t->size[d];
+        }
+    }
+}
+
+/* Where x[indices] reads or stores for one index of its result. */
+typedef struct graph__lower_indices {
+    uint32_t first;            /* operand that indexes dimension 0 */
+    bool scatter;              /* wants a mask */
+    ind_expr at[IND_MAX_RANK]; /* in x */
+    ind_value mask;            /* are all in range? 0: proven */
+    ind_expr some;             /* no indexed dimension is empty */
+} graph__lower_indices;
+
+static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask);
+
+static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph__lower_ctx *l,
+                                  graph__lower_indices *p) {
+    const ind__tensor_info *self = graph__lower_operand_info(l, 0);
+    ind__indexing x = {.first = p->first};
+    ind__shape s = {0};
+    ind_expr zero = ind_int(l->context, 0);
+    graph__index_shape(l, p->first, &s);
+    x.num_broadcast = s.rank;
+    ind__indexing_layout(l->node->operand, l->node->num_operands, self->rank, &x);
+    p->some = ind_expr_lt(zero, ind_int(l->context, 1));
+    for (int d = 0; d < self->rank; d++) {
+        uint32_t k = p->first + (uint32_t)d;
+        if (x.result_of[d] >= 0) {
+            p->at[d] = index[x.result_of[d]];
+            continue;
+        }
+        ind_value v = graph__lower_operand_as(o, l, k, index + x.at, s.rank, IND_I64);
+        p->at[d] = p->scatter ? graph__lower_target(o, v, self->size[d], true, &p->mask)
+                              : ind_op_indirect(o, v, self->size[d], true);
+        p->some = ind_expr_and(p->some, ind_expr_lt(zero, self->size[d]));
+    }
+}
+
+/* x[indices]: the element of operand 0 at result index `index`, with one index tensor per leading dimension or none. */
+static ind_value graph__lower_index(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__box *self = graph__lower_operand_box(l, 0);
+    graph__lower_indices at = {.first = 1};
+    (void)rank;
+    graph__lower_index_at(o, index, l, &at);
+    ind_value v = ind_known_true(at.some) ? ind__box_load(o, self, at.at, self->rank)
+                                          : ind_op_masked(o, ind_op_index(o, at.some, IND_BOOL),
+                                                          graph__lower_box_element, at.at, self->rank, self, 0);
+    return graph__lower_cast(o, v, l->compute);
+}
+
+static ind_value graph__lower_take(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__box *self = graph__lower_operand_box(l, 0);
+    ind_expr numel = ind_expr_product(l->context, self->size, self->rank), at[IND_MAX_RANK];
+    ind_value v = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
+    ind__delinearise(l->context, ind_op_indirect(o, v, numel, true), self->size, self->rank, at);
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), numel);
+    if (ind_known_true(some)) return graph__lower_cast(o, ind__box_load(o, self, at, self->rank), l->compute);
+    v = ind_op_masked(o, ind_op_index(o, some, IND_BOOL), graph__lower_box_element, at, self->rank, self, 0);
+    return graph__lower_cast(o, v, l->compute);
+}
+
+/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise, mutation) ---- */
+
+/* Do both boxes show the same memory, or will they? */
+static bool graph__same_memory(const ind__box *a, const ind__box *b) {
+    return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
+}
+
+/* May what the box holds be given up for good: as its buffer belongs to the program, or to an input that is mutated? */
+static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
+    if (!x->identity) return false;
+    if (!x->storage->buffer) return true;
+    const ind__buffer *b = &w->program->buffer[x->storage->buffer];
+    if (b->output || b->mutated_by || b->kind == IND__BUFFER_CONST) return false;
+    if (b->kind == IND__BUFFER_COMPUTED) return true;
+    uint32_t input = ind__find_tensor(w->graph, b->name, strlen(b->name));
+    return ind__find_mutation(w->graph, input) != NULL;
+}
+
+/* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
+   constants are at the end, is a reader. */
+static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
+    const graph__lower_walk *w = l->w;
+    const uint32_t here = (uint32_t)(l->node - w->graph->node);
+    if (!graph__may_overwrite(w, x)) return false;
+    for (uint32_t k = 1; k < l->node->num_operands; k++)
+        if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
+    for (uint32_t t = 1; t < w->graph->num_tensors; t++)
+        if ((w->last_user[t] > here || w->first_output[t]) && graph__same_memory(x, w->box[t])) return false;
+    return true;
+}
+
+/* A buffer with the values of operand 0 that this op may change. */
+static ind__box *graph__lower_base(graph__lower_ctx *l) {
+    ind__box *self = graph__lower_operand_box(l, 0);
+    if (!graph__dies_here(l, self)) return ind__box_copy(l->w->program, self);
+    return ind__box_realise(l->w->program, self) ? NULL : self;
+}
+
+static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    graph__lower_ctx *l = user;
+    l->scatter(o, index, rank, to, l);
+}
+
+/* fn over `size`, storing into base; *result is what it is then. */
+static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
+                                            graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
+    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
+    l->scatter = fn;
+    l->mode = mode;
+    return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
+}
+
+/* An index into a dimension, read from memory, and in *mask whether it and those before are in range: what is not is
+   reported, and stores nothing. */
+static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
+    v = graph__lower_cast(o, v, IND_I64);
+    ind_expr at = ind_op_indirect(o, v, size, wrap);
+    if (!ind__ok(at) || !ind__expr_has_kind(at, IND_SYMBOL_INDIRECT)) return at;
+    ind_expr least = wrap ? ind_expr_sub(ind_int(size.context, 0), size) : ind_int(size.context, 0);
+    ind_value inside = ind_op_and(o, ind_op_ge(o, v, ind_op_index(o, least, IND_I64)),
+                                  ind_op_lt(o, v, ind_op_index(o, size, IND_I64)));
+    *mask = mask->id ? ind_op_and(o, *mask, inside) : inside;
+    return at;
+}
+
+/* scatter: self[.., index[i..], ..] from src[i..] or the value. */
+static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    ind_value mask = {0}, v, target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
+    int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
+    ind_expr one = ind_int(l->context, 1);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
+    if (rank) at[dim] = place;
+    if (l->part[0]) /* what the elements that are named start from, or are counted by */
+        v = ind__box_load(o, l->part[0], NULL, 0);
+    else if (graph__lower_has_operand(l, 2))
+        v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
+    else
+        v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+}
+
+static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *index = graph__lower_operand_info(l, 1);
+    return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__scatter_element,
+                                     l->node->op == IND_OP_SCATTER_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* A 0-d box with a number. */
+static ind_value graph__number_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    (void)index;
+    (void)rank;
+    bool is_float = ind_dtype_is_float(l->result->dtype);
+    return is_float ? ind_op_constant(o, l->number, l->compute) : ind_op_constant_int(o, l->number_int, l->compute);
+}
+
+static ind_status graph__lower_number_box(graph__lower_ctx *l, double f, int64_t i, const ind_expr *size, int rank,
+                                          ind__box **out) {
+    l->number = f;
+    l->number_int = i;
+    return graph__lower_loop(l, l->result->dtype, size, rank, graph__number_element, out);
+}
+
+/* What a reduction of nothing is: sum 0, product 1, the ends of the type for extremes. */
+static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, ind__box **out) {
+    ind_dtype d = l->result->dtype;
+    int bits = d == IND_BOOL ? 1 : 8 * ind_dtype_bytes(d), is_signed = d != IND_BOOL && d != IND_U8;
+    int64_t most = is_signed ? (int64_t)((uint64_t)-1 >> (65 - bits)) : ((int64_t)1 << bits) - 1;
+    switch (mode) {
+    case IND_REDUCE_SUM: return graph__lower_number_box(l, 0, 0, NULL, 0, out);
+    case IND_REDUCE_PROD: return graph__lower_number_box(l, 1, 1, NULL, 0, out);
+    case IND_REDUCE_MAX: return graph__lower_number_box(l, -INFINITY, is_signed ? -most - 1 : 0, NULL, 0, out);
+    default: return graph__lower_number_box(l, INFINITY, most, NULL, 0, out);
+    }
+}
+
+/* The elements of base that are named by the index, replaced by part[0] or combined with it. */
+static ind_status graph__lower_each_named(graph__lower_ctx *l, ind__box **base, ind_reduction mode) {
+    const ind__tensor_info *index = graph__lower_operand_info(l, 1);
+    ind__box *before = *base;
+    return graph__lower_scatter_loop(l, before, index->size, index->rank, graph__scatter_element, mode, base);
+}
+
+/* part[0] / max(part[1], 1): a mean from a sum and a count. */
+static ind_value graph__scatter_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value sum = ind__box_load(o, l->part[0], index, rank), count = ind__box_load(o, l->part[1], index, rank);
+    ind_value one = ind_op_constant(o, 1, ind_op_dtype(o, count));
+    count = graph__lower_cast(o, ind_op_maximum(o, count, one), l->compute);
+    if (ind_dtype_is_float(l->compute)) return ind_op_div(o, sum, count);
+    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds this one down */
+    ind_value rest = ind_op_sub(o, sum, ind_op_mul(o, quotient, count));
+    ind_value down = ind_op_lt(o, rest, ind_op_constant_int(o, 0, l->compute));
+    return ind_op_sub(o, quotient, graph__lower_cast(o, down, l->compute));
+}
+
+/* How many values each element is the mean of; counted in i64 whatever the type of the values. */
+static ind_status graph__lower_count_named(graph__lower_ctx *l, int64_t first, ind__box **count) {
+    const ind__tensor_info *counted = l->result;
+    ind__tensor_info as_count = *counted;
+    as_count.dtype = IND_I64;
+    l->result = &as_count;
+    l->compute = IND_I64;
+    ind__box *start;
+    ind_status status = graph__lower_number_box(l, 0, first, counted->size, counted->rank, &start);
+    if (!status) status = graph__lower_number_box(l, 0, 1, NULL, 0, &l->part[0]);
+    *count = status || ind__box_realise(l->w->program, start) ? NULL : start;
+    status = *count ? graph__lower_each_named(l, count, IND_REDUCE_SUM) : ind__failed(l->context);
+    l->result = counted;
+    l->compute = ind_dtype_compute(counted->dtype);
+    return status;
+}
+
+static ind_status graph__lower_scatter_reduce(graph__lower_ctx *l, ind__box **results) {
+    const char *how = l->node->attr[1].s;
+    bool include = l->node->attr[2].i, mean = !strcmp(how, "mean");
+    ind_reduction mode = !strcmp(how, "prod")   ? IND_REDUCE_PROD
+                         : !strcmp(how, "amax") ? IND_REDUCE_MAX
+                         : !strcmp(how, "amin") ? IND_REDUCE_MIN
+                                                : IND_REDUCE_SUM;
+    ind__box *base = graph__lower_base(l);
+    ind_status status = base ? IND_OK : ind__failed(l->context);
+    if (!status && !include) status = graph__lower_neutral(l, mode, &l->part[0]);
+    if (!status && !include) status = graph__lower_each_named(l, &base, IND_REDUCE_NONE);
+    l->part[0] = NULL;
+    if (!status) status = graph__lower_each_named(l, &base, mode);
+    if (!status && !mean) results[0] = base;
+    if (status || !mean) return status;
+    status = graph__lower_count_named(l, include, &l->part[1]);
+    l->part[0] = base;
+    if (status) return status;
+    return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__scatter_mean_element,
+                             results);
+}
+
+/* index_add, index_copy, index_fill: self[.., index[i_dim], ..] and source[i..]. */
+static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
+                                         graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    ind_value mask = {0}, v;
+    const bool fill = l->node->op == IND_OP_INDEX_FILL;
+    int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
+    ind_value target = graph__lower_operand_as(o, l, 1, rank ? index + dim : index, rank != 0, IND_I64);
+    ind_expr one = ind_int(l->context, 1);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
+    if (rank) at[dim] = place;
+    if (fill)
+        v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
+    else
+        v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
+    if (l->node->op == IND_OP_INDEX_ADD) v = graph__lower_scaled(o, l, v, &l->node->attr[1]);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+}
+
+static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *index = graph__lower_operand_info(l, 1);
+    ind_expr size[IND_MAX_RANK];
+    int rank = l->result->rank;
+    int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
+    for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
+    if (rank) size[dim] = index->rank ? index->size[0] : ind_int(l->context, 1);
+    return graph__lower_scatter_loop(l, graph__lower_base(l), size, rank, graph__index_scatter_element,
+                                     l->node->op == IND_OP_INDEX_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+static void graph__index_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    graph__lower_indices at = {.first = 2, .scatter = true};
+    graph__lower_index_at(o, index, l, &at);
+    ind__emit_scatter(o, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask, l->mode);
+}
+
+/* self[mask] = value */
+static ind_value graph__mask_put_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__box *value = graph__lower_operand_box(l, 1);
+    ind_expr zero[IND_MAX_RANK];
+    for (int d = 0; d < value->rank; d++) zero[d] = ind_int(l->context, 0);
+    ind_value mask = ind__box_load(o, graph__lower_operand_box(l, 2), index, graph__lower_operand_info(l, 2)->rank);
+    ind_value old = graph__lower_operand(o, l, 0, index, rank);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, value, zero, value->rank), l->compute);
+    if (l->node->attr[0].i) v = l->compute == IND_BOOL ? ind_op_or(o, old, v) : ind_op_add(o, old, v);
+    return ind_op_where(o, mask, v, old);
+}
+
+static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results) {
+    ind__indexing x = {.first = 2};
+    ind__shape s = {0};
+    ind_expr size[IND_MAX_RANK];
+    if (graph__lower_has_operand(l, 2) && graph__lower_operand_info(l, 2)->dtype == IND_BOOL)
+        return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mask_put_element,
+                                 results);
+    graph__index_shape(l, x.first, &s);
+    x.num_broadcast = s.rank;
+    ind__indexing_layout(l->node->operand, l->node->num_operands, l->result->rank, &x);
+    for (int d = 0; d < s.rank; d++) size[x.at + d] = s.size[d];
+    for (int d = 0; d < l->result->rank; d++)
+        if (x.result_of[d] >= 0) size[x.result_of[d]] = l->result->size[d];
+    return graph__lower_scatter_loop(l, graph__lower_base(l), size, x.rank, graph__index_put_element,
+                                     l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], numel = ind_expr_product(l->context, l->result->size, l->result->rank);
+    ind_value mask = {0}, target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
+    ind_expr place = graph__lower_target(o, target, numel, true, &mask);
+    ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
+    ind__emit_scatter(o, to, at, l->result->rank, v, mask, l->mode);
+}
+
+static ind_status graph__lower_put(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *index = graph__lower_operand_info(l, 1);
+    return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__put_element,
+                                     l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
+
+/* The row of the weight that an index names; `mask` is false for padding. */
+static ind_expr graph__embedding_row(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                     ind_value *mask) {
+    const ind__attr *padding = &l->node->attr[1];
+    ind_value target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
+    ind_expr row = graph__lower_target(o, target, l->node->attr[0].e, false, mask);
+    if (padding->kind == IND__ATTR_NONE || padding->i < 0) return row;
+    ind_value other = ind_op_ne(o, target, ind_op_constant_int(o, padding->i, IND_I64));
+    *mask = mask->id ? ind_op_and(o, *mask, other) : other;
+    return row;
+}
+
+static void graph__embedding_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
+                                           graph__lower_ctx *l) {
+    ind_value mask = {0};
+    ind_expr row = graph__embedding_row(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->mode);
+}
+
+static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
+                                         graph__lower_ctx *l) {
+    ind_value mask = {0};
+    ind_expr at[2] = {graph__embedding_row(o, index, rank - 1, l, &mask), index[rank - 1]};
+    ind_value v = graph__lower_operand(o, l, 0, index, rank);
+    if (l->part[1]) v = ind_op_div(o, v, graph__lower_cast(o, ind__box_load(o, l->part[1], at, 1), l->compute));
+    ind__emit_scatter(o, to, at, 2, v, mask, l->mode);
+}
+
+static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const ind_expr *size, int rank,
+                                     ind__box **out) {
+    l->number = 0;
+    l->number_int = 0;
+    ind_status status = graph__lower_loop(l, dtype, size, rank, graph__number_element, out);
+    return status ? status : ind__box_realise(l->w->program, *out);
+}
+
+static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *grad = graph__lower_operand_info(l, 0), *index = graph__lower_operand_info(l, 1);
+    ind__box *base;
+    ind_status status = IND_OK;
+    if (l->node->attr[2].i) { /* scale_grad_by_freq */
+        status = graph__lower_zeros(l, IND_I64, l->result->size, 1, &base);
+        if (!status)
+            status = graph__lower_scatter_loop(l, base, index->size, index->rank, graph__embedding_count_element,
+                                               IND_REDUCE_SUM, &l->part[1]);
+    }
+    if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 2, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, grad->size, grad->rank, graph__embedding_add_element, IND_REDUCE_SUM,
+                                     results);
 }
 
 /* ---- views ---- */
@@ -10159,11 +11019,6 @@ static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_unflatten(l, results);
 }
 
-static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
-    graph__typed_number f = graph__typed_number_of(factor);
-    return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
-}
-
 /* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not read, so its NaN do not spread. */
 static ind_value graph__addmm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *beta = &l->node->attr[0], *alpha = &l->node->attr[1];
@@ -10833,6 +11688,31 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
     return status ? status : graph__lower_unflatten(l, results);
 }
 
+/* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
+
+static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const bool slice = l->node->op == IND_OP_SLICE_SCATTER;
+    const ind__attr *a = l->node->attr;
+    ind_expr at[IND_MAX_RANK], first, last;
+    const int whole = l->result->rank, dim = graph__from_end(a[0].i, whole);
+    for (int d = 0, next = 0; d < whole; d++)
+        if (slice || d != dim) at[d] = index[next++];
+    if (slice) {
+        ind__slice_bounds(l->result->size[dim], &a[1], &a[2], &first, &last);
+        at[dim] = ind_expr_add(first, ind_expr_mul(index[dim], a[3].e));
+    } else {
+        at[dim] = ind__from_front(a[1].e, l->result->size[dim]);
+    }
+    ind__emit_store(o, to, at, whole, graph__lower_operand(o, l, 1, index, rank));
+}
+
+static ind_status graph__lower_slice_put(graph__lower_ctx *l, ind__box **results) {
+    ind__box *self = graph__lower_operand_box(l, 0);
+    const ind__tensor_info *src = graph__lower_operand_info(l, 1);
+    if (!self->storage->buffer || !graph__dies_here(l, self)) return graph__lower_pointwise(l, results);
+    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__slice_put_element, IND_REDUCE_NONE, results);
+}
+
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -11052,8 +11932,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
     X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
-    X(SELECT_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                \
-    X(SLICE_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(SELECT_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                \
+    X(SLICE_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                 \
     X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
@@ -11106,6 +11986,17 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
+    X(INDEX, pointwise, graph__lower_index, NONE, NONE)                                                                \
+    X(TAKE, pointwise, graph__lower_take, NONE, NONE)                                                                  \
+    X(INDEX_PUT, index_put, NULL, NONE, NONE)                                                                          \
+    X(PUT, put, NULL, NONE, NONE)                                                                                      \
+    X(SCATTER, scatter, NULL, NONE, NONE)                                                                              \
+    X(SCATTER_ADD, scatter, NULL, NONE, NONE)                                                                          \
+    X(SCATTER_REDUCE, scatter_reduce, NULL, NONE, NONE)                                                                \
+    X(INDEX_ADD, index_scatter, NULL, NONE, NONE)                                                                      \
+    X(INDEX_COPY, index_scatter, NULL, NONE, NONE)                                                                     \
+    X(INDEX_FILL, index_scatter, NULL, NONE, NONE)                                                                     \
+    X(EMBEDDING_DENSE_BACKWARD, embedding_backward, NULL, NONE, NONE)                                                  \
     X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
@@ -11151,6 +12042,11 @@ static void graph__count_users(const graph__lower_walk *w) {
         const ind__node *n = &w->graph->node[i];
         for (uint32_t k = 0; k < n->num_operands; k++)
             w->users[n->operand[k]] += k == 0 && ind__op_has(n->op, 'C') ? 2 : 1;
+        for (uint32_t k = 0; k < n->num_operands; k++) w->last_user[n->operand[k]] = i;
+    }
+    for (uint32_t i = 0; i < w->graph->num_mutations; i++) {
+        w->users[w->graph->mutation[i].value]++;
+        w->last_user[w->graph->mutation[i].value] = UINT32_MAX;
     }
 }
 
@@ -11200,6 +12096,77 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     return status;
 }
 
+/* ---- mutated inputs: each memory holds its new value when all is done ---- */
+
+/* The newest version of an input's buffer. */
+static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
+    uint32_t buffer = w->box[input]->storage->buffer;
+    while (w->program->buffer[buffer].mutated_by) buffer = w->program->buffer[buffer].mutated_by;
+    return buffer;
+}
+
+static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind__mutation *m) {
+    const ind__box *v = w->box[m->value];
+    return v->identity && v->storage->buffer && v->storage->buffer == graph__newest(w, m->input);
+}
+
+/* Is every load of this body one of `own` at the indices of the loop, or of memory that no run changes? */
+static bool graph__reads_in_step(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (x->op != IND_LOOP_LOAD) continue;
+        bool step = x->source == own && x->num_index == (uint32_t)b->rank;
+        for (uint32_t k = 0; step && k < x->num_index; k++) step = b->index[x->index + k].id == b->var[k].id;
+        if (!step && w->program->buffer[ind__buffer_home(w->program, x->source)].kind == IND__BUFFER_INPUT)
+            return false;
+    }
+    return true;
+}
+
+/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of an input, or
+   would be computed from that later, unless point by point from the very memory that it goes to. */
+static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
+    ind__lowered *p = w->program;
+    ind__box *v = *value = w->box[m->value];
+    if (graph__mutation_is_done(w, m)) return IND_OK;
+    if (v->storage->buffer) {
+        bool safe = p->buffer[ind__buffer_home(p, v->storage->buffer)].kind == IND__BUFFER_COMPUTED;
+        if (!safe) *value = ind__box_copy(p, v);
+        return *value ? IND_OK : ind__failed(w->graph->context);
+    }
+    return v->identity && graph__reads_in_step(w, v->storage->body, graph__newest(w, m->input))
+               ? IND_OK
+               : ind__box_realise(p, v);
+}
+
+static void graph__mutate_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *value) {
+    ind__emit_store(o, to, index, rank, ind__box_load(o, (const ind__box *)value, index, rank));
+}
+
+static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct ind__mutation *m, ind__box *value) {
+    if (graph__mutation_is_done(w, m)) return IND_OK;
+    const ind__tensor_info *x = &w->graph->tensor[m->input];
+    ind__scatter_desc d = {.size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value};
+    ind__box *to = ind__box_buffer(w->program, graph__newest(w, m->input)), *result;
+    w->program->origin = w->graph->tensor[m->value].node;
+    return to ? ind__box_scatter(w->program, to, &d, &result) : ind__failed(w->graph->context);
+}
+
+static ind_status graph__lower_mutations(const graph__lower_walk *w) {
+    const ind_graph *g = w->graph;
+    ind_status status = IND_OK;
+    ind__box **value = ind__alloc(g->context, (g->num_mutations + (size_t)1) * sizeof *value);
+    if (!value) return ind__failed(g->context);
+    for (uint32_t i = 0; !status && i < g->num_mutations; i++) {
+        w->program->origin = g->tensor[g->mutation[i].value].node;
+        status = graph__keep_value(w, &g->mutation[i], &value[i]);
+    }
+    for (uint32_t i = 0; !status && i < g->num_mutations; i++)
+        status = graph__lower_mutation(w, &g->mutation[i], value[i]);
+    ind__free(g->context, value);
+    return status;
+}
+
 static ind_status graph__lower_all(graph__lower_walk *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
@@ -11211,6 +12178,7 @@ static ind_status graph__lower_all(graph__lower_walk *w) {
         w->program->origin = g->tensor[tensor].node;
         if (w->first_output[tensor] == i + 1) status = graph__lower_outputs(w, tensor, true);
     }
+    if (!status) status = graph__lower_mutations(w);
     return status ? status : ind__lowered_fix_layouts(w->program);
 }
 
@@ -11223,11 +12191,14 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
     w.next_output = ind__alloc(c, (g->num_outputs + (size_t)1) * sizeof *w.next_output);
-    status = w.box && w.users && w.first_output && w.next_output ? graph__lower_all(&w) : ind__failed(c);
+    w.last_user = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.last_user);
+    bool ready = w.box && w.users && w.first_output && w.next_output && w.last_user;
+    status = ready ? graph__lower_all(&w) : ind__failed(c);
     ind__free(c, w.box);
     ind__free(c, w.users);
     ind__free(c, w.first_output);
     ind__free(c, w.next_output);
+    ind__free(c, w.last_user);
     if (status) ind__lowered_free(out);
     return status;
 }
@@ -11259,7 +12230,8 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
 
 /* A target with no architecture is the default one; the other zero fields are filled in as well. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
-    if (g->num_outputs == 0) return ind__fail(k->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
+    if (g->num_outputs + g->num_mutations == 0)
+        return ind__fail(k->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
     k->since = ind__now_ms();
     if (k->desc.emit_only) {
         k->device = IND_DEVICE_HOST;

@@ -403,6 +403,38 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    return 0;\n"                                                                                                \
       "}\n")                                                                                                           \
+    X(ATOMIC, 0,                                                                                                       \
+      "// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4\n"  \
+      "// bytes.\n"                                                                                                    \
+      "template <typename W, typename T> union ind_word {\n"                                                           \
+      "    W whole;\n"                                                                                                 \
+      "    T value;\n"                                                                                                 \
+      "};\n"                                                                                                           \
+      "template <typename W, typename T, typename F> static IND_INLINE void ind_atomic_word(T *p, F f) {\n"            \
+      "    W *const word = (W *)p;\n"                                                                                  \
+      "    for (W old = *(volatile W *)word;;) {\n"                                                                    \
+      "        ind_word<W, T> next;\n"                                                                                 \
+      "        next.whole = old;\n"                                                                                    \
+      "        next.value = f(next.value);\n"                                                                          \
+      "        const W seen = atomicCAS(word, old, next.whole);\n"                                                     \
+      "        if (seen == old) return;\n"                                                                             \
+      "        old = seen;\n"                                                                                          \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "template <typename T, typename F> static IND_INLINE void ind_atomic(T *p, F f) {\n"                             \
+      "    if constexpr (sizeof(T) == 8) {\n"                                                                          \
+      "        ind_atomic_word<unsigned long long>(p, f);\n"                                                           \
+      "    } else if constexpr (sizeof(T) == 4) {\n"                                                                   \
+      "        ind_atomic_word<unsigned>(p, f);\n"                                                                     \
+      "    } else {\n"                                                                                                 \
+      "        const unsigned long long at = (unsigned long long)p;\n"                                                 \
+      "        const unsigned shift = (unsigned)(at & 3) * 8, mask = ((1u << 8 * sizeof(T)) - 1) << shift;\n"          \
+      "        const auto part = [=](unsigned old) {\n"                                                                \
+      "            return (old & ~mask) | ((unsigned)f((T)(old >> shift)) << shift & mask);\n"                         \
+      "        };\n"                                                                                                   \
+      "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n"                                           \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
     X(SUM, 0,                                                                                                          \
       "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n" \
       "template <typename T> struct ind_sum {\n"                                                                       \
@@ -1381,19 +1413,82 @@ static void cg__load(ind__writer *w, uint32_t i) {
    rounding once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
+    if (cg__inst(w, store)->reduction) return x;
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, store));
     bool rounds = narrow && cg__inst(w, x)->op == narrow->rounding && !w->value[x];
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
+/* The text before a value that joins `old`; it ends in "(" (of a function) where a ")" must follow. */
+static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
+    const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
+    if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
+    if (!sum && !prod) {
+        cg__use(w, IND__CG_MAXMIN);
+        const char *of = ind_dtype_is_float(type) ? "" : cg__string(w, "<%s>", cg__types[type].value);
+        return cg__string(w, "%s%s(old, ", max ? "ind_max" : "ind_min", of);
+    }
+    if (ind_dtype_is_float(type)) return sum ? "old + " : "old * ";
+    return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
+}
+
+/* The sum of these types has an instruction of its own. */
+static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
+    return store->reduction == IND_REDUCE_SUM &&
+           (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
+}
+
+/* "ind_atomic(&out0[i], [&](T element) { return element joined with the value; });" */
+static void cg__atomic(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const ind_dtype memory = cg__memory_dtype(w, i), type = (ind_dtype)inst->dtype;
+    const char *element = cg__element(w, i);
+    if (cg__adds_natively(inst, memory)) {
+        const char *word = memory == IND_I64 ? "unsigned long long" : NULL;
+        ind__textf(&w->code, word ? "atomicAdd((%s *)&%s, (%s)" : "atomicAdd(%s&%s, %s", word ? word : "", element,
+                   word ? word : "");
+        cg__value(w, inst->arg[0]);
+        ind__textf(&w->code, ");\n");
+        return;
+    }
+    const char *how = cg__combination(w, (ind_reduction)inst->reduction, type);
+    cg__use(w, IND__CG_ATOMIC);
+    ind__textf(&w->code, "ind_atomic(&%s, [=](%s element) {\n", element, cg__types[memory].memory);
+    ind__textf(&w->code, "    const %s old = ", cg__types[type].value);
+    cg__from_memory(w, memory, "element");
+    ind__textf(&w->code, ";\n    return (%s)%s(%s", cg__types[memory].memory,
+               memory == IND_F16    ? "ind_f32_to_f16"
+               : memory == IND_BF16 ? "ind_f32_to_bf16"
+                                    : "",
+               how);
+    cg__value(w, inst->arg[0]);
+    ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
+}
+
 /* "element = value;", rounded to the type in memory. */
-static void cg__store(ind__writer *w, uint32_t i) {
+static void cg__plain_store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
     if (narrow) cg__use(w, narrow->piece);
     ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
+}
+
+/* A STORE: under its mask, and joined with what is there, if it says so. */
+static void cg__store(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (inst->arg[1]) {
+        ind__textf(&w->code, "if (");
+        cg__value(w, inst->arg[1]);
+        ind__textf(&w->code, ")\n");
+        w->code.indent++;
+    }
+    if (inst->reduction)
+        cg__atomic(w, i);
+    else
+        cg__plain_store(w, i);
+    if (inst->arg[1]) w->code.indent--;
 }
 
 /* "const int t12 = ...": an index read from memory, checked. */
@@ -1537,7 +1632,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
 static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
-    for (int k = 0; k < 3 && inst->op != IND_LOOP_STORE; k++)
+    for (int k = inst->op == IND_LOOP_STORE; k < 3; k++)
         if (inst->arg[k]) f(w, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
@@ -1667,6 +1762,7 @@ static void cg__analyse(ind__writer *w) {
             for (int v = 0; v < cg__num_vars(w); v++)
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
+        if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
         if (inst->op == IND_LOOP_SCAN) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
         w->varies[i] &= cg__p_mask(w);
@@ -1822,6 +1918,7 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     const ind__inst *inst = cg__inst(w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
+    if (inst->op == IND_LOOP_STORE && (inst->arg[1] || inst->reduction)) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;

@@ -410,7 +410,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
     X(INDEX, index, 0, 's')       /* value of an index expression */                                                   \
     X(LOAD, load, 1, 's')         /* arg 0: mask or 0 (0 where the mask is false) */                                   \
-    X(STORE, store, 1, 's')       /* arg 0: value */                                                                   \
+    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0 (stores nothing where the mask is false) */        \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
     X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
@@ -809,7 +809,8 @@ void ind__program_free(ind__program *p);
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
     uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
+                          it, SUM PROD MAX MIN combine atomically */
     uint8_t flags;     /* IND__INST_* */
     uint32_t arg[3];   /* instruction numbers, 0 none, always lower than this one's */
     union {
@@ -820,7 +821,8 @@ typedef struct ind__inst {
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
-#define IND__INST_WRAP 1 /* INDIRECT: negative values count from the end */
+#define IND__INST_WRAP    1 /* INDIRECT: negative values count from the end */
+#define IND__INST_SCATTER 2 /* STORE: several points may store the same element; in order, the last one stays */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -849,6 +851,10 @@ ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank);
 void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v);
+/* The same where `mask` (id 0: everywhere) holds, combined with what is there (see ind__inst.reduction). */
+void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
+                       ind_reduction mode);
+bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
@@ -893,14 +899,15 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
 bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, nothing changed: too many loops */
 
 /* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
-   load: called for each LOAD / STORE to redirect it (NULL: emitted as it is); may return any value, e.g. an inlined
-   one. map (num_inst entries, may be NULL) receives each instruction's value. Returns the value of body->result. */
+   load, store: called for each LOAD / STORE to redirect it (NULL: emitted as it is); load may return any value, e.g. an
+   inlined one; the arguments of `inst` are values of the handler. map (num_inst entries, may be NULL) receives each
+   instruction's value. Returns the value of body->result. */
 typedef struct ind__replay {
     const ind_body *body;
     const ind_expr *var;
     ind_value (*load)(ind_ops *o, const ind__inst *inst, const ind_expr *index,
                       void *user); /* index already replaced */
-    void (*store)(ind_ops *o, const ind__inst *inst, const ind_expr *index, ind_value v, void *user);
+    void (*store)(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user);
     void *user;
     uint32_t *map;
 } ind__replay;
@@ -927,8 +934,11 @@ typedef struct ind__buffer {
     ind__buffer_kind kind;
     ind_dtype dtype;
     ind_layout layout;
-    uint32_t loop;    /* number of the loop that writes it (COMPUTED) */
-    uint32_t output;  /* 1 + position among the graph's outputs, 0: not an output */
+    uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
+    uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
+    /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
+       version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
+    uint32_t mutates, mutated_by;
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
@@ -963,6 +973,8 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 ind_status ind__lowered_verify(const ind__lowered *p);
 void ind__lowered_print(ind__text *t, const ind__lowered *p);
+/* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
+uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
 ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
@@ -1006,6 +1018,19 @@ typedef struct ind__reduction_desc {
     void *user;
 } ind__reduction_desc;
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
+/* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at the
+   indices that it computes (usually ind_op_indirect). What is not stored keeps the value it has in x, which must be a
+   whole buffer (x->identity) that nobody reads from then on; loads of its old contents inside fn must be of the very
+   element that the same point stores. *result is the new version. */
+typedef struct ind__scatter_desc {
+    const ind_expr *size;
+    int rank;
+    void (*fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t version, void *user);
+    void *user;
+} ind__scatter_desc;
+ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
+/* A box over a buffer of its own that holds a copy of x. */
+ind__box *ind__box_copy(ind__lowered *p, ind__box *x);
 /* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
    results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
 typedef struct ind__scan_desc {
@@ -9458,6 +9483,25 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
     o->emit(o, &i, index);
 }
 
+bool ind__can_scatter(ind_reduction mode) {
+    return mode == IND_REDUCE_NONE || mode == IND_REDUCE_SUM || mode == IND_REDUCE_PROD || mode == IND_REDUCE_MAX ||
+           mode == IND_REDUCE_MIN;
+}
+
+void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
+                       ind_reduction mode) {
+    for (int k = 0; k < rank; k++)
+        if (!ind__ok(index[k])) return;
+    if (!v.id) return;
+    ind__inst i = {
+        .op = IND_LOOP_STORE, .dtype = (uint8_t)o->dtype(o, v), .reduction = (uint8_t)mode, .flags = IND__INST_SCATTER};
+    i.arg[0] = v.id;
+    i.arg[1] = mask.id;
+    i.source = source;
+    i.num_index = (uint32_t)rank;
+    o->emit(o, &i, index);
+}
+
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b) {
     if (!a.id || (r == IND_REDUCE_DOT && !b.id)) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_REDUCE, .reduction = (uint8_t)r, .arg = {a.id, r == IND_REDUCE_DOT ? b.id : 0}};
@@ -9576,7 +9620,7 @@ static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
     }
     if (x->op == IND_LOOP_INDEX) return ind_op_index(o, index[0], (ind_dtype)x->dtype);
     if (x->op == IND_LOOP_STORE && s->r->store) {
-        s->r->store(o, &i, index, (ind_value){i.arg[0]}, s->r->user);
+        s->r->store(o, &i, index, s->r->user);
         return (ind_value){i.arg[0]};
     }
     if (x->op != IND_LOOP_LOAD) return o->emit(o, &i, index);
@@ -9954,10 +9998,7 @@ ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, in
 
 /* ----------------------------------------------------------------------------------------------- >>realise */
 
-ind_status ind__box_realise(ind__lowered *p, ind__box *x) {
-    if (!x) return ind__failed(p->context);
-    ind__storage *s = x->storage;
-    if (s->buffer) return IND_OK;
+static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
     uint32_t buffer = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, s->dtype, s->size, s->rank);
     uint32_t loop = buffer ? ir__add_loop(p, IND_REDUCE_NONE, s->origin, s->num_origins) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
@@ -9976,6 +10017,11 @@ ind_status ind__box_realise(ind__lowered *p, ind__box *x) {
     return ir__recorder_append(&r, &store, b->var).id ? IND_OK : ind__failed(p->context);
 }
 
+ind_status ind__box_realise(ind__lowered *p, ind__box *x) {
+    if (!x) return ind__failed(p->context);
+    return x->storage->buffer ? IND_OK : ir__realise_storage(p, x->storage);
+}
+
 ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     if (!x) return ind__failed(p->context);
     const ind__storage *s = x->storage;
@@ -9990,11 +10036,126 @@ static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, v
     return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
+ind__box *ind__box_copy(ind__lowered *p, ind__box *x) {
+    ind__box *copy = x ? ind__box_pointwise(p, x->storage->dtype, x->size, x->rank, ir__copy_element, x) : NULL;
+    return copy && !ind__box_realise(p, copy) ? copy : NULL;
+}
+
+/* ---- mutation ---- */
+
+static uint32_t ir__first_version(const ind__lowered *p, uint32_t buffer) {
+    while (p->buffer[buffer].mutates) buffer = p->buffer[buffer].mutates;
+    return buffer;
+}
+
+uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer) {
+    uint32_t last = buffer;
+    while (p->buffer[last].mutated_by) last = p->buffer[last].mutated_by;
+    return p->buffer[last].output ? last : ir__first_version(p, buffer);
+}
+
+/* Is this load of the very element that a point of the loop stores? Only then may a loop read what it mutates. */
+static bool ir__loads_own_element(const ind_body *b, const ind__inst *load, uint32_t version) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *store = &b->inst[i];
+        if (store->op != IND_LOOP_STORE || store->source != version) continue;
+        if (store->num_index != load->num_index) return false;
+        for (uint32_t k = 0; k < store->num_index; k++) {
+            ind_expr e = b->index[store->index + k];
+            if (e.id != b->index[load->index + k].id || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return false;
+        }
+    }
+    return true;
+}
+
+static bool ir__body_loads(const ind_body *b, uint32_t buffer) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == buffer) return true;
+    return false;
+}
+
+/* What was not stored yet and would read the old contents later is stored now. */
+static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
+    for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) {
+        ind_status status =
+            s->storage.body && ir__body_loads(s->storage.body, buffer) ? ir__realise_storage(p, &s->storage) : IND_OK;
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+/* The new version of the buffer, in the layout of the old one, which is settled by that. */
+static uint32_t ir__add_version(ind__lowered *p, uint32_t old) {
+    const ind_layout l = p->buffer[old].layout; /* the buffers move when one is added */
+    uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, p->buffer[old].dtype, l.size, l.rank);
+    if (!made) return 0;
+    p->buffer[old].layout.ordered = true;
+    p->buffer[made].layout = p->buffer[old].layout;
+    p->buffer[made].mutates = old;
+    p->buffer[old].mutated_by = made;
+    return made;
+}
+
+static bool ir__stores_into(const ind_body *b, uint32_t buffer) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_STORE && b->inst[i].source == buffer) return true;
+    return false;
+}
+
+static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t version, const ind__origins *origins) {
+    uint32_t *kept, num_kept;
+    if (!ir__keep_origins(p, origins, &kept, &num_kept)) return ind__failed(p->context);
+    uint32_t loop = ir__add_loop(p, IND_REDUCE_NONE, kept, num_kept);
+    if (loop == UINT32_MAX) return ind__failed(p->context);
+    p->loop[loop].body = ind__record_end(r);
+    p->loop[loop].output[0] = version;
+    p->loop[loop].num_outputs = 1;
+    p->buffer[version].loop = loop;
+    return IND_OK;
+}
+
+ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {
+    ind_context *c = p->context;
+    ind__recorder r;
+    *result = NULL;
+    uint32_t old = x ? x->storage->buffer : 0;
+    if (!old || !x->identity || p->buffer[old].mutated_by || p->buffer[old].output)
+        return ind__fail(c, IND_VERIFY, "a scatter needs a whole buffer that it may change");
+    ind_status status = ir__realise_readers(p, old);
+    uint32_t version = status ? 0 : ir__add_version(p, old);
+    if (!version || ind__record_begin(&r, c, d->size, d->rank, NULL, 0)) return ind__failed(c);
+    ind__origins origins = {.context = c};
+    ir__origins_add(&origins, p->origin);
+    r.ops.origins = &origins;
+    d->fn(&r.ops, r.body->var, d->rank, version, d->user);
+    status = ir__stores_into(r.body, version) ? ir__add_scatter(p, &r, version, &origins) : ind__failed(c);
+    ind__record_abort(&r);
+    ind__free(c, origins.node);
+    if (status) return status;
+    *result = ind__box_buffer(p, version);
+    return *result ? IND_OK : ind__failed(c);
+}
+
+/* Row-major, whoever asked for it. */
+static bool ir__is_contiguous(const ind_layout *l) {
+    for (int i = 0; l->ordered && i < l->rank; i++)
+        if (l->order[i] != i) return false;
+    return true;
+}
+
+/* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
+static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
+    const ind__buffer *b = &p->buffer[buffer];
+    if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
+    if (!b->mutates) return !b->layout.ordered;
+    return p->buffer[ir__first_version(p, buffer)].kind == IND__BUFFER_COMPUTED && ir__is_contiguous(&b->layout);
+}
+
 ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint32_t position) {
     if (!x) return ind__failed(p->context);
     const ind__storage *s = x->storage;
-    ind__buffer *b = s->buffer ? &p->buffer[s->buffer] : NULL;
-    bool direct = x->identity && (!b || (b->kind == IND__BUFFER_COMPUTED && !b->output && !b->layout.ordered));
+    ind__buffer *b;
+    bool direct = x->identity && (!s->buffer || ir__can_be_output(p, s->buffer));
     if (!direct) x = ind__box_pointwise(p, s->dtype, x->size, x->rank, ir__copy_element, x);
     if (!x || ind__box_realise(p, x)) return ind__failed(p->context);
     b = &p->buffer[x->storage->buffer];
@@ -10041,6 +10202,12 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     return true;
 }
 
+/* Does someone read the buffer: a loop, or the caller? */
+static bool ir__is_wanted(const ind__lowered *p, const uint8_t *used, uint32_t buffer) {
+    return used[buffer] || p->buffer[buffer].output ||
+           p->buffer[ir__first_version(p, buffer)].kind != IND__BUFFER_COMPUTED;
+}
+
 /* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
 static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
@@ -10048,8 +10215,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
     for (uint32_t l = p->num_loops; l-- > 0;) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
-        for (uint32_t k = 0; k < loop->num_outputs; k++)
-            live = live || used[loop->output[k]] || p->buffer[loop->output[k]].output;
+        for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || ir__is_wanted(p, used, loop->output[k]);
         if (!live) {
             ind__body_free(loop->body);
             loop->body = NULL;
@@ -10057,6 +10223,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
         }
         for (uint32_t i = 1; i < loop->body->num_inst; i++)
             if (loop->body->inst[i].op == IND_LOOP_LOAD) used[loop->body->inst[i].source] = 1;
+        for (uint32_t k = 0; k < loop->num_outputs; k++) used[p->buffer[loop->output[k]].mutates] = 1;
     }
     ind__free(p->context, used);
     uint32_t kept = 0;
@@ -10099,6 +10266,11 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     char cls = ind__loop_op_class((ind_loop_op)i->op);
     if (!ir__is_compute_dtype((ind_dtype)i->dtype)) return ir__body_broken(b, n, "its type is no compute type");
+    if (i->op == IND_LOOP_STORE && !ind__can_scatter((ind_reduction)i->reduction))
+        return ir__body_broken(b, n, "it combines with what is there in an unknown way");
+    bool masked = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
+    uint32_t mask = i->arg[i->op == IND_LOOP_STORE];
+    if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
     if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
@@ -10121,7 +10293,7 @@ ind_status ind__body_verify(const ind_body *b) {
         if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
         int arity = ir__loop_op_table[i->op].arity;
         for (int k = 0; k < 3; k++) {
-            bool optional = i->op == IND_LOOP_LOAD || (i->op == IND_LOOP_REDUCE && k == 1);
+            bool optional = i->op == IND_LOOP_LOAD || ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1);
             if (i->arg[k] >= n) return ir__body_broken(b, n, "an operand comes later");
             if (k < arity ? !i->arg[k] && !optional : i->arg[k] != 0)
                 return ir__body_broken(b, n, "wrong number of operands");
@@ -10147,6 +10319,32 @@ ind_status ind__body_verify(const ind_body *b) {
     return IND_OK;
 }
 
+/* What is mutated is read before; in the mutating loop itself, only as the element that the same point stores. */
+static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, uint32_t load) {
+    const ind_body *body = p->loop[loop].body;
+    uint32_t version = p->buffer[body->inst[load].source].mutated_by;
+    if (!version || p->buffer[version].loop > loop) return IND_OK;
+    if (p->buffer[version].loop < loop) return ir__body_broken(body, load, "reads a buffer that was changed before");
+    return ir__loads_own_element(body, &body->inst[load], version)
+               ? IND_OK
+               : ir__body_broken(body, load, "reads what other points of the loop change");
+}
+
+/* Only a new version of a buffer is stored in part, and it has the layout of the old one. */
+static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_t store) {
+    const ind_body *body = p->loop[loop].body;
+    const ind__inst *i = &body->inst[store];
+    const ind__buffer *b = &p->buffer[i->source], *old = &p->buffer[b->mutates];
+    if (!b->mutates)
+        return i->arg[1] || i->reduction || i->flags
+                   ? ir__body_broken(body, store, "changes a buffer that has no contents")
+                   : IND_OK;
+    bool same = b->dtype == old->dtype && b->layout.rank == old->layout.rank && old->mutated_by == i->source;
+    for (int d = 0; same && d < b->layout.rank; d++)
+        same = b->layout.order[d] == old->layout.order[d] && b->layout.size[d].id == old->layout.size[d].id;
+    return same ? IND_OK : ir__body_broken(body, store, "the versions of a buffer differ in layout");
+}
+
 ind_status ind__lowered_verify(const ind__lowered *p) {
     for (uint32_t l = 0; l < p->num_loops; l++) {
         const ind__loop *loop = &p->loop[l];
@@ -10163,6 +10361,8 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
                 return ir__body_broken(loop->body, i, "reads a buffer that is written later");
             if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
                 return ir__body_broken(loop->body, i, "its type is not the buffer's");
+            status = x->op == IND_LOOP_LOAD ? ir__verify_old_version(p, l, i) : ir__verify_store(p, l, i);
+            if (status) return status;
         }
     }
     return IND_OK;
@@ -10202,7 +10402,9 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         ind__textf(t, "store ");
         ir__print_source(t, i->source, name, user);
         ir__print_index(t, b, i);
-        ind__textf(t, " = %%%u\n", i->arg[0]);
+        ind__textf(t, " %s= %%%u", i->reduction ? ind__reduction_name((ind_reduction)i->reduction) : "", i->arg[0]);
+        if (i->arg[1]) ind__textf(t, " if %%%u", i->arg[1]);
+        ind__textf(t, "\n");
         return;
     }
     ind__textf(t, "%%%u : %s = %s", n, ind_dtype_name((ind_dtype)i->dtype), ind__loop_op_name((ind_loop_op)i->op));
@@ -10254,7 +10456,7 @@ static const char *ir__lowered_buffer_name(uint32_t buffer, void *user) {
     return buffer < p->num_buffers ? p->buffer[buffer].name : "?";
 }
 
-static void ir__print_buffer(ind__text *t, const ind__buffer *b) {
+static void ir__print_buffer(ind__text *t, const ind__lowered *p, const ind__buffer *b) {
     static const char *const kind[] = {"input", "const", "buffer"};
     ind__textf(t, "%s %s : %s[", b->output ? "output" : kind[b->kind], b->name, ind_dtype_name(b->dtype));
     for (int i = 0; i < b->layout.rank; i++) {
@@ -10266,7 +10468,9 @@ static void ir__print_buffer(ind__text *t, const ind__buffer *b) {
         ind__textf(t, i ? ", " : " strides [");
         ind__text_expr(t, b->layout.stride[i]);
     }
-    ind__textf(t, b->layout.fixed && b->layout.rank ? "]\n" : "\n");
+    ind__textf(t, b->layout.fixed && b->layout.rank ? "]" : "");
+    if (b->mutates) ind__textf(t, " mutates %s", p->buffer[b->mutates].name);
+    ind__textf(t, "\n");
 }
 
 void ind__lowered_print(ind__text *t, const ind__lowered *p) {
@@ -10278,7 +10482,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
     for (uint32_t l = 0; l < p->num_loops; l++)
         for (uint32_t k = 0; k < p->loop[l].num_outputs; k++) live[p->loop[l].output[k]] = 1;
     for (uint32_t b = 1; b < p->num_buffers; b++)
-        if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, &p->buffer[b]);
+        if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, p, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
         ind__textf(t, "\nloop %u {\n", l);
@@ -10658,11 +10862,57 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
     }
 }
 
+static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y);
+
+/* The value of lane l joins the element that is there; sums of 16-bit floats are made in f32 and rounded. */
+static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__inst *i, const ind__lanes *v, int l) {
+    static const uint8_t op[IND_NUM_REDUCTIONS] = {[IND_REDUCE_SUM] = IND_LOOP_ADD,
+                                                   [IND_REDUCE_PROD] = IND_LOOP_MUL,
+                                                   [IND_REDUCE_MAX] = IND_LOOP_MAXIMUM,
+                                                   [IND_REDUCE_MIN] = IND_LOOP_MINIMUM};
+    const uint8_t how = op[i->reduction];
+    ind__lanes old;
+    ir__load_lane(m, at, &old, 0);
+    if (i->dtype == IND_F32) {
+        float x = old.f[0], y = v->f[l];
+        bool first = x != x || (how == IND_LOOP_MAXIMUM ? x > y : x < y);
+        old.f[0] = how == IND_LOOP_ADD ? x + y : how == IND_LOOP_MUL ? x * y : first ? x : y;
+    } else if (i->dtype == IND_F64) {
+        double x = old.d[0], y = v->d[l];
+        bool first = x != x || (how == IND_LOOP_MAXIMUM ? x > y : x < y);
+        old.d[0] = how == IND_LOOP_ADD ? x + y : how == IND_LOOP_MUL ? x * y : first ? x : y;
+    } else {
+        old.i[0] = ind__wrap_int((ind_dtype)i->dtype, ir__int_op(how, old.i[0], v->i[l]));
+    }
+    ir__store_lane(m, at, &old, 0);
+}
+
+/* A store under a mask, or one that combines: lane after lane, as the same element may be hit more than once. */
+static void ir__eval_scatter(ind__eval *e, const ind__inst *i, const int64_t *at, bool varying, int lanes) {
+    const ind__eval_buffer *m = &e->buffer[i->source];
+    const ind__lanes *v = &e->value[i->arg[0]];
+    const int64_t *mask = i->arg[1] ? e->value[i->arg[1]].i : NULL;
+    for (int l = 0; l < lanes; l++) {
+        int64_t k = at[varying ? l : 0];
+        if (mask && !mask[l]) continue;
+        if (k < 0 || k >= m->numel)
+            e->bad_access = true;
+        else if (i->reduction)
+            ir__combine_lane(m, k, i, v, l);
+        else
+            ir__store_lane(m, k, v, l);
+    }
+}
+
 static void ir__eval_store(ind__eval *e, const ind__inst *i, int lanes) {
     const ind__eval_buffer *m = &e->buffer[i->source];
     const ind__lanes *v = &e->value[i->arg[0]];
     bool varying;
     const int64_t *at = ir__eval_index(e, i->index, lanes, &varying);
+    if (i->arg[1] || i->reduction) {
+        ir__eval_scatter(e, i, at, varying, lanes);
+        return;
+    }
     if (!ir__indices_inside(at, varying ? lanes : 1, m->numel)) {
         e->bad_access = true;
         return;

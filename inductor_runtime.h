@@ -62,6 +62,7 @@ typedef struct ind_binding_info {
     ind_dtype dtype;
     int rank;
     ind_expr size[IND_MAX_RANK]; /* formulas in the declared sizes */
+    bool mutated;                /* an input that every run changes in place (ind_mutate) */
 } ind_binding_info;
 IND_API int ind_module_num_bindings(const ind_module *module);
 IND_API const ind_binding_info *ind_module_query_binding(const ind_module *module, int index); /* NULL: no such */
@@ -141,9 +142,10 @@ IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
 
-/* One call: allocates what it needs, copies (host memory), runs, waits. Outputs may not overlap inputs. Errors:
-   IND_INVALID_ARGUMENT (a binding missing, unknown, twice or NULL), IND_OUT_OF_RANGE (sizes against their
-   declaration), IND_INDEX_OUT_OF_RANGE (an index found in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
+/* One call: allocates what it needs, copies (host memory), runs, waits. Outputs may not overlap inputs; inputs that the
+   graph mutates are written. Errors: IND_INVALID_ARGUMENT (a binding missing, unknown, twice or NULL), IND_OUT_OF_RANGE
+   (sizes against their declaration), IND_INDEX_OUT_OF_RANGE (an index found in the data), IND_OUT_OF_MEMORY,
+   IND_DEVICE. */
 typedef struct ind_run_desc {
     const ind_binding *bindings;
     int num_bindings;
@@ -1512,6 +1514,7 @@ struct rt__host_kernel {
     rt__host_stage *stage;
     uint32_t num_stages, max_reduces, num_live;
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
+    bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;              /* compiled index expressions; workers add the memory for values */
     uint32_t scan, part[2];      /* SCAN and its PARTs, 0: none */
@@ -1553,6 +1556,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->dtype = b->dtype;
     info->rank = b->layout.rank;
     memcpy(info->size, b->layout.size, sizeof info->size);
+    info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by;
     x->buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output"};
     ind__text t = {.context = m->context};
@@ -2554,7 +2558,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
 /* The graph op to name for a bad index: of the kernel's ops the one that has an index, if its name says so, else the
    first. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
-    static const char *const words[] = {"embedding", "gather", "index"};
+    static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (uint32_t i = 0; i < k->num_origins; i++)
             if (k->origin[i] < m->desc.num_origins && m->desc.origin_name[k->origin[i]] &&
@@ -2638,7 +2642,8 @@ static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     ind_status status = IND_OK;
-    for (uint32_t i = m->num_inputs + m->num_consts; i < m->num_bindings && !status; i++) {
+    for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
+        if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
         size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
         rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
         if (bytes)
@@ -2937,6 +2942,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         h->num_live += f[i].live;
         if (f[i].live && f[i].level > h->num_stages) h->num_stages = f[i].level;
         if (f[i].live && b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing) h->full_lanes = true;
+        h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
     }
     h->num_stages++;
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
@@ -3895,7 +3901,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
         rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
     } else {
         t.lanes_along_row = h->scan || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
-        t.chunk = rt__host_chunk_size(&t, n->num_workers);
+        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->num_workers);
         rt__pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, rt__host_chunk, &t);
     }
     return rt__host_task_end(&t, step);

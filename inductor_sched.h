@@ -22,6 +22,10 @@
    sizes cannot be compared, an offset is a maximum. A result takes over the memory of an input that dies in its
    kernel, if every point reads exactly the element that it writes.
 
+   How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
+   depends on the whole old version and waits for all that reads that; it joins no kernel with its readers or its
+   writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
+
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
    scan or a sort shares its kernel with no other loop.
@@ -48,6 +52,7 @@ typedef struct ind__access {
     bool indirect; /* the index depends on data */
     bool masked;
     bool operand; /* feeds a DOT reduction */
+    bool whole;   /* all that the buffer holds, by a loop that makes its next version: no index */
 } ind__access;
 
 /* ------------------------------------------------------------------------------------------------ >>kernel */
@@ -119,7 +124,8 @@ typedef struct ind_fusion_policy {
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
     X(MEMORY, "the results of both would live at the same time")                                                       \
-    X(TOO_FAR, "too far apart in the program")
+    X(TOO_FAR, "too far apart in the program")                                                                         \
+    X(MUTATION, "one changes in place what the other reads or writes")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -241,6 +247,7 @@ typedef struct sched__group {
     uint32_t changed;           /* round of the last change */
     uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
     bool reduces;               /* it has another reduction */
+    bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
 } sched__group;
 
@@ -273,9 +280,12 @@ typedef struct sched__fuser {
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
     uint32_t *first_var;    /* by loop */
+    uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
+    uint32_t *first_wait;   /* by loop, one more than loops */
     uint32_t *reader;       /* loops that read a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
     uint32_t *written;      /* by buffer: 1 + the access that writes it; 0 for what is given, or what no loop makes */
+    uint32_t *home;         /* by buffer: ind__buffer_home */
     int64_t *bytes_hint;    /* by buffer */
     ind_expr *bytes;        /* by buffer */
 
@@ -468,6 +478,14 @@ static bool sched__map(sched__fuser *f, ind_expr *e, const ind_expr *from, const
     return ind__ok(*e) || sched__fail(f);
 }
 
+/* Outputs of the loop that are new versions of older buffers. */
+static uint32_t sched__num_mutated(const sched__fuser *f, uint32_t l) {
+    const ind__loop *loop = &f->program->loop[l];
+    uint32_t n = 0;
+    for (uint32_t o = 0; o < loop->num_outputs; o++) n += f->program->buffer[loop->output[o]].mutates != 0;
+    return n;
+}
+
 static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     const ind_body *body = f->program->loop[l].body;
     sched__group *g = &f->group[l];
@@ -476,6 +494,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     if (!d) return false;
     bool dot = sched__mark_operands(body, flag);
     *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
+    g->mutates = sched__num_mutated(f, l) != 0;
     f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -492,6 +511,10 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         if (a->write) f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
         a++;
     }
+    for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
+        uint32_t old = f->program->buffer[f->program->loop[l].output[o]].mutates;
+        if (old) *a++ = (ind__access){.buffer = old, .index = ind_int(f->context, 0), .whole = true};
+    }
     return true;
 }
 
@@ -503,6 +526,7 @@ static uint32_t sched__count(sched__fuser *f) {
         f->first_access[l] = accesses, f->first_var[l] = vars;
         vars += (uint32_t)(body->rank + body->rrank);
         for (uint32_t i = 1; i < body->num_inst; i++) accesses += sched__is_access(&body->inst[i]);
+        accesses += sched__num_mutated(f, l);
         if (body->num_inst > most) most = body->num_inst;
     }
     f->first_access[f->program->num_loops] = accesses, f->first_var[f->program->num_loops] = vars;
@@ -523,6 +547,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->value = sched__scratch(f, buffers, sizeof(uint32_t));
     f->bytes_hint = sched__scratch(f, buffers, sizeof(int64_t));
     f->bytes = sched__scratch(f, buffers, sizeof(ind_expr));
+    f->home = sched__scratch(f, buffers, sizeof(uint32_t));
     if (f->failed) return false;
     uint8_t *flag = sched__scratch(f, sched__count(f), 1);
     f->access = sched__scratch(f, f->first_access[loops], sizeof(ind__access));
@@ -535,6 +560,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
         f->bytes[b] = ind__buffer_bytes(&f->program->buffer[b]);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
+        f->home[b] = ind__buffer_home(f->program, b);
     }
     return true;
 }
@@ -559,6 +585,27 @@ static void sched__put_reader(sched__fuser *f, uint32_t l, uint32_t buffer) {
     f->reader[f->first_reader[buffer] + f->found[buffer]++] = l;
 }
 
+/* Who mutates a buffer waits for all others that read it: order alone, no data. */
+static bool sched__collect_waits(sched__fuser *f) {
+    uint32_t loops = f->program->num_loops, n = 0;
+    for (uint32_t b = 1; b < f->program->num_buffers; b++)
+        if (f->program->buffer[b].mutated_by) n += f->first_reader[b + 1] - f->first_reader[b];
+    f->first_wait = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
+    f->waits = sched__scratch(f, n, sizeof(uint32_t));
+    if (f->failed) return false;
+    n = 0;
+    for (uint32_t l = 0; l < loops; l++) {
+        f->first_wait[l] = n;
+        for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
+            uint32_t b = f->access[a].buffer;
+            for (uint32_t r = f->first_reader[b]; f->access[a].whole && r < f->first_reader[b + 1]; r++)
+                if (f->reader[r] != l) f->waits[n++] = f->reader[r];
+        }
+    }
+    f->first_wait[loops] = n;
+    return true;
+}
+
 static bool sched__collect_readers(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     f->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
@@ -568,7 +615,7 @@ static bool sched__collect_readers(sched__fuser *f) {
     f->reader = sched__scratch(f, f->first_reader[buffers], sizeof(uint32_t));
     if (f->failed) return false;
     for (uint32_t l = 0; l < loops; l++) sched__each_read(f, l, sched__put_reader);
-    return true;
+    return sched__collect_waits(f);
 }
 
 /* Loop that writes the buffer, or SCHED_NONE: inputs, constants, and results of loops that were dropped. */
@@ -578,6 +625,18 @@ static uint32_t sched__writer(const sched__fuser *f, uint32_t buffer) {
 
 static uint32_t sched__num_readers(const sched__fuser *f, uint32_t buffer) {
     return f->first_reader[buffer + 1] - f->first_reader[buffer];
+}
+
+/* Loop that changes the buffer in place, or SCHED_NONE. */
+static uint32_t sched__mutator(const sched__fuser *f, uint32_t buffer) {
+    uint32_t version = f->program->buffer[buffer].mutated_by;
+    return version ? sched__writer(f, version) : IND__SCHED_NONE;
+}
+
+/* Is its memory a part of the arena, if it reaches memory at all? Else it lies with an input or an output. */
+static bool sched__in_arena(const sched__fuser *f, uint32_t buffer) {
+    const ind__buffer *home = &f->program->buffer[f->home[buffer]];
+    return sched__writer(f, buffer) != IND__SCHED_NONE && home->kind == IND__BUFFER_COMPUTED && !home->output;
 }
 
 /* A loop whose results nobody reads still writes them, so that every kernel has a store. */
@@ -592,7 +651,8 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
 /* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
-    if (f->program->buffer[buffer].output || f->group[home].sorts) return true;
+    const ind__buffer *info = &f->program->buffer[buffer];
+    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -827,13 +887,21 @@ static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sch
     return e;
 }
 
-/* All that b reads of what a writes must be the element at hand. Returns FUSED_VERTICAL, FUSED_HORIZONTAL if it reads
-   nothing, or the reason against it. */
+static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
+    for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++)
+        if (f->group_of[f->reader[r]] == g) return true;
+    return false;
+}
+
+/* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
+   FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->whole && sched__reads(f, a, w.at->buffer)) return IND_FUSION_MUTATION;
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (w.at->whole || f->program->buffer[w.at->buffer].mutates) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
@@ -847,6 +915,8 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 
 static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
+    /* kernels that work on rows may store an element more than once */
+    if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
     if (x->scans || y->scans) return IND_FUSION_SCAN;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
@@ -928,6 +998,10 @@ static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, 
         for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
             sched__meet(f, s, at, f->group_of[f->reader[r]]);
     }
+    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
+        uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
+        if (mutator != IND__SCHED_NONE && mutator != l) sched__meet(f, s, at, f->group_of[mutator]);
+    }
 }
 
 static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
@@ -935,6 +1009,8 @@ static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, 
         uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
         if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
     }
+    for (uint32_t i = f->first_wait[l]; i < f->first_wait[l + 1] && s->result == IND__SCHED_SEARCH_DONE; i++)
+        sched__meet(f, s, at, f->group_of[f->waits[i]]);
 }
 
 static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
@@ -968,13 +1044,13 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     int64_t bytes = 0;
     f->epoch++;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand) continue;
+        if (w.at->write || w.at->operand || w.at->whole) continue;
         f->mark[w.at->buffer] = f->epoch;
         f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
     }
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t buffer = w.at->buffer;
-        if (w.at->write || w.at->operand || f->mark[buffer] != f->epoch) continue;
+        if (w.at->write || w.at->operand || w.at->whole || f->mark[buffer] != f->epoch) continue;
         ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
         if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
@@ -1000,7 +1076,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable) return IND_FUSION_DISABLED;
     if (!sched__fused(reason = sched__check_templates(f, a, b))) return reason;
-    if (kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT) return kind;
+    if (kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION) return kind;
     if (!(*fit)->domain || (product && (*fit)->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, *fit)) return IND_FUSION_NO_GAIN;
@@ -1193,6 +1269,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->count += y->count;
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
     x->reduces |= y->reduces;
+    x->mutates |= y->mutates;
     x->changed = round;
     return true;
 }
@@ -1308,10 +1385,10 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
     return ind_op_where(o, (ind_value){in->arg[0]}, made, zero);
 }
 
-static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, ind_value v, void *user) {
+static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
-    r->f->value[in->source] = v.id;
-    if (sched__stored(r->f, in->source, r->group, r->group)) ind__emit_store(o, in->source, index, 1, v);
+    r->f->value[in->source] = in->arg[0];
+    if (sched__stored(r->f, in->source, r->group, r->group)) o->emit(o, in, index);
 }
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
@@ -1568,17 +1645,28 @@ static bool sched__is_sink(const sched__fuser *f, uint32_t g) {
 }
 
 typedef struct sched__visit {
-    uint32_t group, loop, access; /* where the walk over what the group reads has come to */
+    uint32_t group, loop, need; /* where the walk over what must run before the group has come to */
 } sched__visit;
 
-/* The next group that `v` reads from and that was not visited; SCHED_NONE: all were. */
+/* Number i of the loops that must run before loop l, or SCHED_NONE; one per access, then those it waits for. */
+static uint32_t sched__needed(const sched__fuser *f, uint32_t l, uint32_t i) {
+    uint32_t accesses = f->first_access[l + 1] - f->first_access[l];
+    if (i >= accesses) return f->waits[f->first_wait[l] + i - accesses];
+    const ind__access *a = &f->access[f->first_access[l] + i];
+    return a->write ? IND__SCHED_NONE : sched__writer(f, a->buffer);
+}
+
+static uint32_t sched__num_needed(const sched__fuser *f, uint32_t l) {
+    return f->first_access[l + 1] - f->first_access[l] + f->first_wait[l + 1] - f->first_wait[l];
+}
+
+/* The next group that must run before `v` and that was not visited; SCHED_NONE: all were. */
 static uint32_t sched__next_needed(sched__fuser *f, sched__visit *v) {
-    for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->access = 0) {
-        for (uint32_t a = f->first_access[v->loop] + v->access; a < f->first_access[v->loop + 1]; a++) {
-            uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
-            v->access++;
-            if (writer == IND__SCHED_NONE || f->mark[f->group_of[writer]] == f->epoch) continue;
-            return f->group_of[writer];
+    for (; v->loop != IND__SCHED_NONE; v->loop = f->next_loop[v->loop], v->need = 0) {
+        while (v->need < sched__num_needed(f, v->loop)) {
+            uint32_t before = sched__needed(f, v->loop, v->need++);
+            if (before == IND__SCHED_NONE || f->mark[f->group_of[before]] == f->epoch) continue;
+            return f->group_of[before];
         }
     }
     return IND__SCHED_NONE;
@@ -1616,14 +1704,16 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
-        if (writer == IND__SCHED_NONE || f->program->buffer[b].output ||
+        if (!sched__in_arena(f, b) || f->program->buffer[b].mutates ||
             !sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE))
             continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], f->bytes_hint[b]);
-        for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1]; r++) {
-            uint32_t at = step[f->group_of[f->reader[r]]];
-            if (at > end) end = at;
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
+            for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++) {
+                uint32_t at = step[f->group_of[f->reader[r]]];
+                if (at > end) end = at;
+            }
         }
         freed[end] = sched__add_hint(freed[end], f->bytes_hint[b]);
     }
@@ -1718,7 +1808,7 @@ static bool sched__op_by_op(sched__fuser *f) {
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), readers = sched__num_readers(f, b);
-        if (writer == IND__SCHED_NONE || f->program->buffer[b].output) continue;
+        if (!sched__in_arena(f, b)) continue;
         uint32_t end = readers ? f->reader[f->first_reader[b + 1] - 1] : writer;
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
@@ -1732,9 +1822,10 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
-            s->storage[b] = b;
-            if (sched__writer(f, b) == IND__SCHED_NONE || f->program->buffer[b].output) continue;
+            s->storage[b] = sched__in_arena(f, b) ? b : f->home[b];
+            if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
+                life[f->program->buffer[b].mutates].end = k;
                 life[b] = (sched__life){b, k, k, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
@@ -1813,6 +1904,17 @@ static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t ro
     return false;
 }
 
+/* New versions of buffers lie where the old ones do. */
+static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life) {
+    ind_schedule *s = f->schedule;
+    for (uint32_t o = s->kernel[k].num_reads; o < s->kernel[k].num_args; o++) {
+        uint32_t b = s->kernel[k].arg[o], old = f->program->buffer[b].mutates;
+        if (!old || !ind__ok(life[b].size)) continue;
+        s->storage[b] = s->storage[old];
+        life[s->storage[old]].end = life[b].end;
+    }
+}
+
 /* Lets each output of kernel k take over the memory of an input that it is the last to read. */
 static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
@@ -1822,7 +1924,8 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     if (!stage) return sched__fail(f);
     for (uint32_t o = kernel->num_reads; o < kernel->num_args; o++) {
         uint32_t out = kernel->arg[o];
-        for (uint32_t i = 0; ind__ok(life[out].size) && i < kernel->num_reads; i++) {
+        bool own = ind__ok(life[out].size) && !f->program->buffer[out].mutates;
+        for (uint32_t i = 0; own && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
             if (!ind__ok(life[in].size) || life[in].end != k || sched__taken(s, kernel, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
@@ -2021,8 +2124,9 @@ static bool sched__plan_memory(sched__fuser *f) {
     s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
     s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
     if (f->failed || !sched__find_lives(f, life)) return false;
-    for (uint32_t k = 0; k < s->num_kernels && !f->policy.disable_inplace; k++) {
-        if (!sched__take_over(f, k, life)) return false;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        sched__join_versions(f, k, life);
+        if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
         if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
@@ -2101,6 +2205,7 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
             bool write = i >= kernel->num_reads;
             if (write ? v->made[b] || buffer->kind != IND__BUFFER_COMPUTED : 0) return false;
             if (!write && buffer->kind == IND__BUFFER_COMPUTED && !v->made[b]) return false;
+            if (!write && v->made[buffer->mutated_by]) return false;
             if (write) v->made[b] = k + 1, v->life[b].begin = k;
             v->life[b].end = k;
         }
@@ -2108,10 +2213,45 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
+static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
+        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
+        at = i;
+    }
+    return at;
+}
+
+/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store? */
+static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+    if (!sched__has_arg(k, old, false)) return true;
+    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    return load && store && k->kind == IND_KERNEL_POINTWISE &&
+           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+}
+
+/* Also ends the lifetimes of old versions. */
+static bool sched__check_versions(sched__check *v) {
+    for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
+        const ind__buffer *buffer = &v->s->program->buffer[b], *old = &v->s->program->buffer[buffer->mutates];
+        if (!buffer->mutates || !v->made[b]) continue;
+        uint32_t k = v->kernel = v->made[b] - 1, home = ind__buffer_home(v->s->program, b);
+        if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
+        if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
+            return false;
+        bool arena = ind__ok(v->s->offset[b]);
+        if (v->s->storage[b] != (arena ? v->s->storage[buffer->mutates] : home)) return false;
+        v->life[buffer->mutates].end = k;
+    }
+    return true;
+}
+
 static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
-        bool arena = v->made[b] && !buffer->output;
+        const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
+        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output;
         if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
@@ -2222,6 +2362,7 @@ static const struct {
     {"every body is valid", sched__check_bodies},
     {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
     {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
+    {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},

@@ -464,6 +464,30 @@ class Generator:
             arguments = f"{t.name}, {index.name}" + (f", dim={d}" if kind == "index_select" else "")
             self.same(t, f"{kind}({arguments})", shape)
 
+    def op_scatter(self):
+        """Elements that several values meet at are combined, never replaced: which one stays is left open on a GPU."""
+        t = self.pick(lambda t: t.is_float and t.shape) or self.input(self.main, self.shape(2))
+        d = self.random.randrange(len(t.shape))
+        limit, count = self.smallest(t.shape[d]), self.random.choice([1, 2, 6])
+        along = lambda n: t.shape[:d] + [n] + t.shape[d + 1 :]
+        kind = self.random.choice(["scatter_add", "amax", "amin", "index_add", "index_fill", "index_put", "index_copy"])
+        if t.magnitude * (count + 1) > MOST_MAGNITUDE[t.dtype]:
+            t = self.emit(f"tanh({t.name})", t.dtype, t.shape, 1.0)
+        if kind in ("scatter_add", "amax", "amin"):
+            index, source = self.input("i64", along(count), limit), self.input(t.dtype, along(count))
+            reduce = f', reduce="{kind}", include_self={self.random.choice(["true", "false"])}' if kind[0] == "a" else ""
+            call = f"{'scatter_reduce' if reduce else kind}({t.name}, {d}, {index.name}, {source.name}{reduce})"
+        elif kind == "index_fill":
+            call = f"index_fill({t.name}, {d}, {self.input('i64', [count], limit).name}, 0.5)"
+        elif kind == "index_copy":
+            call = f"index_copy({t.name}, {d}, {self.input('i64', [1], limit).name}, {self.input(t.dtype, along(1)).name})"
+        elif kind == "index_put":
+            indices = ["none"] * d + [self.input(self.random.choice(["i64", "i32"]), [count], limit).name]
+            call = f"index_put({t.name}, [{', '.join(indices)}], {self.input(t.dtype, along(count)).name}, accumulate=true)"
+        else:
+            call = f"index_add({t.name}, {d}, {self.input('i32', [count], limit).name}, {self.input(t.dtype, along(count)).name})"
+        self.emit(call, t.dtype, t.shape, t.magnitude * (count + 1))
+
     def op_matmul(self):
         dtype = self.random.choice(["f32", "f32", "bf16", "f16", self.main])
         t = self.pick(lambda t: t.dtype == dtype and len(t.shape) in (2, 3) and all(self.largest(s) <= 128 for s in t.shape))
@@ -527,6 +551,7 @@ class Generator:
             self.op_view: 8,
             self.op_cat: 2,
             self.op_lookup: 2,
+            self.op_scatter: 3,
             self.op_matmul: 3,
             self.op_source: 1,
         }

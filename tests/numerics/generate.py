@@ -94,9 +94,12 @@ def run(c, sizes):
             tensors[name] = Tensor(load(raw, dtype), dtype)
         elif line.startswith("output "):
             outputs.update({name.strip(): None for name in line[7:].split(",")})
+        elif line.startswith("mutate "):  # what is then in the input's memory, as an output of its name
+            changed, value = line[7:].split(" = ")
+            outputs[changed] = value
         elif not line.startswith("size ") and not c.error:
             exec(line, {**OPS, **names}, tensors)
-    return inputs, {name: tensors.get(name) for name in outputs}
+    return inputs, {name: tensors.get(value or name) for name, value in outputs.items()}
 
 
 # ---- the file: one block of bytes, equal arrays once, and an index

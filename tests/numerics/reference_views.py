@@ -153,7 +153,7 @@ def stack(tensors, dim=0):
     return Tensor(np.stack([p.v for p in parts], dim), dtype, np.stack([p.e for p in parts], dim))
 
 
-def put(x, src, place):
+def placed(x, src, place):
     """x with src written to the view that place gives of an array."""
     v, e = x.v.copy(), x.e.copy()
     place(v)[...] = cast(src, x.dtype).v
@@ -162,11 +162,11 @@ def put(x, src, place):
 
 
 def select_scatter(x, src, dim, index):
-    return put(x, src, lambda v: np.moveaxis(v, dim, 0)[index, ...])
+    return placed(x, src, lambda v: np.moveaxis(v, dim, 0)[index, ...])
 
 
 def slice_scatter(x, src, dim=0, start=None, end=None, step=1):
-    return put(x, src, lambda v: np.moveaxis(np.moveaxis(v, dim, 0)[start:end:step], 0, dim))
+    return placed(x, src, lambda v: np.moveaxis(np.moveaxis(v, dim, 0)[start:end:step], 0, dim))
 
 
 def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
@@ -175,7 +175,7 @@ def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
         d.flags.writeable = True
         return d
 
-    return put(x, src, place)
+    return placed(x, src, place)
 
 
 @moved
