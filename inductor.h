@@ -999,7 +999,7 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
-   are checked at run time. Types must be the same. */
+   are checked at run time. Both are compared in the type that they promote to; x may be a number. */
 IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
                                     ind_tensor sorter);
 /* searchsorted with one-dimensional boundaries. */
@@ -4112,11 +4112,10 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
-    if (!fits)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
-                           ind__say_type(in, s),
-                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
-    return ind__need_same_dtype(in, s, x);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                       ind__say_type(in, s),
+                       in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
 static ind_status ind__check_sorter(ind__infer *in) {
@@ -4499,6 +4498,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -11579,8 +11579,9 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     s.size = s.sequence->size[s.sequence->rank - 1];
     int64_t lo, hi;
     ind_expr_bounds(s.size, &lo, &hi);
-    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
-    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
+    ind_dtype common = ind__result_type(l->w->graph, both, 2);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
     return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
 }
 
@@ -11588,7 +11589,6 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
 static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
-    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
 }

@@ -27,7 +27,8 @@
    writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two.
+   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
+   scan or a sort shares its kernel with no other loop.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
