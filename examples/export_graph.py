@@ -18,8 +18,8 @@ names all such ops.
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
-    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and an
-                                            output NAME.next that has what it holds afterwards
+    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and
+                                            mutate NAME = what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
     random numbers                          from the input seed : i64[], which there is then
@@ -555,8 +555,9 @@ class Writer:
         import torch
 
         self.torch, self.program = torch, program
-        self.given_inputs, self.given_outputs = inputs, outputs
         self.names, self.sizes = Names(), SizeText()
+        self.given_inputs = [self.names.new(name) for name in inputs or ()]
+        self.given_outputs = [self.names.new(name) for name in outputs or ()]
         self.guards, self.declared, self.lines, self.outputs = [], [], [], []
         self.weights = {}  # name -> tensor
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
@@ -776,8 +777,12 @@ class Writer:
             if bounds.upper.is_Integer:
                 self.guards.append(f"{self.sizes(e)} <= {int(bounds.upper)}")
 
-    def declare(self, kind, wish, type_text):
-        name = self.names.new(wish)
+    def declare_input(self, wish, type_text):
+        """By the next of the given names, if there is one."""
+        return self.declare("input", wish, type_text, self.given_inputs.pop(0) if self.given_inputs else None)
+
+    def declare(self, kind, wish, type_text, name=None):
+        name = name or self.names.new(wish)
         self.sources.add(name)
         self.lines.append(f"{kind} {name} : {type_text}")
         return name
@@ -809,7 +814,6 @@ class Writer:
 
     def add_inputs(self):
         nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
-        given = list(self.given_inputs or ())
         for spec in self.program.graph_signature.input_specs:
             if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
                 continue
@@ -818,37 +822,37 @@ class Writer:
             node = nodes[spec.arg.name]
             value = node.meta.get("val")
             if isinstance(value, self.torch.Tensor):
-                self.value_of[node] = self.declare("input", given.pop(0) if given else spec.arg.name, self.type_text(value))
+                self.value_of[node] = self.declare_input(spec.arg.name, self.type_text(value))
             else:
                 self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
 
     def add_outputs(self, node):
-        given = list(self.given_outputs or ())
-        for i, (spec, value) in enumerate(zip(self.program.graph_signature.output_specs, node.args[0])):
-            kind = spec.kind.name
+        results = 0
+        for spec, value in zip(self.program.graph_signature.output_specs, node.args[0]):
+            kind, v = spec.kind.name, self.resolve(value)
             if kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
-                name = self.next_name(spec)
-            elif kind == "USER_OUTPUT":
-                name = given.pop(0) if given else f"output_{sum(s.kind.name == 'USER_OUTPUT' for s in self.program.graph_signature.output_specs[:i])}"
+                self.lines.append(f"mutate {self.mutated_name(spec)} = {self.operand(v, node)}")
+            elif kind != "USER_OUTPUT":
+                raise ExportError(f"a result is a {kind}; only tensors and sizes are supported")
             else:
-                raise ExportError(f"output {i} is a {kind}; only tensors and sizes are supported")
-            v = self.resolve(value)
-            if v is None:
-                continue
-            if isinstance(v, (bool, int)):
-                v = Size(str(int(v)))
-            if isinstance(v, float):
-                raise ExportError(f"output {i} is the number {v}; only tensors and sizes are supported")
-            tensor = self.operand(v, node)
-            name = name if name == tensor and tensor not in self.sources else self.names.new(name)
-            self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+                self.add_output(f"output_{results}", v, node)
+                results += 1
 
-    def next_name(self, spec):
-        """The output with what a buffer or an input holds afterwards."""
+    def add_output(self, wish, v, node):
+        if v is None:
+            return
+        if isinstance(v, (float, Float)):
+            raise ExportError(f"{wish} is the number {getattr(v, 'e', v)}; only tensors and sizes are supported")
+        tensor = self.operand(Size(str(int(v))) if isinstance(v, (bool, int)) else v, node)
+        name = self.given_outputs.pop(0) if self.given_outputs else None
+        name = name or (wish if wish == tensor and tensor not in self.sources else self.names.new(wish))
+        self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+
+    def mutated_name(self, spec):
+        """The buffer or the input that is written to."""
         for i in self.program.graph_signature.input_specs:
             if spec.target in (i.target, i.arg.name):
-                nodes = [n for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name]
-                return f"{self.value_of[nodes[0]]}.next"
+                return next(self.value_of[n] for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name)
         raise ExportError(f"{spec.target} is written to and is no input")
 
     def walk(self):
@@ -866,7 +870,7 @@ class Writer:
 
     def text(self, name):
         facts = [f"guard {g}" for g in dict.fromkeys(self.guards)]
-        lines = self.declared + facts + self.lines + [f"output {', '.join(self.outputs)}"]
+        lines = self.declared + facts + self.lines + ([f"output {', '.join(self.outputs)}"] if self.outputs else [])
         return f"graph {name} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
