@@ -308,6 +308,7 @@ def exported(model):
 
 
 def make(name, folder):
+    torch.manual_seed(0)
     model = MODELS[name]()
     program, weights = exported(model), folder / f"{name}.safetensors"
     export_graph(program, folder / f"{name}.ind", weights, name, model.inputs, model.outputs)
