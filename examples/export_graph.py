@@ -250,6 +250,41 @@ def addmv(w, node, a):
     return w.emit(node, f"add({scaled}, {product}, alpha={number_text(a['alpha'])})")
 
 
+def embedding_bag(w, node, a):
+    """Rows of the table, added (or their mean or largest) into the bag that each index lies in: the last that begins at or
+    before its position. An empty bag is 0. With include_last_offset what comes after that offset has a bag that is dropped."""
+    if {user.args[1] for user in node.users} - {0} or a["padding_idx"] >= 0:
+        raise ExportError(f"{node.target}: only its first result, without padding_idx")
+    meta, dropped_bags = w.meta(node)[0], int(a["include_last_offset"])
+    shape, count = [meta.shape[0] + dropped_bags, meta.shape[1]], w.size_list(w.meta(node.args[1]).shape)
+
+    def step(call):
+        return w.new_tensor(node, call)
+
+    def full(size, value):
+        return step(f"full(size={size}, fill_value={value}, dtype={dtype_text(meta.dtype)})")
+
+    rows = step(f"embedding({a['weight']}, {a['indices']})")
+    if a["per_sample_weights"] is not None:
+        weights = step(f"unsqueeze({a['per_sample_weights']}, dim=1)")
+        rows = step(f"mul({rows}, {weights})")
+    places = step(f"arange(start=0, end={count[1:-1]})")
+    bag = step(f"searchsorted({a['offsets']}, {places}, right=true)")
+    bag, bags = step(f"sub({bag}, 1)"), full(w.size_list(shape), 0)
+    if a["mode"] == 2:
+        bag = step(f"unsqueeze({bag}, dim=1)")
+        bag = step(f"expand({bag}, size=[{count[1:-1]}, {w.size_list(shape[1:])[1:-1]}])")
+        bags = step(f'scatter_reduce({bags}, {bag}, {rows}, dim=0, reduce="amax", include_self=false)')
+    else:
+        bags = step(f"index_add({bags}, {bag}, {rows}, dim=0)")
+    if a["mode"] == 1:
+        counts = step(f"index_add({full(w.size_list(shape[:1]), 0)}, {bag}, {full(count, 1)}, dim=0)")
+        counts = step(f"clamp({counts}, min=1)")
+        counts = step(f"unsqueeze({counts}, dim=1)")
+        bags = step(f"div({bags}, {counts})")
+    return (w.emit(node, f"slice({bags}, end={-dropped_bags if dropped_bags else 'none'})", meta),) + (None,) * (len(w.meta(node)) - 1)
+
+
 def var_unbiased(w, node, a):
     return w.call(node, f"var(self, dim=, correction={int(a['unbiased'])}, keepdim=)", a)
 
@@ -280,10 +315,10 @@ RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
-    "_adaptive_avg_pool2d_backward": TRAINING,
+    "_adaptive_avg_pool2d_backward": "_adaptive_avg_pool2d_backward(grad_output, self)",
     "_adaptive_avg_pool3d": "_adaptive_avg_pool3d(self, output_size=)",
     "_cdist_forward": "_cdist_forward(x1, x2, p=, compute_mode=)",
-    "_embedding_bag": "_embedding_bag(weight, indices, offsets, per_sample_weights, mode=, include_last_offset=, padding_idx=)",
+    "_embedding_bag": ("embedding and index_add, or scatter_reduce", embedding_bag),
     "_fft_c2r": "not supported: there are no complex element types",
     "_fft_r2c": "not supported: there are no complex element types",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
@@ -319,7 +354,7 @@ TABLE = {
     "atanh": "atanh(self)",
     "avg_pool1d": "avg_pool1d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=)",
     "avg_pool2d": "avg_pool2d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
-    "avg_pool2d_backward": TRAINING,
+    "avg_pool2d_backward": "avg_pool2d_backward(grad_output, self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "avg_pool3d": "avg_pool3d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "bitwise_and.Scalar": "bitwise_and(self, other)",
     "bitwise_and.Tensor": "bitwise_and(self, other)",
@@ -394,7 +429,7 @@ TABLE = {
     "masked_scatter": "masked_scatter(self, mask, source)",
     "max.dim": "max(self, dim=, keepdim=)",
     "max_pool2d_with_indices": "max_pool2d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
-    "max_pool2d_with_indices_backward": TRAINING,
+    "max_pool2d_with_indices_backward": "max_pool2d_with_indices_backward(grad_output, self, indices, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "max_pool3d_with_indices": "max_pool3d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "maximum": "maximum(self, other)",
     "mean": "mean(self, dtype=)",
@@ -414,7 +449,7 @@ TABLE = {
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
-    "nonzero": "nonzero(self)",
+    "nonzero": "not supported: the size of its result depends on data",
     "permute": "permute(self, dims=)",
     "pow.Scalar": "pow(self, exponent)",
     "pow.Tensor_Scalar": "pow(self, exponent)",
@@ -483,6 +518,7 @@ TABLE |= {
     "__lshift__.Tensor": "bitwise_left_shift(self, other)",
     "__rshift__.Scalar": "bitwise_right_shift(self, other)",
     "__rshift__.Tensor": "bitwise_right_shift(self, other)",
+    "_embedding_bag_forward_only": ("embedding and index_add, or scatter_reduce", embedding_bag),
     "_assert_async.msg": ("nothing: about data", dropped),
     "_assert_scalar": ("guard", guard),
     "_assert_tensor_metadata": ("nothing: it is a fact", dropped),

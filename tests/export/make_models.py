@@ -271,7 +271,9 @@ def ops_indexing():
                  lambda x, i: torch.take(x, i), lambda x, i: F.embedding(i, x), lambda x, i: x.gather(1, x.argsort(1)), lambda x, i: F.one_hot(i, 4),
                  lambda x, i: x.scatter(1, i[:, :1], 0.5), lambda x, i: x.scatter_add(1, i, x), lambda x, i: x.scatter_reduce(1, i, x, "amax"), lambda x, i: x.scatter_reduce(0, i, x, "mean", include_self=False),
                  lambda x, i: x.index_add(0, i[:, 0], x), lambda x, i: x.index_copy(0, index, x[:2]), lambda x, i: x.index_fill(1, index, 2.0), lambda x, i: x.index_put((i[:2, 0], i[:2, 1] + 1), x[:2, 0], accumulate=True),
-                 lambda x, i: x.masked_scatter(x > 0, x.abs()), lambda x, i: F.cross_entropy(x, i[:, 0]), put)
+                 lambda x, i: x.masked_scatter(x > 0, x.abs()), lambda x, i: F.cross_entropy(x, i[:, 0]), put,
+                 lambda x, i: F.embedding_bag(i, x), lambda x, i: F.embedding_bag(i, x, mode="sum", per_sample_weights=x),
+                 lambda x, i: F.embedding_bag(i[:, 0], x, torch.tensor([0, 0, 2]), mode="max"), lambda x, i: F.embedding_bag(i[:, 0], x, torch.arange(x.shape[0] + 1), include_last_offset=True))
 
 
 class Stateful(torch.nn.Module):
