@@ -132,7 +132,10 @@ extern "C" {
 
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed. */
+   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; mean
+   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
+   instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
+   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -379,6 +382,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "training:bool momentum:float eps:float", 3, "C")                                                                \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
       "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+    X(NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, "_native_batch_norm_legit_functional",                                       \
+      "input weight? bias? running_mean running_var", "training:bool momentum:float eps:float", 5, "C")                \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
       "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
     X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
@@ -792,6 +797,12 @@ IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bi
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
+/* As ind_native_batch_norm_legit in training; *new_mean and *new_var (may be NULL) are what running_mean and
+   running_var become: (1 - momentum) times themselves plus momentum times the batch's, for ind_mutate. */
+IND_API ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                                          ind_tensor running_mean, ind_tensor running_var,
+                                                          double momentum, double eps, ind_tensor *new_mean,
+                                                          ind_tensor *new_var);
 /* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
    rstd are what the forward op gave. */
 IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
@@ -1419,7 +1430,7 @@ typedef struct ind__infer {
     const ind_body *body; /* CUSTOM */
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
-    ind__type few[4];
+    ind__type few[5];
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -2382,10 +2393,14 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
                            running ? "be given where the batch's statistics are not used" : "come together");
     }
-    if (mean && !running) {
-        return ind__reject(
-            in, IND_NOT_SUPPORTED,
-            "running_mean and running_var are not updated; leave them out to use the batch's statistics");
+    bool functional = in->op == IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL;
+    if (mean && !running && !functional) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "running_mean and running_var are not updated; leave them out to use the batch's "
+                           "statistics (_native_batch_norm_legit_functional gives their new values)");
+    }
+    for (int r = 3; functional && r < 5; r++) {
+        ind__set_result(in, r, ind__operand(in, (uint32_t)r)->dtype, &x->size[1], 1);
     }
     for (int r = 1; r < 3; r++) {
         ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
@@ -4274,6 +4289,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_BATCH_NORM] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL] = ind__rule_batch_norm,
     [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
     [IND_OP_NATIVE_LAYER_NORM_BACKWARD] = ind__rule_layer_norm_backward,
     [IND_OP_NATIVE_GROUP_NORM_BACKWARD] = ind__rule_group_norm_backward,
@@ -5843,6 +5859,17 @@ ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tens
     ind_tensor y = ind__call_batch_norm(IND_OP_NATIVE_BATCH_NORM_LEGIT, operands, training, eps);
     ind__give_result(y, 1, mean);
     ind__give_result(y, 2, rstd);
+    return y;
+}
+
+ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                                  ind_tensor running_mean, ind_tensor running_var, double momentum,
+                                                  double eps, ind_tensor *new_mean, ind_tensor *new_var) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    ind__attr a[3] = {ind__attr_bool(true), ind__attr_float(momentum), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, operands, 5, a, 3);
+    ind__give_result(y, 3, new_mean);
+    ind__give_result(y, 4, new_var);
     return y;
 }
 
@@ -10575,7 +10602,7 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
 /* Results 1 and 2, where the op has them. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
-    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+    for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
                                    k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
         if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
@@ -10669,20 +10696,51 @@ static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **result
     return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
 }
 
+/* (1 - momentum) * running + momentum * batch, with the unbiased variance. The old value is operand 3 or 4. */
+static ind_value graph__running_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                        ind_value batch) {
+    double momentum = l->node->attr[1].f;
+    ind_value old = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), index, 1), l->compute);
+    old = ind_op_mul(o, old, graph__lower_float(o, l, 1 - momentum));
+    return ind_op_add(o, old, ind_op_mul(o, batch, graph__lower_float(o, l, momentum)));
+}
+
+static ind_value graph__running_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__running_element(o, l, 3, index, ind__box_load(o, l->part[0], index, rank));
+}
+
+static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value n = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, 1));
+    return graph__running_element(o, l, 4, index, ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n));
+}
+
+/* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
+static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 3; status == IND_OK && k < l->node->num_results; k++) {
+        results[k] = graph__lower_operand_box(l, k);
+        if (!training) continue;
+        status = graph__lower_loop(l, l->result[k].dtype, l->result[k].size, 1,
+                                   k == 3 ? graph__running_mean_element : graph__running_var_element, &results[k]);
+    }
+    return status;
+}
+
 /* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
    the batch are empty, as PyTorch's are. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
     if (!ind__uses_running(l->node->op, l->node->attr)) {
-        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+        ind_status status = graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+        return status ? status : graph__lower_running(l, true, results);
     }
     ind_status status =
         graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
-    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+    for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_empty_result(l, k, results);
     }
-    return status;
+    return status ? status : graph__lower_running(l, false, results);
 }
 
 /* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
@@ -12053,6 +12111,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(BATCH_NORM, batch_norm, NULL, NONE, NONE)                                                                        \
     X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
+    X(NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, batch_norm, NULL, NONE, NONE)                                                \
     X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
     X(NATIVE_LAYER_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
     X(NATIVE_GROUP_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
@@ -12236,7 +12295,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
-    ind__box *few[4] = {NULL}, **results = few;
+    ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
         results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
         if (!results) return ind__failed(w->graph->context);
