@@ -18,8 +18,8 @@ names all such ops.
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
-    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and an
-                                            output NAME.next that has what it holds afterwards
+    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and
+                                            mutate NAME = what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
     random numbers                          from the input seed : i64[], which there is then
@@ -250,6 +250,41 @@ def addmv(w, node, a):
     return w.emit(node, f"add({scaled}, {product}, alpha={number_text(a['alpha'])})")
 
 
+def embedding_bag(w, node, a):
+    """Rows of the table, added (or their mean or largest) into the bag that each index lies in: the last that begins at or
+    before its position. An empty bag is 0. With include_last_offset what comes after that offset has a bag that is dropped."""
+    if {user.args[1] for user in node.users} - {0} or a["padding_idx"] >= 0:
+        raise ExportError(f"{node.target}: only its first result, without padding_idx")
+    meta, dropped_bags = w.meta(node)[0], int(a["include_last_offset"])
+    shape, count = [meta.shape[0] + dropped_bags, meta.shape[1]], w.size_list(w.meta(node.args[1]).shape)
+
+    def step(call):
+        return w.new_tensor(node, call)
+
+    def full(size, value):
+        return step(f"full(size={size}, fill_value={value}, dtype={dtype_text(meta.dtype)})")
+
+    rows = step(f"embedding({a['weight']}, {a['indices']})")
+    if a["per_sample_weights"] is not None:
+        weights = step(f"unsqueeze({a['per_sample_weights']}, dim=1)")
+        rows = step(f"mul({rows}, {weights})")
+    places = step(f"arange(start=0, end={count[1:-1]})")
+    bag = step(f"searchsorted({a['offsets']}, {places}, right=true)")
+    bag, bags = step(f"sub({bag}, 1)"), full(w.size_list(shape), 0)
+    if a["mode"] == 2:
+        bag = step(f"unsqueeze({bag}, dim=1)")
+        bag = step(f"expand({bag}, size=[{count[1:-1]}, {w.size_list(shape[1:])[1:-1]}])")
+        bags = step(f'scatter_reduce({bags}, {bag}, {rows}, dim=0, reduce="amax", include_self=false)')
+    else:
+        bags = step(f"index_add({bags}, {bag}, {rows}, dim=0)")
+    if a["mode"] == 1:
+        counts = step(f"index_add({full(w.size_list(shape[:1]), 0)}, {bag}, {full(count, 1)}, dim=0)")
+        counts = step(f"clamp({counts}, min=1)")
+        counts = step(f"unsqueeze({counts}, dim=1)")
+        bags = step(f"div({bags}, {counts})")
+    return (w.emit(node, f"slice({bags}, end={-dropped_bags if dropped_bags else 'none'})", meta),) + (None,) * (len(w.meta(node)) - 1)
+
+
 def var_unbiased(w, node, a):
     return w.call(node, f"var(self, dim=, correction={int(a['unbiased'])}, keepdim=)", a)
 
@@ -280,10 +315,10 @@ RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
-    "_adaptive_avg_pool2d_backward": TRAINING,
+    "_adaptive_avg_pool2d_backward": "_adaptive_avg_pool2d_backward(grad_output, self)",
     "_adaptive_avg_pool3d": "_adaptive_avg_pool3d(self, output_size=)",
     "_cdist_forward": "_cdist_forward(x1, x2, p=, compute_mode=)",
-    "_embedding_bag": "_embedding_bag(weight, indices, offsets, per_sample_weights, mode=, include_last_offset=, padding_idx=)",
+    "_embedding_bag": ("embedding and index_add, or scatter_reduce", embedding_bag),
     "_fft_c2r": "not supported: there are no complex element types",
     "_fft_r2c": "not supported: there are no complex element types",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
@@ -319,7 +354,7 @@ TABLE = {
     "atanh": "atanh(self)",
     "avg_pool1d": "avg_pool1d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=)",
     "avg_pool2d": "avg_pool2d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
-    "avg_pool2d_backward": TRAINING,
+    "avg_pool2d_backward": "avg_pool2d_backward(grad_output, self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "avg_pool3d": "avg_pool3d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "bitwise_and.Scalar": "bitwise_and(self, other)",
     "bitwise_and.Tensor": "bitwise_and(self, other)",
@@ -394,7 +429,7 @@ TABLE = {
     "masked_scatter": "masked_scatter(self, mask, source)",
     "max.dim": "max(self, dim=, keepdim=)",
     "max_pool2d_with_indices": "max_pool2d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
-    "max_pool2d_with_indices_backward": TRAINING,
+    "max_pool2d_with_indices_backward": "max_pool2d_with_indices_backward(grad_output, self, indices, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "max_pool3d_with_indices": "max_pool3d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "maximum": "maximum(self, other)",
     "mean": "mean(self, dtype=)",
@@ -414,7 +449,7 @@ TABLE = {
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
-    "nonzero": "nonzero(self)",
+    "nonzero": "not supported: the size of its result depends on data",
     "permute": "permute(self, dims=)",
     "pow.Scalar": "pow(self, exponent)",
     "pow.Tensor_Scalar": "pow(self, exponent)",
@@ -483,6 +518,7 @@ TABLE |= {
     "__lshift__.Tensor": "bitwise_left_shift(self, other)",
     "__rshift__.Scalar": "bitwise_right_shift(self, other)",
     "__rshift__.Tensor": "bitwise_right_shift(self, other)",
+    "_embedding_bag_forward_only": ("embedding and index_add, or scatter_reduce", embedding_bag),
     "_assert_async.msg": ("nothing: about data", dropped),
     "_assert_scalar": ("guard", guard),
     "_assert_tensor_metadata": ("nothing: it is a fact", dropped),
@@ -555,8 +591,9 @@ class Writer:
         import torch
 
         self.torch, self.program = torch, program
-        self.given_inputs, self.given_outputs = inputs, outputs
         self.names, self.sizes = Names(), SizeText()
+        self.given_inputs = [self.names.new(name) for name in inputs or ()]
+        self.given_outputs = [self.names.new(name) for name in outputs or ()]
         self.guards, self.declared, self.lines, self.outputs = [], [], [], []
         self.weights = {}  # name -> tensor
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
@@ -776,8 +813,12 @@ class Writer:
             if bounds.upper.is_Integer:
                 self.guards.append(f"{self.sizes(e)} <= {int(bounds.upper)}")
 
-    def declare(self, kind, wish, type_text):
-        name = self.names.new(wish)
+    def declare_input(self, wish, type_text):
+        """By the next of the given names, if there is one."""
+        return self.declare("input", wish, type_text, self.given_inputs.pop(0) if self.given_inputs else None)
+
+    def declare(self, kind, wish, type_text, name=None):
+        name = name or self.names.new(wish)
         self.sources.add(name)
         self.lines.append(f"{kind} {name} : {type_text}")
         return name
@@ -809,7 +850,6 @@ class Writer:
 
     def add_inputs(self):
         nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
-        given = list(self.given_inputs or ())
         for spec in self.program.graph_signature.input_specs:
             if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
                 continue
@@ -818,37 +858,37 @@ class Writer:
             node = nodes[spec.arg.name]
             value = node.meta.get("val")
             if isinstance(value, self.torch.Tensor):
-                self.value_of[node] = self.declare("input", given.pop(0) if given else spec.arg.name, self.type_text(value))
+                self.value_of[node] = self.declare_input(spec.arg.name, self.type_text(value))
             else:
                 self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
 
     def add_outputs(self, node):
-        given = list(self.given_outputs or ())
-        for i, (spec, value) in enumerate(zip(self.program.graph_signature.output_specs, node.args[0])):
-            kind = spec.kind.name
+        results = 0
+        for spec, value in zip(self.program.graph_signature.output_specs, node.args[0]):
+            kind, v = spec.kind.name, self.resolve(value)
             if kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
-                name = self.next_name(spec)
-            elif kind == "USER_OUTPUT":
-                name = given.pop(0) if given else f"output_{sum(s.kind.name == 'USER_OUTPUT' for s in self.program.graph_signature.output_specs[:i])}"
+                self.lines.append(f"mutate {self.mutated_name(spec)} = {self.operand(v, node)}")
+            elif kind != "USER_OUTPUT":
+                raise ExportError(f"a result is a {kind}; only tensors and sizes are supported")
             else:
-                raise ExportError(f"output {i} is a {kind}; only tensors and sizes are supported")
-            v = self.resolve(value)
-            if v is None:
-                continue
-            if isinstance(v, (bool, int)):
-                v = Size(str(int(v)))
-            if isinstance(v, float):
-                raise ExportError(f"output {i} is the number {v}; only tensors and sizes are supported")
-            tensor = self.operand(v, node)
-            name = name if name == tensor and tensor not in self.sources else self.names.new(name)
-            self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+                self.add_output(f"output_{results}", v, node)
+                results += 1
 
-    def next_name(self, spec):
-        """The output with what a buffer or an input holds afterwards."""
+    def add_output(self, wish, v, node):
+        if v is None:
+            return
+        if isinstance(v, (float, Float)):
+            raise ExportError(f"{wish} is the number {getattr(v, 'e', v)}; only tensors and sizes are supported")
+        tensor = self.operand(Size(str(int(v))) if isinstance(v, (bool, int)) else v, node)
+        name = self.given_outputs.pop(0) if self.given_outputs else None
+        name = name or (wish if wish == tensor and tensor not in self.sources else self.names.new(wish))
+        self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+
+    def mutated_name(self, spec):
+        """The buffer or the input that is written to."""
         for i in self.program.graph_signature.input_specs:
             if spec.target in (i.target, i.arg.name):
-                nodes = [n for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name]
-                return f"{self.value_of[nodes[0]]}.next"
+                return next(self.value_of[n] for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name)
         raise ExportError(f"{spec.target} is written to and is no input")
 
     def walk(self):
@@ -866,7 +906,7 @@ class Writer:
 
     def text(self, name):
         facts = [f"guard {g}" for g in dict.fromkeys(self.guards)]
-        lines = self.declared + facts + self.lines + [f"output {', '.join(self.outputs)}"]
+        lines = self.declared + facts + self.lines + ([f"output {', '.join(self.outputs)}"] if self.outputs else [])
         return f"graph {name} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
