@@ -372,7 +372,7 @@ TABLE = {
     "col2im": "col2im(self, output_size=, kernel_size=, dilation=, padding=, stride=)",
     "constant_pad_nd": "constant_pad_nd(self, pad=, value=)",
     "convolution": "convolution(input, weight, bias, stride=, padding=, dilation=, transposed=, output_padding=, groups=)",
-    "convolution_backward": TRAINING,
+    "convolution_backward": "convolution_backward(grad_output, input, weight, stride=, padding=, dilation=, transposed=, output_padding=, groups=)",
     "copy": "copy(self, src)",
     "cos": "cos(self)",
     "cosh": "cosh(self)",
