@@ -132,10 +132,13 @@ extern "C" {
 
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; mean
+   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
+   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
    and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
    instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
-   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16. */
+   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
+   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
+   not hang on the sizes; as_strided needs an input, a constant or a reshape of one. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -267,6 +270,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
+    X(SPECIAL_BESSEL_J0, "special_bessel_j0", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
+    X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF")                                                                \
+    X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf")                                                                     \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf")                                                                   \
     X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
     X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
     X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
@@ -502,6 +513,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
+    X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
+      "bias_sizes:sizes=none stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes "          \
+      "groups:int output_mask:ints=none",                                                                              \
+      3, "M")                                                                                                          \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
       "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
@@ -646,6 +661,11 @@ IND_API ind_tensor ind_i0(ind_tensor a); /* modified Bessel functions of the fir
 IND_API ind_tensor ind_special_i0e(ind_tensor a);
 IND_API ind_tensor ind_special_i1(ind_tensor a);
 IND_API ind_tensor ind_special_i1e(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_j0(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_j1(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_y0(ind_tensor a);
+IND_API ind_tensor ind_special_bessel_y1(ind_tensor a);
+IND_API ind_tensor ind_polygamma(int n, ind_tensor a); /* the n-th derivative of digamma */
 IND_API ind_tensor ind_log10(ind_tensor a);
 IND_API ind_tensor ind_log1p(ind_tensor a);
 IND_API ind_tensor ind_log2(ind_tensor a);
@@ -682,9 +702,12 @@ IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_d
 IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
 IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
 IND_API ind_tensor ind_hypot(ind_tensor a, ind_tensor b);
-IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b); /* f32 and f64 */
-IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b);     /* a log(b), 0 where a is 0 */
+IND_API ind_tensor ind_nextafter(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_xlogy(ind_tensor a, ind_tensor b); /* a log(b), 0 where a is 0 */
 IND_API ind_tensor ind_logaddexp(ind_tensor a, ind_tensor b);
+IND_API ind_tensor ind_special_zeta(ind_tensor a, ind_tensor b); /* Hurwitz': sum of (b + k) ** -a */
+IND_API ind_tensor ind_igamma(ind_tensor a, ind_tensor b);       /* regularised; igammac is 1 - igamma */
+IND_API ind_tensor ind_igammac(ind_tensor a, ind_tensor b);
 
 /* Of three. min or max may be IND_NO_TENSOR, not both; max counts where min > max. */
 IND_API ind_tensor ind_clamp(ind_tensor a, ind_tensor min, ind_tensor max);
@@ -901,6 +924,29 @@ typedef struct ind_conv_desc {
    groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
 IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
+/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
+   NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
+   in f64). align_corners: for IND_INTERPOLATE_LINEAR. */
+typedef enum ind_interpolation {
+    IND_INTERPOLATE_NEAREST,
+    IND_INTERPOLATE_NEAREST_EXACT,
+    IND_INTERPOLATE_LINEAR /* bilinear, trilinear */
+} ind_interpolation;
+IND_API ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
+                                   int num_scale_factor, ind_interpolation mode, bool align_corners);
+/* torch.grid_sampler_2d: x [batch, channels, h, w], grid [batch, rows, columns, 2] of x and y in [-1, 1].
+   interpolation_mode 0 bilinear, 1 nearest; padding_mode 0 zeros, 1 border, 2 reflection. */
+IND_API ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                                       bool align_corners);
+/* torch.nn.functional.unfold and fold of images of two dimensions; a stride of 0 means 1 here. */
+IND_API ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window);
+IND_API ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window);
+
+/* aten::<name>; what of the gradients is not used is not computed. */
+/* Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
+IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
+                                            const ind_conv_desc *conv);
+
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
@@ -930,9 +976,9 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
                                                 int64_t padding_idx, bool scale_grad_by_freq);
 /* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
-   `adaptive` (pool is not read): of ind_adaptive_avg_pool. indices: as ind_max_pool gave them. */
-IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
-                                           bool adaptive);
+   indices: as ind_max_pool gave them. */
+IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
                                                         ind_tensor indices);
 
@@ -953,7 +999,7 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
-   are checked at run time. Types must be the same. */
+   are checked at run time. Both are compared in the type that they promote to; x may be a number. */
 IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
                                     ind_tensor sorter);
 /* searchsorted with one-dimensional boundaries. */
@@ -1890,12 +1936,11 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_POLYGAMMA:
+        if (in->attr[0].i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
     case IND_OP_LERP:
         return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
-    case IND_OP_NEXTAFTER:
-        if (result == IND_F32 || result == IND_F64) return IND_OK;
-        return ind__reject(in, IND_NOT_SUPPORTED, "nextafter of %s: %s is computed in f32, whose neighbours are closer",
-                           ind_dtype_name(result), ind_dtype_name(result));
     case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
     case IND_OP_WHERE:
         if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
@@ -3529,7 +3574,8 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
 
 static ind_status ind__rule_convolution(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
-    int rank = in->op == IND_OP_CONVOLUTION ? w->rank - 2 : ind__spatial_rank(in->op);
+    bool any = in->op == IND_OP_CONVOLUTION || in->op == IND_OP_CONVOLUTION_BACKWARD;
+    int rank = any ? w->rank - 2 : ind__spatial_rank(in->op);
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
@@ -3550,6 +3596,40 @@ static ind_status ind__rule_convolution(ind__infer *in) {
         if (ind__need_windows(in, size[d], d)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* The gradient of a result has the result's sizes. */
+static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *g = ind__operand(in, k);
+    bool fits = g->rank == rank;
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(g->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
+                       ind__say_type(in, k), want);
+}
+
+/* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
+static ind_status ind__rule_convolution_backward(ind__infer *in) {
+    uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
+    const uint32_t *operand = in->operand;
+    if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
+        ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
+                           ind__say_name(in, 2), ind__say_type(in, 2));
+    }
+    in->operand = forward; /* the convolution's own rule says what its result is */
+    ind_status status = ind__rule_convolution(in);
+    in->operand = operand;
+    if (status) return status;
+    ind__type y = in->result[0];
+    if (ind__need_same_dtype(in, 0, 1) || ind__check_gradient(in, 0, y.size, y.rank)) return in->status;
+    const ind__tensor_info *x = ind__operand(in, 1), *w = ind__operand(in, 2);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    ind__set_result(in, 1, w->dtype, w->size, w->rank);
+    ind__set_result(in, 2, w->dtype, &y.size[1], 1);
     return IND_OK;
 }
 
@@ -4032,11 +4112,10 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
-    if (!fits)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
-                           ind__say_type(in, s),
-                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
-    return ind__need_same_dtype(in, s, x);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                       ind__say_type(in, s),
+                       in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
 static ind_status ind__check_sorter(ind__infer *in) {
@@ -4377,6 +4456,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
     [IND_OP_IM2COL] = ind__rule_im2col,
     [IND_OP_COL2IM] = ind__rule_col2im,
+    [IND_OP_CONVOLUTION_BACKWARD] = ind__rule_convolution_backward,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -4418,6 +4498,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -5249,6 +5330,13 @@ IND__DEFINE_UNARY(i0, I0)
 IND__DEFINE_UNARY(special_i0e, SPECIAL_I0E)
 IND__DEFINE_UNARY(special_i1, SPECIAL_I1)
 IND__DEFINE_UNARY(special_i1e, SPECIAL_I1E)
+IND__DEFINE_UNARY(special_bessel_j0, SPECIAL_BESSEL_J0)
+IND__DEFINE_UNARY(special_bessel_j1, SPECIAL_BESSEL_J1)
+IND__DEFINE_UNARY(special_bessel_y0, SPECIAL_BESSEL_Y0)
+IND__DEFINE_UNARY(special_bessel_y1, SPECIAL_BESSEL_Y1)
+IND__DEFINE_BINARY(special_zeta, SPECIAL_ZETA)
+IND__DEFINE_BINARY(igamma, IGAMMA)
+IND__DEFINE_BINARY(igammac, IGAMMAC)
 IND__DEFINE_UNARY(log10, LOG10)
 IND__DEFINE_UNARY(log1p, LOG1P)
 IND__DEFINE_UNARY(log2, LOG2)
@@ -5377,6 +5465,11 @@ ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
 ind_tensor ind_round(ind_tensor a, int decimals) {
     ind__attr d = ind__attr_int(decimals);
     return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_polygamma(int n, ind_tensor a) {
+    ind__attr order = ind__attr_int(n);
+    return ind__call(IND_OP_POLYGAMMA, &a, 1, &order, 1);
 }
 
 ind_tensor ind_logit(ind_tensor a, double eps) {
@@ -6112,7 +6205,7 @@ ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode 
     return ind__call(IND_OP_PAD, &x, 1, a, 3);
 }
 
-/* Three lists of three at most, as expressions; a list that is all 0 is left out. */
+/* Lists of up to three integers as attributes; one that is all 0 is left out. */
 typedef struct ind__int_lists {
     ind_expr list[4][3];
     ind__attr attr[4];
@@ -6136,7 +6229,7 @@ static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) 
 }
 
 static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
-    if (op == IND_NUM_OPS) return false;
+    if (op == IND_NUM_OPS || !x.graph || x.graph->status) return false;
     if (!pool) {
         ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
         return false;
@@ -6172,10 +6265,14 @@ ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
     return ind__call(op, &x, 1, a, 6);
 }
 
-ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool, bool adaptive) {
+ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x) {
+    ind_tensor operands[2] = {grad_output, x};
+    return ind__call(IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD, operands, 2, NULL, 0);
+}
+
+ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool) {
     ind_tensor operands[2] = {grad_output, x};
     ind__int_lists l;
-    if (adaptive) return ind__call(IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD, operands, 2, NULL, 0);
     if (!ind__pool_lists(x, IND_OP_AVG_POOL2D_BACKWARD, 2, pool, &l)) return ind__graph_tensor(x.graph, 0);
     ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
                       ind__attr_bool(!pool->count_exclude_pad)};
@@ -6231,6 +6328,87 @@ ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices) {
     ind_tensor operands[2] = {weight, indices};
     ind__attr a[3] = {{0}, ind__attr_bool(false), ind__attr_bool(false)};
     return ind__call(IND_OP_EMBEDDING, operands, 2, a, 3);
+}
+
+ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
+                           int num_scale_factor, ind_interpolation mode, bool align_corners) {
+    static const char *const linear[] = {"linear", "bilinear", "trilinear"};
+    int rank = ind_tensor_rank(x);
+    ind__attr a[4] = {ind__attr_sizes(size, num_size),
+                      {.kind = IND__ATTR_FLOATS, .floats = scale_factor, .count = num_scale_factor},
+                      {.kind = IND__ATTR_STR, .s = "?"},
+                      ind__attr_bool(align_corners)};
+    if (!size && num_size == 0) a[0].kind = IND__ATTR_NONE;
+    if (!scale_factor && num_scale_factor == 0) a[1].kind = IND__ATTR_NONE;
+    if (mode == IND_INTERPOLATE_NEAREST) a[2].s = "nearest";
+    if (mode == IND_INTERPOLATE_NEAREST_EXACT) a[2].s = "nearest-exact";
+    if (mode == IND_INTERPOLATE_LINEAR && rank >= 3 && rank <= 5) a[2].s = linear[rank - 3];
+    return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 4);
+}
+
+ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    ind_tensor operands[2] = {x, grid};
+    ind__attr a[3] = {ind__attr_int(interpolation_mode), ind__attr_int(padding_mode), ind__attr_bool(align_corners)};
+    return ind__call(IND_OP_GRID_SAMPLER_2D, operands, 2, a, 3);
+}
+
+/* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
+static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, ind__int_lists *l) {
+    ind_pool_desc full;
+    if (!x.graph || x.graph->status) return false;
+    if (!ind__pool_lists(x, op, 2, pool, l)) return false;
+    full = *pool;
+    for (int s = 0; s < 2; s++) {
+        if (!full.stride[s]) full.stride[s] = 1;
+        if (!full.dilation[s]) full.dilation[s] = 1;
+    }
+    (void)ind__pool_lists(x, op, 2, &full, l);
+    for (int k = 0; k < 4; k++) l->attr[k].kind = IND__ATTR_INTS;
+    return true;
+}
+
+ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window) {
+    ind__int_lists l;
+    if (!ind__full_pool_lists(x, IND_OP_IM2COL, window, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
+    return ind__call(IND_OP_IM2COL, &x, 1, a, 4);
+}
+
+ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window) {
+    ind__int_lists l;
+    ind_expr size[2] = {height, width};
+    if (!ind__full_pool_lists(x, IND_OP_COL2IM, window, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {ind__attr_sizes(size, 2), l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
+    return ind__call(IND_OP_COL2IM, &x, 1, a, 5);
+}
+
+ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
+                                    const ind_conv_desc *conv) {
+    ind_tensor operands[3] = {grad_output, x, weight};
+    static const ind_conv_desc plain;
+    ind_conv_desc full = conv ? *conv : plain;
+    const ind__tensor_info *w = ind__tensor_of(weight);
+    int dims = w && w->rank >= 3 && w->rank <= 5 ? w->rank - 2 : 1;
+    ind__int_lists l;
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    for (int s = 0; s < 3; s++) {
+        if (!full.stride[s]) full.stride[s] = 1;
+        if (!full.dilation[s]) full.dilation[s] = 1;
+    }
+    const int *lists[4] = {full.stride, full.padding, full.dilation, full.output_padding};
+    for (int k = 0; k < 4; k++) {
+        ind__int_list(&l, k, x.graph->context, IND__ATTR_SIZES, lists[k], dims);
+        l.attr[k].kind = IND__ATTR_SIZES;
+    }
+    ind__attr a[7] = {{.kind = IND__ATTR_NONE},
+                      l.attr[0],
+                      l.attr[1],
+                      l.attr[2],
+                      ind__attr_bool(full.transposed),
+                      l.attr[3],
+                      ind__attr_int(full.groups ? full.groups : 1)};
+    return ind__call(IND_OP_CONVOLUTION_BACKWARD, operands, 3, a, 7);
 }
 
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
@@ -8918,6 +9096,15 @@ static ind_value graph__lower_bessel(ind_ops *o, const ind_expr *index, int rank
     return ind_op_where(o, infinite, l->node->op == IND_OP_I0 ? size : x, v);
 }
 
+/* (-1)^(n+1) n! zeta(n + 1, x) (Abramowitz and Stegun 6.4.10) */
+static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = graph__lower_operand(o, l, 0, index, rank);
+    double n = (double)l->node->attr[0].i;
+    if (n == 0) return ind_op_digamma(o, x);
+    double factor = fmod(n, 2) ? tgamma(n + 1) : -tgamma(n + 1);
+    return ind_op_mul(o, graph__lower_float(o, l, factor), ind_op_zeta(o, graph__lower_float(o, l, n + 1), x));
+}
+
 /* sin(pi x) / (pi x), 1 at 0 */
 static ind_value graph__lower_sinc(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
@@ -9005,6 +9192,34 @@ static ind_value graph__lower_masked_fill(ind_ops *o, const ind_expr *index, int
 
 static double graph__largest(ind_dtype dtype) {
     return dtype == IND_F16 ? 65504.0 : dtype == IND_BF16 ? 0x1.fep127 : dtype == IND_F32 ? FLT_MAX : DBL_MAX;
+}
+
+/* The neighbour of size > 0 in f16 or bf16, computed in f32: 0.7 to 1.4 units in the last place away, and rounded; one
+   smallest number away among the subnormal ones; below infinity the largest. */
+static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
+    ind_dtype t = l->result->dtype;
+    double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
+    ind_value scaled = ind_op_mul(o, size, graph__lower_float(o, l, 1 + sign * 0.7 * unit));
+    ind_value subnormal = ind_op_add(o, size, graph__lower_float(o, l, sign * normal * unit));
+    ind_value v =
+        ind_op_where(o, ind_op_lt(o, size, graph__lower_float(o, l, normal)), subnormal, ind_op_cast(o, scaled, t));
+    ind_value infinity = graph__lower_float(o, l, INFINITY);
+    return outward ? v : ind_op_where(o, ind_op_eq(o, size, infinity), graph__lower_float(o, l, graph__largest(t)), v);
+}
+
+static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    ind_dtype t = l->result->dtype;
+    if (t != IND_F16 && t != IND_BF16) return ind_op_nextafter(o, a, b);
+    ind_value size = ind_op_abs(o, a), zero = graph__lower_int(o, l, 0);
+    ind_value rises = ind_op_gt(o, b, a), falls = ind_op_lt(o, b, a), positive = ind_op_gt(o, a, zero);
+    ind_value outward = ind_op_or(o, ind_op_and(o, positive, rises), ind_op_and(o, ind_op_not(o, positive), falls));
+    ind_value v =
+        ind_op_where(o, outward, graph__narrow_neighbour(o, l, size, true), graph__narrow_neighbour(o, l, size, false));
+    v = ind_op_copysign(o, v, ind_op_where(o, ind_op_eq(o, a, zero), b, a));
+    v = ind_op_where(o, ind_op_eq(o, a, b), b, v);
+    ind_value nan = ind_op_or(o, ind_op_ne(o, a, a), ind_op_ne(o, b, b));
+    return ind_op_where(o, nan, ind_op_add(o, a, b), v);
 }
 
 /* What nan_to_num puts in the place of an infinity: attribute i, or the largest finite number of the type. */
@@ -9261,9 +9476,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     if (!graph__may_overwrite(w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    for (uint32_t t = 1; t < w->graph->num_tensors; t++)
-        if ((w->last_user[t] > here || w->first_output[t]) && graph__same_memory(x, w->box[t])) return false;
-    return true;
+    return x->storage->last_reader <= here;
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
@@ -9816,15 +10029,17 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
 
 /* ---- ops that choose between elements ---- */
 
-/* Element `at` of operand k, in the type computed in, where `inside` holds; `otherwise` elsewhere, without a read. */
+/* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
+ */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
+    ind_dtype dtype = ind_op_dtype(o, otherwise);
     const ind__box *x = graph__lower_operand_box(l, k);
     ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
-    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), dtype);
     if (ind__is_int(inside, 0)) return otherwise;
     o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
-    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), dtype);
     o->mask = outer;
     return ind_op_where(o, mask, v, otherwise);
 }
@@ -10892,6 +11107,15 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
     return inside;
 }
 
+/* Which of `count` windows has its element k at place i of the operand, if one has: the division is without remainder.
+ */
+static ind_expr graph__window_over(const ind__window *w, int s, ind_expr i, ind_expr k, ind_expr count, ind_expr *at) {
+    ind_expr from = ind_expr_sub(ind_expr_add(i, w->padding[s]), ind_expr_mul(k, w->dilation[s]));
+    *at = ind_expr_floordiv(from, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(i.context, 0));
+    return graph__and_within(whole, *at, count);
+}
+
 /* Less than or equal to every number of a type. */
 static ind_value graph__lower_lowest(ind_ops *o, ind_dtype dtype) {
     int bits = 8 * ind_dtype_bytes(dtype);
@@ -11355,8 +11579,9 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     s.size = s.sequence->size[s.sequence->rank - 1];
     int64_t lo, hi;
     ind_expr_bounds(s.size, &lo, &hi);
-    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
-    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
+    ind_dtype common = ind__result_type(l->w->graph, both, 2);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
     return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
 }
 
@@ -11364,7 +11589,6 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
 static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
-    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
 }
@@ -11663,12 +11887,9 @@ static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int ra
     const ind_expr *step = index + image;
     (void)rank;
     for (int s = 0; s < 2; s++) {
-        ind_expr from = ind_expr_add(index[lead + 1 + s], w->padding[s]);
-        from = ind_expr_sub(from, ind_expr_mul(step[s], w->dilation[s]));
+        ind_expr i = index[lead + 1 + s];
         count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
-        place[s] = ind_expr_floordiv(from, w->stride[s]);
-        ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(l->context, 0));
-        inside = graph__and_within(ind_expr_and(inside, whole), place[s], count[s]);
+        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &place[s]));
     }
     ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
     if (lead) at[0] = index[0];
@@ -11791,10 +12012,7 @@ static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, 
         *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
         return graph__and_within(one, *at, size);
     }
-    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
-    *at = ind_expr_floordiv(spread, w->stride[s]);
-    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
-    return graph__and_within(whole, *at, size);
+    return graph__window_over(w, s, o, k, size, at);
 }
 
 /* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
@@ -11879,28 +12097,137 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
-static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
-    ind_expr *size = l->product.size;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
-    ind_expr groups = ind_int(l->context, l->conv.groups);
+/* Sums of windows of operand a times those of operand b, to the size of y. */
+static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
+                                      ind__box **out) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, b);
+    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.groups);
     int channel = y->rank - l->conv.window.rank - 1, rank = 0;
     l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
     l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
-    l->product.a = graph__stored_operand(l, 0);
-    l->product.b = graph__stored_operand(l, 1);
+    l->product.a = graph__stored_operand(l, a);
+    l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
         if (d == channel && l->conv.groups > 1) size[rank++] = groups;
         size[rank++] = d == channel ? l->conv_outputs : y->size[d];
     }
     l->product.rank = rank;
-    ind_status status = graph__conv_sums(l, results);
+    return graph__conv_sums(l, out);
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *y = l->result;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv);
+    ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
-        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+        status = graph__lower_loop(l, y->dtype, l->product.size, l->product.rank, graph__conv_biased, results);
     }
     return status ? status : graph__lower_unflatten(l, results);
+}
+
+/* ---- gradients of convolutions ---- */
+
+/* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
+   over images and places of the dense one. Both channels are within the group. */
+static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    int spatial = l->conv.window.rank, next = l->conv.groups > 1;
+    const ind_expr *sum = index + rank - spatial - 1;
+    ind_expr at[IND_MAX_RANK] = {sum[0], index[next]};
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_outputs), at[1]);
+    for (int s = 0; s < spatial; s++) at[2 + s] = sum[1 + s];
+    return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+}
+
+static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.b;
+    const ind__window *w = &l->conv.window;
+    int next = l->conv.groups > 1;
+    const ind_expr *sum = index + rank - w->rank - 1;
+    ind_expr at[IND_MAX_RANK] = {sum[0], index[next + 1]}, inside = ind_int(l->context, 1);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_channels), at[1]);
+    for (int s = 0; s < w->rank; s++) {
+        ind_expr step = ind_expr_mul(index[next + 2 + s], w->dilation[s]);
+        at[2 + s] = ind_expr_sub(ind_expr_add(ind_expr_mul(sum[1 + s], w->stride[s]), step), w->padding[s]);
+        inside = graph__and_within(inside, at[2 + s], x->size[2 + s]);
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    int n = l->conv.window.rank + 1;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s < n; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__weight_gradient_dense(o, at, rank + n, user),
+                      graph__weight_gradient_windowed(o, at, rank + n, user));
+}
+
+static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transposed, ind__box **out) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 2),
+                           *dense = graph__lower_operand_info(l, transposed ? 1 : 0);
+    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.groups);
+    int rank = 0, n = 1 + l->conv.window.rank;
+    l->product.a = graph__stored_operand(l, transposed ? 1 : 0);
+    l->product.b = graph__stored_operand(l, transposed ? 0 : 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    l->conv_outputs = ind_expr_floordiv(w->size[0], groups);
+    l->conv_channels = w->size[1];
+    if (l->conv.groups > 1) size[rank++] = groups;
+    size[rank++] = l->conv_outputs;
+    for (int d = 1; d < w->rank; d++) size[rank++] = w->size[d];
+    ind_expr range[4] = {dense->size[0]};
+    for (int s = 1; s < n; s++) range[s] = dense->size[1 + s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {w->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out =
+            ind__box_pointwise(l->w->program, w->dtype, size, rank,
+                               none ? graph__neutral_element : graph__weight_gradient_single, none ? (void *)&zero : l);
+    } else {
+        ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                                 .dtype = w->dtype,
+                                 .size = size,
+                                 .rank = rank,
+                                 .rrange = range,
+                                 .rrank = n,
+                                 .fn = graph__weight_gradient_dense,
+                                 .second_fn = graph__weight_gradient_windowed,
+                                 .user = l};
+        if (ind__box_reduction(l->w->program, &d, out)) return ind__failed(l->context);
+    }
+    if (*out && l->conv.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
+    return *out ? IND_OK : ind__failed(l->context);
+}
+
+/* Gradients of input, weight and bias. That of the input is the convolution the other way round. */
+static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 1);
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
+    bool transposed = l->conv.transposed;
+    l->conv.transposed = !transposed;
+    ind_status status = graph__conv_product(l, 0, 2, x, &results[0]);
+    if (status == IND_OK && l->conv.groups > 1) {
+        results[0] = ind__box_reshape(l->w->program, results[0], x->size, x->rank);
+        if (!results[0]) status = ind__failed(l->context);
+    }
+    if (status == IND_OK) status = graph__lower_weight_gradient(l, transposed, &results[1]);
+    if (status) return status;
+    graph__split_axes(l, ((1u << x->rank) - 1) & ~2u);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
 /* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
@@ -12004,6 +12331,14 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SPECIAL_I0E, pointwise, graph__lower_unary, I0E, NONE)                                                           \
     X(SPECIAL_I1, pointwise, graph__lower_bessel, I1E, NONE)                                                           \
     X(SPECIAL_I1E, pointwise, graph__lower_unary, I1E, NONE)                                                           \
+    X(SPECIAL_BESSEL_J0, pointwise, graph__lower_unary, J0, NONE)                                                      \
+    X(SPECIAL_BESSEL_J1, pointwise, graph__lower_unary, J1, NONE)                                                      \
+    X(SPECIAL_BESSEL_Y0, pointwise, graph__lower_unary, Y0, NONE)                                                      \
+    X(SPECIAL_BESSEL_Y1, pointwise, graph__lower_unary, Y1, NONE)                                                      \
+    X(POLYGAMMA, pointwise, graph__lower_polygamma, ZETA, NONE)                                                        \
+    X(SPECIAL_ZETA, pointwise, graph__lower_binary, ZETA, NONE)                                                        \
+    X(IGAMMA, pointwise, graph__lower_binary, IGAMMA, NONE)                                                            \
+    X(IGAMMAC, pointwise, graph__lower_binary, IGAMMAC, NONE)                                                          \
     X(SINC, pointwise, graph__lower_sinc, NONE, NONE)                                                                  \
     X(LOGIT, pointwise, graph__lower_logit, NONE, NONE)                                                                \
     X(FLOOR, pointwise, graph__lower_to_whole, FLOOR, NONE)                                                            \
@@ -12033,7 +12368,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(ATAN2, pointwise, graph__lower_binary, ATAN2, NONE)                                                              \
     X(HYPOT, pointwise, graph__lower_binary, HYPOT, NONE)                                                              \
     X(COPYSIGN, pointwise, graph__lower_binary, COPYSIGN, NONE)                                                        \
-    X(NEXTAFTER, pointwise, graph__lower_binary, NEXTAFTER, NONE)                                                      \
+    X(NEXTAFTER, pointwise, graph__lower_nextafter, NEXTAFTER, NONE)                                                   \
     X(XLOGY, pointwise, graph__lower_xlogy, NONE, NONE)                                                                \
     X(LOGADDEXP, pointwise, graph__lower_logaddexp, NONE, NONE)                                                        \
     X(CLAMP, pointwise, graph__lower_clamp, NONE, NONE)                                                                \
@@ -12199,6 +12534,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
     X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
     X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
+    X(CONVOLUTION_BACKWARD, convolution_backward, NULL, NONE, NONE)                                                    \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
@@ -12307,10 +12643,13 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
+            results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
             status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
+        if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
     return status;
 }

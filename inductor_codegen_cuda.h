@@ -307,10 +307,10 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    for (; x < 10; x += 1) sum -= 1 / x;\n"                                                                     \
       "    const double z = 1 / (x * x);\n"                                                                            \
-      "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760));\n"                                    \
+      "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12));\n"                           \
       "    return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));\n"          \
       "}\n")                                                                                                           \
-    X(BESSEL, 0,                                                                                                       \
+    X(BESSEL_IE, 0,                                                                                                    \
       "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n"                                         \
       "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n"                                          \
       "    const double y = fabs(x);\n"                                                                                \
@@ -324,6 +324,111 @@ typedef struct ind__writer {
       "        sum /= sqrt(2 * 3.14159265358979323846 * y);\n"                                                         \
       "    }\n"                                                                                                        \
       "    return N ? copysign(sum, x) : sum;\n"                                                                       \
+      "}\n")                                                                                                           \
+    X(BESSEL_JY, 0,                                                                                                    \
+      "// J0 J1 Y0 Y1: by Miller's backward recurrence and Neumann's series, from 25 on by Hankel's asymptotic one.\n" \
+      "template <int KIND> static IND_INLINE double ind_bessel_far(double y) {\n"                                      \
+      "    double p = 1, q = 0, term = 1;\n"                                                                           \
+      "    for (int k = 1; k <= 30; k++) {\n"                                                                          \
+      "        term *= ((KIND & 1 ? 4 : 0) - (2.0 * k - 1) * (2 * k - 1)) / (8 * y * k);\n"                            \
+      "        const double signed_term = k & 2 ? -term : term;\n"                                                     \
+      "        if (k & 1) q += signed_term;\n"                                                                         \
+      "        else p += signed_term;\n"                                                                               \
+      "    }\n"                                                                                                        \
+      "    const double root = sqrt(1 / (3.14159265358979323846 * y));\n"                                              \
+      "    const double plus = root * (sin(y) + cos(y)), minus = root * (sin(y) - cos(y));\n"                          \
+      "    return KIND == 0 ? p * plus - q * minus : KIND == 3 ? q * minus - p * plus : p * minus + q * plus;\n"       \
+      "}\n"                                                                                                            \
+      "template <int KIND> static IND_INLINE double ind_bessel_near(double y) {\n"                                     \
+      "    const double l = log(y / 2) + 0.57721566490153286061, f = 2 / 3.14159265358979323846;\n"                    \
+      "    double above = 0, j = 1e-30, total = 0, even = 0, odd = 0;\n"                                               \
+      "    if (y < 1e-8) return KIND == 0 ? 1 : KIND == 1 ? y / 2 : KIND == 2 ? f * l : -f / y;\n"                     \
+      "    for (int n = 40 + 2 * (int)(0.75 * y); n > 0; n--) {\n"                                                     \
+      "        const double k = n / 2, sign = n & 2 ? -1 : 1;\n"                                                       \
+      "        if (n % 2 == 0) total += 2 * j, even += sign * j / k;\n"                                                \
+      "        if (n % 2 == 1 && n > 1) odd += sign * n / (k * (k + 1)) * j;\n"                                        \
+      "        const double below = 2 * n / y * j - above;\n"                                                          \
+      "        above = j, j = below;\n"                                                                                \
+      "        if (fabs(j) > 1e100) j *= 1e-100, above *= 1e-100, total *= 1e-100, even *= 1e-100, odd *= 1e-100;\n"   \
+      "    }\n"                                                                                                        \
+      "    total += j;\n"                                                                                              \
+      "    if (KIND < 2) return (KIND ? above : j) / total;\n"                                                         \
+      "    return f * (KIND == 2 ? l * j - 2 * even : (l - 1) * above - j / y - odd) / total;\n"                       \
+      "}\n"                                                                                                            \
+      "template <int KIND> static IND_INLINE double ind_bessel_jy(double x) {\n"                                       \
+      "    const double y = fabs(x);\n"                                                                                \
+      "    if (KIND >= 2 && !(x > 0)) return (double)__uint_as_float(x == 0 ? 0xff800000u : 0x7fc00000u);\n"           \
+      "    const double v = y < 25 ? ind_bessel_near<KIND>(y) : ind_bessel_far<KIND>(y);\n"                            \
+      "    return KIND == 1 && x < 0 ? -v : v;\n"                                                                      \
+      "}\n")                                                                                                           \
+    X(ZETA, 0,                                                                                                         \
+      "// Hurwitz' zeta function: ten terms, and Euler and Maclaurin's formula for the rest.\n"                        \
+      "static IND_INLINE double ind_zeta_positive(double x, double a) {\n"                                             \
+      "    double sum = 0;\n"                                                                                          \
+      "    #pragma unroll 1\n"                                                                                         \
+      "    for (int k = 0; k < 10; k++, a++) sum += pow(a, -x);\n"                                                     \
+      "    const double term = pow(a, -x), z = 1 / (a * a);\n"                                                         \
+      "    if (term == 0) return sum;\n"                                                                               \
+      "    double rest = 43867.0 / 5109094217170944000.0;\n"                                                           \
+      "    rest = -3617.0 / 10670622842880000.0 + rest * ((x + 15) * (x + 16) * z);\n"                                 \
+      "    rest = 1.0 / 74724249600.0 + rest * ((x + 13) * (x + 14) * z);\n"                                           \
+      "    rest = -691.0 / 1307674368000.0 + rest * ((x + 11) * (x + 12) * z);\n"                                      \
+      "    rest = 1.0 / 47900160.0 + rest * ((x + 9) * (x + 10) * z);\n"                                               \
+      "    rest = -1.0 / 1209600.0 + rest * ((x + 7) * (x + 8) * z);\n"                                                \
+      "    rest = 1.0 / 30240.0 + rest * ((x + 5) * (x + 6) * z);\n"                                                   \
+      "    rest = -1.0 / 720.0 + rest * ((x + 3) * (x + 4) * z);\n"                                                    \
+      "    rest = 1.0 / 12.0 + rest * ((x + 1) * (x + 2) * z);\n"                                                      \
+      "    return sum + (term * a / (x - 1) + term / 2) + rest * (term * x / a);\n"                                    \
+      "}\n"                                                                                                            \
+      "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n"                    \
+      "static IND_INLINE double ind_zeta(double x, double a) {\n"                                                      \
+      "    const bool negative = a <= 0;\n"                                                                            \
+      "    if (x == 1 || (x > 1 && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n"         \
+      "    if (x < 1 || (negative && x != floor(x))) return (double)__uint_as_float(0x7fc00000u);\n"                   \
+      "    const double f = -a - floor(-a), sign = fmod(x, 2.0) == 1 ? -1 : 1;\n"                                      \
+      "    double sum = 0;\n"                                                                                          \
+      "    #pragma unroll 1\n"                                                                                         \
+      "    for (int part = negative ? 0 : 2; part < 3; part++) {\n"                                                    \
+      "        const double from = part == 0 ? f : part == 1 ? 1 - a : negative ? 1 - f : a;\n"                        \
+      "        const double v = ind_zeta_positive(x, from);\n"                                                         \
+      "        sum += part == 0 ? sign * v : part == 1 ? -sign * v : v;\n"                                             \
+      "    }\n"                                                                                                        \
+      "    return sum;\n"                                                                                              \
+      "}\n")                                                                                                           \
+    X(IGAMMA, 0,                                                                                                       \
+      "// Temme's uniform expansion for large a and x = a (1 + mu) near it.\n"                                         \
+      "template <bool UPPER> static IND_INLINE double ind_igamma_large(double a, double mu) {\n"                       \
+      "    double half_square = 0, power = mu;\n"                                                                      \
+      "    for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k;\n"                                     \
+      "    const double eta = copysign(sqrt(2 * half_square), mu);\n"                                                  \
+      "    const double c0 = -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));\n"     \
+      "    const double c1 = -1.0 / 540 - eta / 288;\n"                                                                \
+      "    const double rest = exp(-a * half_square) / sqrt(2 * 3.14159265358979323846 * a) * (c0 + c1 / a);\n"        \
+      "    return UPPER ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;\n"                 \
+      "}\n"                                                                                                            \
+      "// The regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n"      \
+      "template <bool UPPER> static IND_INLINE double ind_igamma(double a, double x) {\n"                              \
+      "    const double tiny = 1e-300;\n"                                                                              \
+      "    double sum = 1, term = 1;\n"                                                                                \
+      "    if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return (double)__uint_as_float(0x7fc00000u);\n"\
+      "    if (x == 0 || isinf(a)) return UPPER ? 1 : 0;\n"                                                            \
+      "    if (isinf(x) || a == 0) return UPPER ? 0 : 1;\n"                                                            \
+      "    if (a > 1e5 && fabs(x - a) < 0.03 * a) return ind_igamma_large<UPPER>(a, (x - a) / a);\n"                   \
+      "    const double scale = exp(a * log(x) - x - lgamma(a));\n"                                                    \
+      "    if (x <= 1 || x <= a) {\n"                                                                                  \
+      "        for (int k = 1; k < 5000 && term > sum * 1e-17; k++) sum += term *= x / (a + k);\n"                     \
+      "        return UPPER ? 1 - scale * sum / a : scale * sum / a;\n"                                                \
+      "    }\n"                                                                                                        \
+      "    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d, change = 0;\n"                                        \
+      "    for (int k = 1; k < 5000 && fabs(change - 1) > 1e-16; k++) {\n"                                             \
+      "        const double factor = k * (a - k);\n"                                                                   \
+      "        b += 2;\n"                                                                                              \
+      "        d = factor * d + b, d = 1 / (fabs(d) < tiny ? tiny : d);\n"                                             \
+      "        c = b + factor / c, c = fabs(c) < tiny ? tiny : c;\n"                                                   \
+      "        change = c * d;\n"                                                                                      \
+      "        h *= change;\n"                                                                                         \
+      "    }\n"                                                                                                        \
+      "    return UPPER ? scale * h : 1 - scale * h;\n"                                                                \
       "}\n")                                                                                                           \
     X(POW, 0,                                                                                                          \
       "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
@@ -1009,6 +1114,10 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_DIGAMMA, "(float)ind_digamma($0)", "ind_digamma($0)", NULL, NULL},
     {IND_LOOP_I0E, "(float)ind_bessel_ie<0>($0)", "ind_bessel_ie<0>($0)", NULL, NULL},
     {IND_LOOP_I1E, "(float)ind_bessel_ie<1>($0)", "ind_bessel_ie<1>($0)", NULL, NULL},
+    {IND_LOOP_J0, "(float)ind_bessel_jy<0>($0)", "ind_bessel_jy<0>($0)", NULL, NULL},
+    {IND_LOOP_J1, "(float)ind_bessel_jy<1>($0)", "ind_bessel_jy<1>($0)", NULL, NULL},
+    {IND_LOOP_Y0, "(float)ind_bessel_jy<2>($0)", "ind_bessel_jy<2>($0)", NULL, NULL},
+    {IND_LOOP_Y1, "(float)ind_bessel_jy<3>($0)", "ind_bessel_jy<3>($0)", NULL, NULL},
     {IND_LOOP_NOT, NULL, NULL, NULL, "!$0"},
     {IND_LOOP_ADD, "$0 + $1", "$0 + $1", "($t)(($u)$0 + ($u)$1)", NULL},
     {IND_LOOP_SUB, "$0 - $1", "$0 - $1", "($t)(($u)$0 - ($u)$1)", NULL},
@@ -1022,6 +1131,9 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_HYPOT, "hypotf($0, $1)", "hypot($0, $1)", NULL, NULL},
     {IND_LOOP_COPYSIGN, "copysignf($0, $1)", "copysign($0, $1)", NULL, NULL},
     {IND_LOOP_NEXTAFTER, "nextafterf($0, $1)", "nextafter($0, $1)", NULL, NULL},
+    {IND_LOOP_ZETA, "(float)ind_zeta($0, $1)", "ind_zeta($0, $1)", NULL, NULL},
+    {IND_LOOP_IGAMMA, "(float)ind_igamma<false>($0, $1)", "ind_igamma<false>($0, $1)", NULL, NULL},
+    {IND_LOOP_IGAMMAC, "(float)ind_igamma<true>($0, $1)", "ind_igamma<true>($0, $1)", NULL, NULL},
     {IND_LOOP_BIT_AND, NULL, NULL, "($t)($0 & $1)", NULL},
     {IND_LOOP_BIT_OR, NULL, NULL, "($t)($0 | $1)", NULL},
     {IND_LOOP_BIT_XOR, NULL, NULL, "($t)($0 ^ $1)", NULL},
@@ -1544,11 +1656,22 @@ static void cg__compute(ind__writer *w, uint32_t i) {
     static const struct {
         const char *in_text;
         int piece;
-    } pieces[] = {{"f16(", IND__CG_F16},           {"_bf16(", IND__CG_BF16},     {"ind_max", IND__CG_MAXMIN},
-                  {"ind_min", IND__CG_MAXMIN},     {"ind_div", IND__CG_DIV},     {"ind_pow", IND__CG_POW},
-                  {"ind_mod", IND__CG_MOD},        {"ind_shift", IND__CG_SHIFT}, {"ind_philox", IND__CG_PHILOX},
-                  {"f8e4m3fn(", IND__CG_F8E4M3FN}, {"f8e5m2(", IND__CG_F8E5M2},  {"ind_digamma", IND__CG_DIGAMMA},
-                  {"ind_bessel", IND__CG_BESSEL}};
+    } pieces[] = {{"f16(", IND__CG_F16},
+                  {"_bf16(", IND__CG_BF16},
+                  {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},
+                  {"ind_div", IND__CG_DIV},
+                  {"ind_pow", IND__CG_POW},
+                  {"ind_mod", IND__CG_MOD},
+                  {"ind_shift", IND__CG_SHIFT},
+                  {"ind_philox", IND__CG_PHILOX},
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN},
+                  {"f8e5m2(", IND__CG_F8E5M2},
+                  {"ind_digamma", IND__CG_DIGAMMA},
+                  {"ind_bessel_ie", IND__CG_BESSEL_IE},
+                  {"ind_bessel_jy", IND__CG_BESSEL_JY},
+                  {"ind_zeta", IND__CG_ZETA},
+                  {"ind_igamma", IND__CG_IGAMMA}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
     cg__declare(w, i);

@@ -403,8 +403,9 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
    fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
    to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. ERFINV
-   is the inverse of erf, I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|). All other
-   names are those of libm and mean the same. */
+   is the inverse of erf; I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the
+   plain ones; ZETA(x, a) is Hurwitz'; IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All
+   other names are those of libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
@@ -456,6 +457,10 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(DIGAMMA, digamma, 1, 'f')                                                                                        \
     X(I0E, i0e, 1, 'f')                                                                                                \
     X(I1E, i1e, 1, 'f')                                                                                                \
+    X(J0, j0, 1, 'f')                                                                                                  \
+    X(J1, j1, 1, 'f')                                                                                                  \
+    X(Y0, y0, 1, 'f')                                                                                                  \
+    X(Y1, y1, 1, 'f')                                                                                                  \
     X(NOT, not, 1, 'l')                                                                                                \
     X(ADD, add, 2, 'a')                                                                                                \
     X(SUB, sub, 2, 'a')                                                                                                \
@@ -469,6 +474,9 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(HYPOT, hypot, 2, 'f')                                                                                            \
     X(COPYSIGN, copysign, 2, 'f')                                                                                      \
     X(NEXTAFTER, nextafter, 2, 'f')                                                                                    \
+    X(ZETA, zeta, 2, 'f')                                                                                              \
+    X(IGAMMA, igamma, 2, 'f')                                                                                          \
+    X(IGAMMAC, igammac, 2, 'f')                                                                                        \
     X(BIT_AND, bit_and, 2, 'i')                                                                                        \
     X(BIT_OR, bit_or, 2, 'i')                                                                                          \
     X(BIT_XOR, bit_xor, 2, 'i')                                                                                        \
@@ -578,9 +586,9 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 #define IND__UNARY_OPS(X)                                                                                              \
     X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(sin) X(cos) X(tan)          \
     X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log2) X(log10) X(log1p)      \
-    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(erfinv) X(digamma) X(i0e) X(i1e) X(not)
+    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(erfinv) X(digamma) X(i0e) X(i1e) X(j0) X(j1) X(y0) X(y1) X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
-    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(zeta) X(igamma) X(igammac)        \
     X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
 /* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
@@ -988,6 +996,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
+    uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
 } ind__storage;
@@ -9402,6 +9411,10 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(digamma, DIGAMMA)                                                                                                \
     X(i0e, I0E)                                                                                                        \
     X(i1e, I1E)                                                                                                        \
+    X(j0, J0)                                                                                                          \
+    X(j1, J1)                                                                                                          \
+    X(y0, Y0)                                                                                                          \
+    X(y1, Y1)                                                                                                          \
     X(not, NOT)
 #define IR__BINARY(X)                                                                                                  \
     X(add, ADD)                                                                                                        \
@@ -9416,6 +9429,9 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(hypot, HYPOT)                                                                                                    \
     X(copysign, COPYSIGN)                                                                                              \
     X(nextafter, NEXTAFTER)                                                                                            \
+    X(zeta, ZETA)                                                                                                      \
+    X(igamma, IGAMMA)                                                                                                  \
+    X(igammac, IGAMMAC)                                                                                                \
     X(bit_and, BIT_AND)                                                                                                \
     X(bit_or, BIT_OR)                                                                                                  \
     X(bit_xor, BIT_XOR)                                                                                                \
@@ -10202,20 +10218,18 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     return true;
 }
 
-/* Does someone read the buffer: a loop, or the caller? */
-static bool ir__is_wanted(const ind__lowered *p, const uint8_t *used, uint32_t buffer) {
-    return used[buffer] || p->buffer[buffer].output ||
-           p->buffer[ir__first_version(p, buffer)].kind != IND__BUFFER_COMPUTED;
-}
-
 /* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
 static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
     if (!used) return ind__failed(p->context);
+    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after what they are versions of */
+        const ind__buffer *x = &p->buffer[b];
+        used[b] = x->output || (x->mutates ? used[x->mutates] : x->kind != IND__BUFFER_COMPUTED);
+    }
     for (uint32_t l = p->num_loops; l-- > 0;) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
-        for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || ir__is_wanted(p, used, loop->output[k]);
+        for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || used[loop->output[k]];
         if (!live) {
             ind__body_free(loop->body);
             loop->body = NULL;
@@ -11008,7 +11022,7 @@ static double ir__digamma(double x) {
     for (; x < 10; x++) sum -= 1 / x;
     double z = 1 / (x * x);
     double series =
-        1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760)))));
+        1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12)))));
     return sum + (log(x) - 0.5 / x - z * series);
 }
 
@@ -11025,6 +11039,127 @@ static double ir__bessel_ie(int n, double x) {
         sum /= sqrt(2 * IR__PI * y);
     }
     return n ? copysign(sum, x) : sum;
+}
+
+/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which has more
+   digits there than the type. */
+static double ir__bessel_far(int kind, double y) {
+    double p = 1, q = 0, term = 1, squares = kind & 1 ? 4 : 0, root = sqrt(1 / (IR__PI * y));
+    for (int k = 1; k <= 30; k++) {
+        term *= (squares - (2.0 * k - 1) * (2 * k - 1)) / (8 * y * k);
+        double *sum = k & 1 ? &q : &p;
+        *sum += k & 2 ? -term : term;
+    }
+    double plus = root * (sin(y) + cos(y)), minus = root * (sin(y) - cos(y)); /* of y - pi / 4 */
+    switch (kind) {
+    case 0: return p * plus - q * minus;
+    case 1: return p * minus + q * plus;
+    case 2: return p * minus + q * plus;
+    default: return -p * plus + q * minus;
+    }
+}
+
+/* The same for 0 < y < 25 by Miller's backward recurrence, normalised by J0 + 2 (J2 + J4 + ..) = 1, with Neumann's
+   series for Y (Abramowitz and Stegun 9.1.46, 9.1.88, 9.1.89). */
+static double ir__bessel_near(int kind, double y) {
+    double above = 0, j = 1e-30, total = 0, even = 0, odd = 0, l = log(y / 2) + 0.57721566490153286061;
+    if (y < 1e-8) return kind == 0 ? 1 : kind == 1 ? y / 2 : kind == 2 ? 2 / IR__PI * l : -2 / (IR__PI * y);
+    for (int n = 40 + 2 * (int)(0.75 * y); n > 0; n--) {
+        double k = n / 2, sign = n & 2 ? -1 : 1;
+        if (n % 2 == 0) total += 2 * j, even += sign * j / k;
+        if (n % 2 == 1 && n > 1) odd += sign * n / (k * (k + 1)) * j;
+        double below = 2 * n / y * j - above;
+        above = j, j = below;
+        if (fabs(j) > 1e100) j *= 1e-100, above *= 1e-100, total *= 1e-100, even *= 1e-100, odd *= 1e-100;
+    }
+    total += j;
+    switch (kind) {
+    case 0: return j / total;
+    case 1: return above / total;
+    case 2: return 2 / IR__PI * (l * j - 2 * even) / total;
+    default: return 2 / IR__PI * ((l - 1) * above - j / y - odd) / total;
+    }
+}
+
+static double ir__bessel(int kind, double x) {
+    double y = fabs(x);
+    if (kind >= 2 && !(x > 0)) return x == 0 ? -INFINITY : NAN;
+    double v = y < 25 ? ir__bessel_near(kind, y) : ir__bessel_far(kind, y);
+    return kind == 1 && x < 0 ? -v : v;
+}
+
+/* Hurwitz' zeta function for a > 0: ten terms and Euler and Maclaurin's formula for the rest (Abramowitz and Stegun
+   23.1.30). */
+static double ir__zeta_positive(double x, double a) {
+    static const double series[] = {1.0 / 12,
+                                    -1.0 / 720,
+                                    1.0 / 30240,
+                                    -1.0 / 1209600,
+                                    1.0 / 47900160,
+                                    -691.0 / 1307674368e3,
+                                    1.0 / 74724249600,
+                                    -3617.0 / 10670622842880e3,
+                                    43867.0 / 5109094217170944e3};
+    double sum = 0;
+    for (int k = 0; k < 10; k++, a++) sum += pow(a, -x);
+    double term = pow(a, -x);
+    if (term == 0) return sum;
+    sum += term * a / (x - 1) + term / 2;
+    term *= x / a;
+    for (int k = 0; k < 9; k++) {
+        sum += series[k] * term;
+        term *= (x + 2 * k + 1) * (x + 2 * k + 2) / (a * a);
+    }
+    return sum;
+}
+
+/* For a < 0 only with whole x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
+   (-1)^x, and the others begin at 1 - f. */
+static double ir__zeta(double x, double a) {
+    if (x == 1) return INFINITY;
+    if (x < 1) return NAN;
+    if (!(a <= 0)) return ir__zeta_positive(x, a);
+    if (a == floor(a)) return INFINITY;
+    if (x != floor(x)) return NAN;
+    double f = -a - floor(-a), below = ir__zeta_positive(x, f) - ir__zeta_positive(x, 1 - a);
+    return ir__zeta_positive(x, 1 - f) + (fmod(x, 2) == 1 ? -below : below);
+}
+
+/* Temme's uniform expansion (1979; Digital Library of Mathematical Functions 8.12) for large a and x = a (1 + mu) near
+   it, where exp(-a eta^2 / 2) is small long before eta is large: few of its coefficients count. */
+static double ir__igamma_large(double a, double mu, bool upper) {
+    double half_square = 0, power = mu;
+    for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k; /* mu - log(1 + mu) */
+    double eta = copysign(sqrt(2 * half_square), mu);
+    double c0 = -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));
+    double c1 = -1.0 / 540 - eta / 288;
+    double rest = exp(-a * half_square) / sqrt(2 * IR__PI * a) * (c0 + c1 / a);
+    return upper ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;
+}
+
+/* The regularised incomplete gamma functions P and Q = 1 - P: for x <= a or x <= 1 the series of P (Abramowitz and
+   Stegun 6.5.29), else the continued fraction of Q (6.5.31) from the back to the front by Lentz' method. */
+static double ir__igamma(double a, double x, bool upper) {
+    double sum = 1, term = 1, tiny = 1e-300;
+    if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return NAN;
+    if (x == 0 || isinf(a)) return upper ? 1 : 0;
+    if (isinf(x) || a == 0) return upper ? 0 : 1;
+    if (a > 1e5 && fabs(x - a) < 0.03 * a) return ir__igamma_large(a, (x - a) / a, upper);
+    double scale = exp(a * log(x) - x - lgamma(a));
+    if (x <= 1 || x <= a) {
+        for (int k = 1; k < 5000 && term > sum * 1e-17; k++) sum += term *= x / (a + k);
+        return upper ? 1 - scale * sum / a : scale * sum / a;
+    }
+    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d, change = 0;
+    for (int k = 1; k < 5000 && fabs(change - 1) > 1e-16; k++) {
+        double factor = k * (a - k);
+        b += 2;
+        d = factor * d + b, d = 1 / (fabs(d) < tiny ? tiny : d);
+        c = b + factor / c, c = fabs(c) < tiny ? tiny : c;
+        change = c * d;
+        h *= change;
+    }
+    return upper ? scale * h : 1 - scale * h;
 }
 
 /* One macro per number of operands: the loop over the lanes is the only difference between types. */
@@ -11071,6 +11206,10 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_DIGAMMA: IND__LANE_LOOP(f, (float)ir__digamma(x[l]));
     case IND_LOOP_I0E: IND__LANE_LOOP(f, (float)ir__bessel_ie(0, x[l]));
     case IND_LOOP_I1E: IND__LANE_LOOP(f, (float)ir__bessel_ie(1, x[l]));
+    case IND_LOOP_J0: IND__LANE_LOOP(f, (float)ir__bessel(0, x[l]));
+    case IND_LOOP_J1: IND__LANE_LOOP(f, (float)ir__bessel(1, x[l]));
+    case IND_LOOP_Y0: IND__LANE_LOOP(f, (float)ir__bessel(2, x[l]));
+    case IND_LOOP_Y1: IND__LANE_LOOP(f, (float)ir__bessel(3, x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(f, ind__f16_to_f32(ind__f32_to_f16(x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(f, ind__bf16_to_f32(ind__f32_to_bf16(x[l])));
     case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(f, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x[l])));
@@ -11087,6 +11226,9 @@ static void ir__eval_f32(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_HYPOT: IND__LANE_LOOP(f, hypotf(x[l], y[l]));
     case IND_LOOP_COPYSIGN: IND__LANE_LOOP(f, copysignf(x[l], y[l]));
     case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(f, nextafterf(x[l], y[l]));
+    case IND_LOOP_ZETA: IND__LANE_LOOP(f, (float)ir__zeta(x[l], y[l]));
+    case IND_LOOP_IGAMMA: IND__LANE_LOOP(f, (float)ir__igamma(x[l], y[l], false));
+    case IND_LOOP_IGAMMAC: IND__LANE_LOOP(f, (float)ir__igamma(x[l], y[l], true));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);
@@ -11136,6 +11278,10 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_DIGAMMA: IND__LANE_LOOP(d, ir__digamma(x[l]));
     case IND_LOOP_I0E: IND__LANE_LOOP(d, ir__bessel_ie(0, x[l]));
     case IND_LOOP_I1E: IND__LANE_LOOP(d, ir__bessel_ie(1, x[l]));
+    case IND_LOOP_J0: IND__LANE_LOOP(d, ir__bessel(0, x[l]));
+    case IND_LOOP_J1: IND__LANE_LOOP(d, ir__bessel(1, x[l]));
+    case IND_LOOP_Y0: IND__LANE_LOOP(d, ir__bessel(2, x[l]));
+    case IND_LOOP_Y1: IND__LANE_LOOP(d, ir__bessel(3, x[l]));
     case IND_LOOP_ROUND_F16: IND__LANE_LOOP(d, ind__f16_to_f32(ind__f32_to_f16((float)x[l])));
     case IND_LOOP_ROUND_BF16: IND__LANE_LOOP(d, ind__bf16_to_f32(ind__f32_to_bf16((float)x[l])));
     case IND_LOOP_ROUND_F8E4M3FN: IND__LANE_LOOP(d, ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn((float)x[l])));
@@ -11152,6 +11298,9 @@ static void ir__eval_f64(const ind__inst *i, const ind__lanes *a, const ind__lan
     case IND_LOOP_HYPOT: IND__LANE_LOOP(d, hypot(x[l], y[l]));
     case IND_LOOP_COPYSIGN: IND__LANE_LOOP(d, copysign(x[l], y[l]));
     case IND_LOOP_NEXTAFTER: IND__LANE_LOOP(d, nextafter(x[l], y[l]));
+    case IND_LOOP_ZETA: IND__LANE_LOOP(d, ir__zeta(x[l], y[l]));
+    case IND_LOOP_IGAMMA: IND__LANE_LOOP(d, ir__igamma(x[l], y[l], false));
+    case IND_LOOP_IGAMMAC: IND__LANE_LOOP(d, ir__igamma(x[l], y[l], true));
     case IND_LOOP_EQ: IND__LANE_LOOP(i, x[l] == y[l]);
     case IND_LOOP_NE: IND__LANE_LOOP(i, x[l] != y[l]);
     case IND_LOOP_LT: IND__LANE_LOOP(i, x[l] < y[l]);

@@ -64,7 +64,7 @@ def minilm(model_folder, dtype):
 
 def frame(text):
     """Bytes of local memory that kernels of this graph may have."""
-    return 40 if re.search(r"= (sin|cos|tan|sinc)\(", text) else 0
+    return 40 if re.search(r"= (sin|cos|tan|sinc|special_bessel_..)\(", text) else 0
 
 
 def compiled(texts, arch, folder):

@@ -7,6 +7,7 @@ ops: an op is the function of its name; where Python has that name already, with
 Run: python generate.py [FAMILY...] (all without). Results are the same on every machine up to the last bit of libm.
 """
 
+import functools
 import importlib
 import json
 import pathlib
@@ -73,7 +74,14 @@ def draw(dtype, shape, how, seed):
 # ---- running a graph
 
 MODULES = [reference] + [importlib.import_module(path.stem) for path in sorted(HERE.glob("reference_*.py"))]
-OPS = {name.rstrip("_"): f for m in MODULES for name, f in vars(m).items() if callable(f) and not name[0].isupper()}
+
+
+@functools.cache
+def ops_of(family):
+    """Those of all modules, the family's own last: what a module has from reference.py is no op of its own."""
+    modules = sorted(MODULES, key=lambda m: (m is not reference, m.__name__ == f"reference_{family}"))
+    own = lambda m, name, f: callable(f) and not name[0].isupper() and (m is reference or f is not vars(reference).get(name))
+    return {name.rstrip("_"): f for m in modules for name, f in vars(m).items() if own(m, name, f)}
 
 
 def shape_of(text, sizes):
@@ -98,7 +106,7 @@ def run(c, sizes):
             changed, value = line[7:].split(" = ")
             outputs[changed] = value
         elif not line.startswith("size ") and not c.error:
-            exec(line, {**OPS, **names}, tensors)
+            exec(line, {**ops_of(c.family), **names}, tensors)
     return inputs, {name: tensors.get(value or name) for name, value in outputs.items()}
 
 

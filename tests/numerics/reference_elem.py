@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from reference import (ROUNDOFF, Tensor, as_compute, as_type, bad, binary, cast, div, eq, exp, full, gt, inside,
+from reference import (ROUNDOFF, Tensor, as_compute, as_type, bad, binary, cast, compute_type, div, eq, exp, full, gt, inside,
                        is_float, le, lift, load, log, lt, made, maximum, minimum, mul, neg, plain_add, plain_sub, result_type, store, tanh, true_type,
                        unary, where, wrap)
 
@@ -46,13 +46,19 @@ def lgamma_of(x):
     if math.isnan(x) or math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return abs(x) if x == x and math.isinf(x) else x if x != x else math.inf
     with localcontext() as context:
+        context.prec = 60
+        return float(round(decimal_lgamma(Decimal(x)), 25))
+
+
+def decimal_lgamma(x):
+    with localcontext() as context:
         context.prec = 40
-        y, steps = Decimal(x), Decimal(1)
+        y, steps = x, Decimal(1)
         while y < 30:
             y, steps = y + 1, steps * y
         z = (y - Decimal("0.5")) * y.ln() - y + (2 * PI).ln() / 2
         z += sum(decimal(b / (2 * k * (2 * k - 1))) / y ** (2 * k - 1) for k, b in enumerate(BERNOULLI, 1))
-        return float(round(z - abs(steps).ln(), 25))
+        return z - abs(steps).ln()
 
 
 sin = unary(np.sin, lambda x, r: np.cos(x), ULPS["sin"])
@@ -174,6 +180,116 @@ def bessel(scaled):
 
 
 i0, special_i1 = bessel(special_i0e), bessel(special_i1e)
+
+EULER = Decimal("0.5772156649015328606065120900824024310421593359399235988057672")
+
+
+def bessel_jy(n, second, x):
+    """J or Y of order 0 or 1 by their power series (Abramowitz and Stegun 9.1.10, 9.1.11) in 80 digits, of which x/2 cancel."""
+    if math.isnan(x) or math.isinf(x) or (second and x <= 0):
+        return -math.inf if second and x == 0 else math.nan
+    with localcontext() as context:
+        context.prec = 80
+        q, term = -Decimal(x) * Decimal(x) / 4, Decimal(x) / 2 if n else Decimal(1)
+        j = total = Decimal(0)
+        psi = -2 * EULER + n  # digamma(k + 1) + digamma(k + n + 1)
+        for k in range(400):
+            j, total = j + term, total + psi * term
+            psi += Decimal(1) / (k + 1) + Decimal(1) / (k + n + 1)
+            term *= q / ((k + 1) * (k + n + 1))
+        if not second:
+            return float(j)
+        return float((2 * (Decimal(x) / 2).ln() * j - total - (2 / Decimal(x) if n else 0)) / PI)
+
+
+def bessel_error(x, r):
+    """A rounding for each of some 64 steps, of the size of the waves."""
+    return 64 * np.maximum(np.abs(r), np.minimum(1, 1 / np.sqrt(np.abs(x))))
+
+
+special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1 = (in_double(lambda x, n=n, s=s: bessel_jy(n, s, x), bessel_error)
+                                                                              for s in (False, True) for n in (0, 1))
+
+
+def zeta_of(x, a):
+    """Euler and Maclaurin's formula at a + n >= 60, in 40 digits."""
+    if x == 1 or (x > 1 and a <= 0 and a == np.floor(a)):
+        return math.inf
+    if not x > 1 or a != a or (a < 0 and x != np.floor(x)):
+        return math.nan
+    if math.isinf(a) or math.isinf(x):
+        return math.inf if a < 1 else float(a == 1)  # the limit of a ** -x
+    with localcontext() as context:
+        context.prec = 40
+        s, y, total = Decimal(x), Decimal(a), Decimal(0)
+        while y < 60:
+            power = abs(y) ** -s * (-1 if y < 0 and x % 2 else 1)
+            total, y = total + power, y + 1
+        term = y**-s
+        total += term * y / (s - 1) + term / 2
+        term *= s / y
+        for k, b in enumerate(BERNOULLI, 1):
+            total += decimal(b / math.factorial(2 * k)) * term
+            term *= (s + 2 * k - 1) * (s + 2 * k) / (y * y)
+        return float(total)
+
+
+def zeta_terms(x, a):
+    """The size of the terms that zeta is the sum of: those below 0 may cancel those above."""
+    f = np.where(a < 0, -a - np.floor(-a), a)
+    return sum((f + k) ** -x for k in range(3)) + np.where(a < 0, sum((1 - f + k) ** -x for k in range(3)), 0) + 1
+
+
+def pair_in_double(fn, error, dtype_of):
+    def op(a, b):
+        a, b = lift(a), lift(b)
+        dtype = dtype_of(a, b)
+        a, b = exact_only(as_type(a, dtype)), exact_only(as_type(b, dtype))
+        with np.errstate(all="ignore"):
+            r = np.vectorize(fn, otypes=[np.float64])(a.v, b.v)
+            return made(r, dtype, np.nan_to_num(error(a.v, b.v, r), nan=0, posinf=0) * ROUNDOFF["f64"])
+
+    return op
+
+
+special_zeta = pair_in_double(zeta_of, lambda x, a, r: 32 * zeta_terms(x, a), true_type)
+
+
+def polygamma(n, x):
+    if n == 0:
+        return digamma(x)
+    dtype = x.dtype if is_float(x.dtype) else "f32"
+    z = special_zeta(Tensor(np.float64(n + 1), compute_type(dtype)), Tensor(x.v, compute_type(dtype)))
+    y = mul(z, float(math.factorial(n) * (1 if n % 2 else -1)))
+    return made(y.v, dtype, y.e, 0)
+
+
+def gamma_of(a, x, upper):
+    """The power series of P in 60 digits (Abramowitz and Stegun 6.5.29)."""
+    if not (a >= 0 and x >= 0) or (a == 0 and x == 0) or (math.isinf(a) and math.isinf(x)):
+        return math.nan
+    if a == 0 or x == 0 or math.isinf(a) or math.isinf(x):
+        return float((x == 0 or math.isinf(a)) == upper)
+    with localcontext() as context:
+        context.prec = 60
+        s, y = Decimal(a), Decimal(x)
+        term = total = 1 / s
+        k = 0
+        while term > total * Decimal("1e-45"):
+            k += 1
+            term *= y / (s + k)
+            total += term
+        p = total * (s * y.ln() - y - decimal_lgamma(s)).exp()
+        return float(1 - p if upper else p)
+
+
+def gamma_error(a, x, r):
+    """The exponent's error, and one rounding for each of up to 100 terms; a complement has that of what it is made from."""
+    exponent = a * np.abs(np.log(x)) + x + np.abs(each(lgamma_of)(a)) + 100
+    return np.where(x > 0, 4 * exponent * np.maximum(np.abs(r), np.abs(1 - r)), 0)
+
+
+igamma, igammac = (pair_in_double(lambda a, x, u=u: gamma_of(a, x, u), gamma_error, result_type) for u in (False, True))
 
 
 def typed(v, x):
@@ -359,9 +475,17 @@ def copysign(a, b):
 
 
 def nextafter(a, b):
-    narrow = np.float32 if a.dtype == "f32" else np.float64
-    with np.errstate(over="ignore", under="ignore"):
-        return Tensor(np.nextafter(a.v.astype(narrow), b.v.astype(narrow)), a.dtype)
+    """By the bits in memory, which count up with the size of the number."""
+    dtype = a.dtype
+    with np.errstate(invalid="ignore"):
+        raw = [store(x, dtype) for x in np.broadcast_arrays(a.v, b.v)]
+        value, other = (load(r, dtype) for r in raw)
+    signed = np.dtype(f"i{raw[0].dtype.itemsize}")
+    x, y = (r.view(signed).astype(np.int64) for r in raw)
+    least = np.where(np.signbit(other), np.iinfo(signed).min + 1, 1)
+    bits = np.where(value == 0, least, np.where((value > 0) == (other > value), x + 1, x - 1))
+    v = load(np.where(value == other, y, bits).astype(signed).view(raw[0].dtype), dtype)
+    return Tensor(np.where(np.isnan(value) | np.isnan(other), np.nan, v), dtype)
 
 
 def xlogy(a, b):
