@@ -46,18 +46,19 @@ class ExportError(Exception):
 # ---- names and numbers as text
 
 
-DTYPES = {"bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
-          "float32": "f32", "float64": "f64", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}  # torch's names to ours
-SAFETENSORS = {"bool": "BOOL", "u8": "U8", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64", "f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64",
-               "f8e4m3fn": "F8_E4M3", "f8e5m2": "F8_E5M2"}
+DTYPES = {  # torch's name: ours, that in a .safetensors file
+    "bool": ("bool", "BOOL"), "uint8": ("u8", "U8"), "int8": ("i8", "I8"), "int16": ("i16", "I16"), "int32": ("i32", "I32"),
+    "int64": ("i64", "I64"), "float16": ("f16", "F16"), "bfloat16": ("bf16", "BF16"), "float32": ("f32", "F32"),
+    "float64": ("f64", "F64"), "float8_e4m3fn": ("f8e4m3fn", "F8_E4M3"), "float8_e5m2": ("f8e5m2", "F8_E5M2"),
+}
 RESERVED = {"true", "false", "none", "inf", "nan", "and", "or", "not"}
 
 
-def dtype_text(dtype):
+def dtype_text(dtype, in_file=False):
     name = str(dtype).removeprefix("torch.")
     if name not in DTYPES:
         raise ExportError(f"element type {name} is not supported; there are {', '.join(DTYPES)}")
-    return DTYPES[name]
+    return DTYPES[name][in_file]
 
 
 def number_text(v):
@@ -88,7 +89,8 @@ class SizeText:
 
     FUNCTIONS = {"Min": "Min", "Max": "Max", "CeilDiv": "CeilDiv", "ModularIndexing": "ModularIndexing", "CeilToInt": None}
     INFIX = {"FloorDiv": "//", "CleanDiv": "//", "IntTrueDiv": None, "Mod": "%", "PythonMod": "%"}
-    RELATIONS = {"Equality": "==", "Unequality": "!=", "LessThan": "<=", "StrictLessThan": "<", "GreaterThan": ">=", "StrictGreaterThan": ">"}
+    RELATIONS = {"Equality": "==", "Unequality": "!=", "LessThan": "<=", "StrictLessThan": "<", "GreaterThan": ">=",
+                 "StrictGreaterThan": ">"}
 
     LOOSE = {*RELATIONS, "And", "Or", "Not"}
 
@@ -231,7 +233,8 @@ def random(call):
     """Random numbers: the seed is an input, and every op has a stream of its own."""
 
     def rule(w, node, a):
-        known = {"seed": w.seed(), "size": w.size_list(w.meta(node).shape), "dtype": dtype_text(w.meta(node).dtype), "stream": w.new_stream()}
+        size, dtype = w.size_list(w.meta(node).shape), dtype_text(w.meta(node).dtype)
+        known = {"seed": w.seed(), "size": size, "dtype": dtype, "stream": w.new_stream()}
         return w.emit(node, call.format(**known, **{name: w.argument(v) for name, v in a.items() if name not in known}))
 
     return rule
@@ -251,8 +254,8 @@ def addmv(w, node, a):
 
 
 def embedding_bag(w, node, a):
-    """Rows of the table, added (or their mean or largest) into the bag that each index lies in: the last that begins at or
-    before its position. An empty bag is 0. With include_last_offset what comes after that offset has a bag that is dropped."""
+    """Rows of the table, added (or their mean or largest) into the bag that each index lies in: the last that begins at
+    or before its position. An empty bag is 0. With include_last_offset the last one is dropped."""
     if {user.args[1] for user in node.users} - {0} or a["padding_idx"] >= 0:
         raise ExportError(f"{node.target}: only its first result, without padding_idx")
     meta, dropped_bags = w.meta(node)[0], int(a["include_last_offset"])
@@ -282,7 +285,8 @@ def embedding_bag(w, node, a):
         counts = step(f"clamp({counts}, min=1)")
         counts = step(f"unsqueeze({counts}, dim=1)")
         bags = step(f"div({bags}, {counts})")
-    return (w.emit(node, f"slice({bags}, end={-dropped_bags if dropped_bags else 'none'})", meta),) + (None,) * (len(w.meta(node)) - 1)
+    result = w.emit(node, f"slice({bags}, end={-dropped_bags if dropped_bags else 'none'})", meta)
+    return (result,) + (None,) * (len(w.meta(node)) - 1)
 
 
 def var_unbiased(w, node, a):
@@ -323,9 +327,11 @@ TABLE = {
     "_fft_r2c": "not supported: there are no complex element types",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
     "_log_softmax": ("log_softmax", softmax("log_softmax")),
-    "_native_batch_norm_legit": "_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
+    "_native_batch_norm_legit":
+        "_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
     "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit(input, weight, bias, training=, momentum=, eps=)",
-    "_native_batch_norm_legit_no_training": "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
+    "_native_batch_norm_legit_no_training":
+        "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
     "_pdist_forward": "_pdist_forward(self, p=)",
     "_softmax": ("softmax", softmax("softmax")),
     "_to_copy": ("cast, or nothing where the type stays", cast),
@@ -354,7 +360,8 @@ TABLE = {
     "atanh": "atanh(self)",
     "avg_pool1d": "avg_pool1d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=)",
     "avg_pool2d": "avg_pool2d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
-    "avg_pool2d_backward": "avg_pool2d_backward(grad_output, self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
+    "avg_pool2d_backward":
+        "avg_pool2d_backward(grad_output, self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "avg_pool3d": "avg_pool3d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "bitwise_and.Scalar": "bitwise_and(self, other)",
     "bitwise_and.Tensor": "bitwise_and(self, other)",
@@ -384,7 +391,8 @@ TABLE = {
     "div.Tensor_mode": "div(self, other, rounding_mode=)",
     "elu": "elu(self, alpha=, scale=, input_scale=)",
     "embedding": "embedding(weight, indices)",
-    "embedding_dense_backward": "embedding_dense_backward(grad_output, indices, num_weights=, padding_idx=, scale_grad_by_freq=)",
+    "embedding_dense_backward":
+        "embedding_dense_backward(grad_output, indices, num_weights=, padding_idx=, scale_grad_by_freq=)",
     "empty.memory_format": ("full, of zeros", filled(0)),
     "empty_strided": ("full, of zeros", filled(0)),
     "eq.Scalar": "eq(self, other)",
@@ -429,7 +437,8 @@ TABLE = {
     "masked_scatter": "masked_scatter(self, mask, source)",
     "max.dim": "max(self, dim=, keepdim=)",
     "max_pool2d_with_indices": "max_pool2d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
-    "max_pool2d_with_indices_backward": "max_pool2d_with_indices_backward(grad_output, self, indices, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
+    "max_pool2d_with_indices_backward":
+        "max_pool2d_with_indices_backward(grad_output, self, indices, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "max_pool3d_with_indices": "max_pool3d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "maximum": "maximum(self, other)",
     "mean": "mean(self, dtype=)",
@@ -442,10 +451,12 @@ TABLE = {
     "native_dropout": ("native_dropout; nothing where it is not trained", dropout),
     "native_group_norm": ("group_norm", first_result("group_norm(input, weight, bias, num_groups=group, eps=eps)",
                                                       "native_group_norm(input, weight, bias, N=, C=, HxW=, group=, eps=eps)")),
-    "native_group_norm_backward": "native_group_norm_backward(grad_out, input, mean, rstd, weight, N=, C=, HxW=, group=, output_mask=)",
+    "native_group_norm_backward":
+        "native_group_norm_backward(grad_out, input, mean, rstd, weight, N=, C=, HxW=, group=, output_mask=)",
     "native_layer_norm": ("layer_norm", first_result("layer_norm(input, weight, bias, normalized_shape=, eps=eps)",
                                                       "native_layer_norm(input, weight, bias, normalized_shape=, eps=eps)")),
-    "native_layer_norm_backward": "native_layer_norm_backward(grad_out, input, mean, rstd, weight, bias, normalized_shape=, output_mask=)",
+    "native_layer_norm_backward":
+        "native_layer_norm_backward(grad_out, input, mean, rstd, weight, bias, normalized_shape=, output_mask=)",
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
@@ -519,6 +530,8 @@ TABLE |= {
     "__rshift__.Scalar": "bitwise_right_shift(self, other)",
     "__rshift__.Tensor": "bitwise_right_shift(self, other)",
     "_embedding_bag_forward_only": ("embedding and index_add, or scatter_reduce", embedding_bag),
+    "_native_batch_norm_legit_functional":
+        "_native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
     "_assert_async.msg": ("nothing: about data", dropped),
     "_assert_scalar": ("guard", guard),
     "_assert_tensor_metadata": ("nothing: it is a fact", dropped),
@@ -558,7 +571,8 @@ TABLE |= {
     "randn_like": ("randn", random(RANDN)),
     "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
     "round.decimals": "round(self, decimals=)",
-    "scaled_dot_product_attention": "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
+    "scaled_dot_product_attention":
+        "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
     "searchsorted.Tensor": "searchsorted(sorted_sequence, self, sorter, out_int32=, right=, side=)",
     "signbit": "signbit(self)",
     "silu": "silu(self)",
@@ -607,6 +621,11 @@ class Writer:
 
     def torch_dtype(self, node):
         return self.meta(node).dtype
+
+    def is_number(self, node):
+        """A size or a condition, which torch has computed as an expression."""
+        numbers = (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)
+        return isinstance(node.meta.get("val"), numbers)
 
     def size_value(self, s):
         """An int, or a Size, of an int, SymInt or SymBool."""
@@ -668,7 +687,8 @@ class Writer:
         if e.is_number:
             return number_text(float(e))
         if kind == "ToFloat" or (e.is_integer and kind not in Float.BINARY):
-            return self.new_tensor(node, f"cast({self.operand(Size(self.sizes(e.args[0] if kind == 'ToFloat' else e)), node)}, f64)")
+            size = Size(self.sizes(e.args[0] if kind == "ToFloat" else e))
+            return self.new_tensor(node, f"cast({self.operand(size, node)}, f64)")
         if kind not in Float.BINARY and kind not in Float.UNARY:
             raise ExportError(f"{e}: the number computed from sizes has no form as text ({kind})")
         x, *more = (self.float_tensor(a, node) for a in e.args)
@@ -759,9 +779,8 @@ class Writer:
         return self.emit(node, self.call_text(node, template, a))
 
     def run_op(self, node):
-        value = node.meta.get("val")
-        if isinstance(value, (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)):
-            return self.size_value(value)
+        if self.is_number(node):
+            return self.size_value(self.meta(node))
         if node.target.__name__ == "getitem":
             return self.value_of[node.args[0]][node.args[1]]
         rule, a = TABLE[overload(node.target)], self.arguments(node)
@@ -773,10 +792,9 @@ class Writer:
         for node in self.program.graph.nodes:
             if node.op != "call_function" or node.target.__name__ == "getitem":
                 continue
-            value = node.meta.get("val")
-            if isinstance(value, (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)):
-                continue
             rule = TABLE.get(overload(node.target), "no rule in TABLE")
+            if rule == "no rule in TABLE" and self.is_number(node):
+                continue
             if isinstance(rule, str) and not rule.endswith(")"):
                 missing.setdefault(str(node.target).removesuffix(".default"), [rule, 0])[1] += 1
         if missing:
@@ -792,8 +810,8 @@ class Writer:
             for s in [value] if isinstance(value, self.torch.SymInt) else getattr(value, "shape", ()):
                 for symbol in sorted(s.node.expr.free_symbols, key=str) if hasattr(s, "node") else ():
                     first.append(symbol)
-                if hasattr(s, "node") and s.node.expr.is_Symbol and s.node.has_hint():
-                    hints[s.node.expr] = int(s.node.hint)
+                if hasattr(s, "node"):
+                    hints |= getattr(s.node.shape_env, "backed_var_to_val", None) or getattr(s.node.shape_env, "var_to_val", {})
         for symbol in dict.fromkeys(first):
             self.sizes.name_of[symbol] = self.names.new(str(symbol))
             bounds = self.program.range_constraints.get(symbol)
@@ -801,7 +819,7 @@ class Writer:
             hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else MAX_SIZE
             line = f"size {self.sizes.name_of[symbol]} in [{lo}, {max(lo, hi)}]"
             hint = hints.get(symbol)
-            self.declared.append(line + (f" hint {min(max(hint, lo), hi)}" if hint is not None else ""))
+            self.declared.append(line + (f" hint {min(max(int(hint), lo), hi)}" if hint is not None else ""))
         self.declare_ranges()
 
     def declare_ranges(self):
@@ -860,7 +878,8 @@ class Writer:
             if isinstance(value, self.torch.Tensor):
                 self.value_of[node] = self.declare_input(spec.arg.name, self.type_text(value))
             else:
-                self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
+                symbolic = isinstance(value, self.torch.SymInt)
+                self.value_of[node] = self.size_value(value) if symbolic else getattr(spec.arg, "value", None)
 
     def add_outputs(self, node):
         results = 0
@@ -888,7 +907,7 @@ class Writer:
         """The buffer or the input that is written to."""
         for i in self.program.graph_signature.input_specs:
             if spec.target in (i.target, i.arg.name):
-                return next(self.value_of[n] for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name)
+                return next(name for node, name in self.value_of.items() if node.name == i.arg.name)
         raise ExportError(f"{spec.target} is written to and is no input")
 
     def walk(self):
@@ -922,7 +941,7 @@ def write_safetensors(path, tensors):
     for name in order:
         t = tensors[name]
         end = at + t.numel() * t.element_size()
-        header[name] = {"dtype": SAFETENSORS[dtype_text(t.dtype)], "shape": list(t.shape), "data_offsets": [at, end]}
+        header[name] = {"dtype": dtype_text(t.dtype, in_file=True), "shape": list(t.shape), "data_offsets": [at, end]}
         at = end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
