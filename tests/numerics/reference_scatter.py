@@ -23,17 +23,22 @@ def take(x, index):
     return Tensor(x.v.ravel()[index.v], x.dtype, x.e.ravel()[index.v])
 
 
+# atom.add.f32 on global memory takes numbers below this for 0, and gives 0 for them (PTX ISA, atom).
+NORMAL = 2.0**-126
+
+
 class Element:
     """What lies at one place, while values join it."""
 
     def __init__(self, v, e):
-        self.v, self.e, self.size, self.n = v, e, abs(float(v)), 0
+        self.v, self.e, self.size, self.n, self.least = v, e, abs(float(v)), 0, abs(float(v)) or np.inf
 
     def join(self, v, e, how):
         self.n += 1
         self.e, self.size = self.e + e, self.size + abs(float(v))
         with np.errstate(over="ignore"):
             self.v = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}[how](self.v, v)
+        self.least = min(self.least, abs(float(v)) or np.inf, abs(float(self.v)) or np.inf)
 
 
 def joined(x, places, values, how, include_self=True):
@@ -52,6 +57,8 @@ def joined(x, places, values, how, include_self=True):
     for place, element in found.items():
         v[place], size = element.v, element.size if how == "sum" else abs(float(element.v))
         e[place] = element.e + (element.n * ROUNDOFF[x.dtype] * 1.01 * size if is_float(x.dtype) and how in ("sum", "prod") else 0)
+        if x.dtype == "f32" and how == "sum" and element.least < NORMAL:
+            e[place] += (element.n + 1) * NORMAL
     counts = np.zeros(x.v.shape, np.int64)
     for place, element in found.items():
         counts[place] = element.n + (include_self and 1)
