@@ -1,7 +1,7 @@
 """Whole programs on the emulated GPU, under AddressSanitizer and UndefinedBehaviorSanitizer (the kernels and their memory) and in
 two orders of threads and blocks: numerics cases and MiniLM. The emulation's own tests are test_emulation.py.
 
-One numerics case of each kind runs, the data types in turn; IND_EMULATED_ALL=1 runs all of them."""
+Of the numerics cases those of one_of_each_kind run; IND_EMULATED_ALL=1 runs all of them."""
 
 import json
 import os
@@ -16,10 +16,9 @@ import pytest
 from conftest import BUILD, ROOT, make
 
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from cases import CASES  # noqa: E402
+from cases import CASES, one_of_each_kind  # noqa: E402
 
 LIBRARIES = {"IND_CUDA_LIBRARY": BUILD / "emulated/libcuda.so", "IND_NVRTC_LIBRARY": BUILD / "emulated/libnvrtc.so"}
-VARIANT = r"_(bool|u8|i8|i16|i32|i64|f16|bf16|f32|f64|-?\d+(\.\d+)?)(?=_|$)"
 SHARDS = 2
 COSINE = {"f32": 0.99999, "bf16": 0.999}
 
@@ -50,10 +49,7 @@ def environment(device):
 def chosen_cases():
     if os.environ.get("IND_EMULATED_ALL") == "1":
         return [case.name for case in CASES]
-    kinds = {}
-    for case in CASES:
-        kinds.setdefault(re.sub(VARIANT, "", case.name), []).append(case.name)
-    return [names[i % len(names)] for i, names in enumerate(kinds.values())]
+    return [case.name for case in one_of_each_kind()]
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse"])

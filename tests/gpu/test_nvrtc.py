@@ -18,12 +18,11 @@ import pytest
 from conftest import ROOT, make
 
 sys.path[:0] = [str(ROOT / "tests" / "numerics"), str(ROOT / "tests" / "fuzz")]
-from cases import CASES  # noqa: E402
+from cases import CASES, one_of_each_kind  # noqa: E402
 from random_graphs import graphs  # noqa: E402
 
 ARCHES = ["sm_80", "sm_90a", "sm_100"]
 PROGRAM = pathlib.Path("build/tests/gpu/cubins")
-VARIANT = r"_(bool|u8|i8|i16|i32|i64|f16|bf16|f32|f64|-?\d+(\.\d+)?)(?=_|$)"
 CUOBJDUMP = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
 
 
@@ -42,13 +41,10 @@ def nvrtc(device):
 
 
 def numerics(part):
-    """One case of each kind; each architecture has a third of the kinds, all of them with IND_NVRTC_ALL=1."""
-    kinds = {}
-    for case in CASES:
-        if not case.error:
-            kinds.setdefault(re.sub(VARIANT, "", case.name), []).append(case.text)
-    chosen = [texts[i % len(texts)] for i, texts in enumerate(kinds.values())]
-    return chosen if os.environ.get("IND_NVRTC_ALL") == "1" else chosen[part :: len(ARCHES)]
+    """Each architecture has a third of what the slower tests run; all cases with IND_NVRTC_ALL=1."""
+    if os.environ.get("IND_NVRTC_ALL") == "1":
+        return [case.text for case in CASES if not case.error]
+    return [case.text for case in one_of_each_kind() if not case.error][part :: len(ARCHES)]
 
 
 def text_cases():
