@@ -487,7 +487,12 @@ static void check_compiles(const nvrtc *n, const char *name, const ind__variant 
     bool ok;
     char *log = compile(n, v, arch, &ok);
     CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
-    bool clean = log && strstr(log, " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads");
+    bool clean = log && strstr(log, " 0 bytes spill stores, 0 bytes spill loads");
+    /* CUDA's own sin, cos and tan multiply 2/pi by large arguments in a frame. */
+    static const char *const names[] = {"sinf(", "cosf(", "tanf(", "sin(", "cos(", "tan("};
+    bool framed = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) framed |= strstr(v->source, names[i]) != NULL;
+    if (clean && !framed) clean = strstr(log, " 0 bytes stack frame,");
     CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source);
     if (getenv("IND_TEST_VERBOSE")) printf("%s %s %s", name, arch, log ? log : "");
     free(log);
