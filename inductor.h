@@ -133,7 +133,12 @@ extern "C" {
    DIFFERENCES TO PYTORCH
    linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
    and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
-   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite. */
+   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
+   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
+   instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
+   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
+   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
+   not hang on the sizes; as_strided needs an input, a constant or a reshape of one. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -388,6 +393,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "training:bool momentum:float eps:float", 3, "C")                                                                \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, "_native_batch_norm_legit_no_training",                                     \
       "input weight? bias? running_mean running_var", "momentum:float eps:float", 3, "C")                              \
+    X(NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, "_native_batch_norm_legit_functional",                                       \
+      "input weight? bias? running_mean running_var", "training:bool momentum:float eps:float", 5, "C")                \
     X(INSTANCE_NORM, "instance_norm", "input weight? bias? running_mean? running_var?",                                \
       "use_input_stats:bool=true momentum:float=0.1 eps:float=1e-05", 1, "C")                                          \
     X(NATIVE_LAYER_NORM_BACKWARD, "native_layer_norm_backward", "grad_out input mean rstd weight? bias?",              \
@@ -506,6 +513,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
+    X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
+      "bias_sizes:sizes=none stride:sizes padding:sizes dilation:sizes transposed:bool output_padding:sizes "          \
+      "groups:int output_mask:ints=none",                                                                              \
+      3, "M")                                                                                                          \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
       "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
     X(GATHER, "gather", "self index", "dim:int", 1, "GQ")                                                              \
@@ -522,6 +533,13 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
+    X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "G")                                                                                                          \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")           \
     X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
     X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
@@ -802,6 +820,12 @@ IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bi
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
+/* As ind_native_batch_norm_legit in training; *new_mean and *new_var (may be NULL) are what running_mean and
+   running_var become: (1 - momentum) times themselves plus momentum times the batch's, for ind_mutate. */
+IND_API ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                                          ind_tensor running_mean, ind_tensor running_var,
+                                                          double momentum, double eps, ind_tensor *new_mean,
+                                                          ind_tensor *new_var);
 /* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
    rstd are what the forward op gave. */
 IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
@@ -900,6 +924,29 @@ typedef struct ind_conv_desc {
    groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
 IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
+/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
+   NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
+   in f64). align_corners: for IND_INTERPOLATE_LINEAR. */
+typedef enum ind_interpolation {
+    IND_INTERPOLATE_NEAREST,
+    IND_INTERPOLATE_NEAREST_EXACT,
+    IND_INTERPOLATE_LINEAR /* bilinear, trilinear */
+} ind_interpolation;
+IND_API ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
+                                   int num_scale_factor, ind_interpolation mode, bool align_corners);
+/* torch.grid_sampler_2d: x [batch, channels, h, w], grid [batch, rows, columns, 2] of x and y in [-1, 1].
+   interpolation_mode 0 bilinear, 1 nearest; padding_mode 0 zeros, 1 border, 2 reflection. */
+IND_API ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                                       bool align_corners);
+/* torch.nn.functional.unfold and fold of images of two dimensions; a stride of 0 means 1 here. */
+IND_API ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window);
+IND_API ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window);
+
+/* aten::<name>; what of the gradients is not used is not computed. */
+/* Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
+IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
+                                            const ind_conv_desc *conv);
+
 IND_API ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices);
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
@@ -928,6 +975,12 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 /* Gradient of ind_embedding with respect to its weight [num_weights, features]; padding_idx < 0: none. */
 IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indices, ind_expr num_weights,
                                                 int64_t padding_idx, bool scale_grad_by_freq);
+/* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
+   indices: as ind_max_pool gave them. */
+IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
+IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
+                                                        ind_tensor indices);
 
 /* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
    dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
@@ -946,7 +999,7 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
-   are checked at run time. Types must be the same. */
+   are checked at run time. Both are compared in the type that they promote to; x may be a number. */
 IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
                                     ind_tensor sorter);
 /* searchsorted with one-dimensional boundaries. */
@@ -1423,7 +1476,7 @@ typedef struct ind__infer {
     const ind_body *body; /* CUSTOM */
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
-    ind__type few[4];
+    ind__type few[5];
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -2385,10 +2438,14 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "running_mean and running_var must %s",
                            running ? "be given where the batch's statistics are not used" : "come together");
     }
-    if (mean && !running) {
-        return ind__reject(
-            in, IND_NOT_SUPPORTED,
-            "running_mean and running_var are not updated; leave them out to use the batch's statistics");
+    bool functional = in->op == IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL;
+    if (mean && !running && !functional) {
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "running_mean and running_var are not updated; leave them out to use the batch's "
+                           "statistics (_native_batch_norm_legit_functional gives their new values)");
+    }
+    for (int r = 3; functional && r < 5; r++) {
+        ind__set_result(in, r, ind__operand(in, (uint32_t)r)->dtype, &x->size[1], 1);
     }
     for (int r = 1; r < 3; r++) {
         ind__set_result(in, r, running ? x->dtype : ind_dtype_compute(x->dtype), running ? &empty : &x->size[1], 1);
@@ -3403,6 +3460,35 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     return ind__pool_results(in, size);
 }
 
+/* Gradients of pools: operand 0 is like what the pool of operand 1 gives, the result like operand 1. */
+static ind_status ind__rule_pool_backward(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 1), *grad = ind__operand(in, 0);
+    const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
+    const ind__attr *divisor = ind__attr_named(in->g, in->op, in->attr, "divisor_override");
+    ind__window w = {.rank = 2};
+    if (ind__need_image(in, 2) || ind__need_rank(in, 1, grad->rank) || ind__need_same_dtype(in, 0, 1))
+        return in->status;
+    if (ind__need_float(in, 0) || (ceil && ind__check_window(in, NULL, &w))) return in->status;
+    if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
+    const bool max = ind__is_max_pool(in->op);
+    if (max && (ind__need_index(in, 2) || ind__need_rank(in, 2, grad->rank))) return in->status;
+    for (int d = 0; d < x->rank; d++) {
+        const int s = d - (x->rank - 2);
+        ind__agreement same = {0, d, "", 1, d, "has", ""}, index = {0, d, "", 2, d, "has", ""};
+        if (max && ind__need_agree(in, index)) return in->status;
+        if (s < 0 && ind__need_agree(in, same)) return in->status;
+        if (s < 0 || !ceil) continue;
+        ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
+        if (!ind_known_eq(windows, grad->size[d]))
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
+                               ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, grad->size[d]), d,
+                               ind__say_name(in, 1), ind__say_type(in, 1), ind__say_size(in, windows));
+    }
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
 /* A convolution's numbers, from the attributes of any of its ops. */
 typedef struct ind__conv {
     ind__window window;
@@ -3488,7 +3574,8 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
 
 static ind_status ind__rule_convolution(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
-    int rank = in->op == IND_OP_CONVOLUTION ? w->rank - 2 : ind__spatial_rank(in->op);
+    bool any = in->op == IND_OP_CONVOLUTION || in->op == IND_OP_CONVOLUTION_BACKWARD;
+    int rank = any ? w->rank - 2 : ind__spatial_rank(in->op);
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
@@ -3509,6 +3596,40 @@ static ind_status ind__rule_convolution(ind__infer *in) {
         if (ind__need_windows(in, size[d], d)) return in->status;
     }
     ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+/* The gradient of a result has the result's sizes. */
+static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
+    const ind__tensor_info *g = ind__operand(in, k);
+    bool fits = g->rank == rank;
+    for (int d = 0; fits && d < rank; d++) fits = ind_known_eq(g->size[d], size[d]);
+    if (fits) return IND_OK;
+    char *want = ind__scratch(in);
+    ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
+                       ind__say_type(in, k), want);
+}
+
+/* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
+static ind_status ind__rule_convolution_backward(ind__infer *in) {
+    uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
+    const uint32_t *operand = in->operand;
+    if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
+        ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
+                           ind__say_name(in, 2), ind__say_type(in, 2));
+    }
+    in->operand = forward; /* the convolution's own rule says what its result is */
+    ind_status status = ind__rule_convolution(in);
+    in->operand = operand;
+    if (status) return status;
+    ind__type y = in->result[0];
+    if (ind__need_same_dtype(in, 0, 1) || ind__check_gradient(in, 0, y.size, y.rank)) return in->status;
+    const ind__tensor_info *x = ind__operand(in, 1), *w = ind__operand(in, 2);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    ind__set_result(in, 1, w->dtype, w->size, w->rank);
+    ind__set_result(in, 2, w->dtype, &y.size[1], 1);
     return IND_OK;
 }
 
@@ -3991,11 +4112,10 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
-    if (!fits)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
-                           ind__say_type(in, s),
-                           in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
-    return ind__need_same_dtype(in, s, x);
+    if (fits) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
+                       ind__say_type(in, s),
+                       in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
 static ind_status ind__check_sorter(ind__infer *in) {
@@ -4248,6 +4368,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_BATCH_NORM] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT] = ind__rule_batch_norm,
     [IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING] = ind__rule_batch_norm,
+    [IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL] = ind__rule_batch_norm,
     [IND_OP_INSTANCE_NORM] = ind__rule_batch_norm,
     [IND_OP_NATIVE_LAYER_NORM_BACKWARD] = ind__rule_layer_norm_backward,
     [IND_OP_NATIVE_GROUP_NORM_BACKWARD] = ind__rule_group_norm_backward,
@@ -4335,6 +4456,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
     [IND_OP_IM2COL] = ind__rule_im2col,
     [IND_OP_COL2IM] = ind__rule_col2im,
+    [IND_OP_CONVOLUTION_BACKWARD] = ind__rule_convolution_backward,
     [IND_OP_EMBEDDING] = ind__rule_embedding,
     [IND_OP_GATHER] = ind__rule_gather,
     [IND_OP_INDEX_SELECT] = ind__rule_index_select,
@@ -4349,6 +4471,9 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_INDEX_COPY] = ind__rule_index_scatter,
     [IND_OP_INDEX_FILL] = ind__rule_index_scatter,
     [IND_OP_EMBEDDING_DENSE_BACKWARD] = ind__rule_embedding_backward,
+    [IND_OP_AVG_POOL2D_BACKWARD] = ind__rule_pool_backward,
+    [IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD] = ind__rule_pool_backward,
+    [IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD] = ind__rule_pool_backward,
     [IND_OP_CUMSUM] = ind__rule_cumsum,
     [IND_OP_CUMPROD] = ind__rule_cumsum,
     [IND_OP_CUMMAX] = ind__rule_cummax,
@@ -4373,6 +4498,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -5829,6 +5955,17 @@ ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tens
     return y;
 }
 
+ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
+                                                  ind_tensor running_mean, ind_tensor running_var, double momentum,
+                                                  double eps, ind_tensor *new_mean, ind_tensor *new_var) {
+    ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
+    ind__attr a[3] = {ind__attr_bool(true), ind__attr_float(momentum), ind__attr_float(eps)};
+    ind_tensor y = ind__call(IND_OP_NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, operands, 5, a, 3);
+    ind__give_result(y, 3, new_mean);
+    ind__give_result(y, 4, new_var);
+    return y;
+}
+
 ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                              ind_tensor running_var, double eps) {
     ind_tensor operands[5] = {x, weight, bias, running_mean, running_var};
@@ -6068,7 +6205,7 @@ ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode 
     return ind__call(IND_OP_PAD, &x, 1, a, 3);
 }
 
-/* Three lists of three at most, as expressions; a list that is all 0 is left out. */
+/* Lists of up to three integers as attributes; one that is all 0 is left out. */
 typedef struct ind__int_lists {
     ind_expr list[4][3];
     ind__attr attr[4];
@@ -6092,7 +6229,7 @@ static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) 
 }
 
 static bool ind__pool_lists(ind_tensor x, ind_graph_op op, int dims, const ind_pool_desc *pool, ind__int_lists *l) {
-    if (op == IND_NUM_OPS) return false;
+    if (op == IND_NUM_OPS || !x.graph || x.graph->status) return false;
     if (!pool) {
         ind__graph_fail(x.graph, IND_INVALID_ARGUMENT, "%s: the pool's desc is NULL", ind__op_name(op));
         return false;
@@ -6126,6 +6263,30 @@ ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool) {
                       ind__attr_bool(!pool->count_exclude_pad)};
     if (pool->divisor_override && dims > 1) a[5] = ind__attr_int(pool->divisor_override);
     return ind__call(op, &x, 1, a, 6);
+}
+
+ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x) {
+    ind_tensor operands[2] = {grad_output, x};
+    return ind__call(IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD, operands, 2, NULL, 0);
+}
+
+ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool) {
+    ind_tensor operands[2] = {grad_output, x};
+    ind__int_lists l;
+    if (!ind__pool_lists(x, IND_OP_AVG_POOL2D_BACKWARD, 2, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[6] = {l.attr[0], l.attr[1], l.attr[2], ind__attr_bool(pool->ceil_mode),
+                      ind__attr_bool(!pool->count_exclude_pad)};
+    if (pool->divisor_override) a[5] = ind__attr_int(pool->divisor_override);
+    return ind__call(IND_OP_AVG_POOL2D_BACKWARD, operands, 2, a, 6);
+}
+
+ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
+                                                ind_tensor indices) {
+    ind_tensor operands[3] = {grad_output, x, indices};
+    ind__int_lists l;
+    if (!ind__pool_lists(x, IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD, 2, pool, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {l.attr[0], l.attr[1], l.attr[2], l.attr[3], ind__attr_bool(pool->ceil_mode)};
+    return ind__call(IND_OP_MAX_POOL2D_WITH_INDICES_BACKWARD, operands, 3, a, 5);
 }
 
 ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices) {
@@ -6167,6 +6328,87 @@ ind_tensor ind_embedding(ind_tensor weight, ind_tensor indices) {
     ind_tensor operands[2] = {weight, indices};
     ind__attr a[3] = {{0}, ind__attr_bool(false), ind__attr_bool(false)};
     return ind__call(IND_OP_EMBEDDING, operands, 2, a, 3);
+}
+
+ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
+                           int num_scale_factor, ind_interpolation mode, bool align_corners) {
+    static const char *const linear[] = {"linear", "bilinear", "trilinear"};
+    int rank = ind_tensor_rank(x);
+    ind__attr a[4] = {ind__attr_sizes(size, num_size),
+                      {.kind = IND__ATTR_FLOATS, .floats = scale_factor, .count = num_scale_factor},
+                      {.kind = IND__ATTR_STR, .s = "?"},
+                      ind__attr_bool(align_corners)};
+    if (!size && num_size == 0) a[0].kind = IND__ATTR_NONE;
+    if (!scale_factor && num_scale_factor == 0) a[1].kind = IND__ATTR_NONE;
+    if (mode == IND_INTERPOLATE_NEAREST) a[2].s = "nearest";
+    if (mode == IND_INTERPOLATE_NEAREST_EXACT) a[2].s = "nearest-exact";
+    if (mode == IND_INTERPOLATE_LINEAR && rank >= 3 && rank <= 5) a[2].s = linear[rank - 3];
+    return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 4);
+}
+
+ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    ind_tensor operands[2] = {x, grid};
+    ind__attr a[3] = {ind__attr_int(interpolation_mode), ind__attr_int(padding_mode), ind__attr_bool(align_corners)};
+    return ind__call(IND_OP_GRID_SAMPLER_2D, operands, 2, a, 3);
+}
+
+/* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
+static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, ind__int_lists *l) {
+    ind_pool_desc full;
+    if (!x.graph || x.graph->status) return false;
+    if (!ind__pool_lists(x, op, 2, pool, l)) return false;
+    full = *pool;
+    for (int s = 0; s < 2; s++) {
+        if (!full.stride[s]) full.stride[s] = 1;
+        if (!full.dilation[s]) full.dilation[s] = 1;
+    }
+    (void)ind__pool_lists(x, op, 2, &full, l);
+    for (int k = 0; k < 4; k++) l->attr[k].kind = IND__ATTR_INTS;
+    return true;
+}
+
+ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window) {
+    ind__int_lists l;
+    if (!ind__full_pool_lists(x, IND_OP_IM2COL, window, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[4] = {l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
+    return ind__call(IND_OP_IM2COL, &x, 1, a, 4);
+}
+
+ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_pool_desc *window) {
+    ind__int_lists l;
+    ind_expr size[2] = {height, width};
+    if (!ind__full_pool_lists(x, IND_OP_COL2IM, window, &l)) return ind__graph_tensor(x.graph, 0);
+    ind__attr a[5] = {ind__attr_sizes(size, 2), l.attr[0], l.attr[3], l.attr[2], l.attr[1]};
+    return ind__call(IND_OP_COL2IM, &x, 1, a, 5);
+}
+
+ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
+                                    const ind_conv_desc *conv) {
+    ind_tensor operands[3] = {grad_output, x, weight};
+    static const ind_conv_desc plain;
+    ind_conv_desc full = conv ? *conv : plain;
+    const ind__tensor_info *w = ind__tensor_of(weight);
+    int dims = w && w->rank >= 3 && w->rank <= 5 ? w->rank - 2 : 1;
+    ind__int_lists l;
+    if (!x.graph || x.graph->status) return ind__graph_tensor(x.graph, 0);
+    for (int s = 0; s < 3; s++) {
+        if (!full.stride[s]) full.stride[s] = 1;
+        if (!full.dilation[s]) full.dilation[s] = 1;
+    }
+    const int *lists[4] = {full.stride, full.padding, full.dilation, full.output_padding};
+    for (int k = 0; k < 4; k++) {
+        ind__int_list(&l, k, x.graph->context, IND__ATTR_SIZES, lists[k], dims);
+        l.attr[k].kind = IND__ATTR_SIZES;
+    }
+    ind__attr a[7] = {{.kind = IND__ATTR_NONE},
+                      l.attr[0],
+                      l.attr[1],
+                      l.attr[2],
+                      ind__attr_bool(full.transposed),
+                      l.attr[3],
+                      ind__attr_int(full.groups ? full.groups : 1)};
+    return ind__call(IND_OP_CONVOLUTION_BACKWARD, operands, 3, a, 7);
 }
 
 ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index) {
@@ -7305,7 +7547,10 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;
-    if (*p->at == '[') return false;
+    if (*p->at == '[' || *p->at == '"') return false;
+    size_t word = ind__name_length(p->at);
+    bool gap = call->schema->operand[k].optional && ind__same_name(p->at, word, "none", 4);
+    if (ind__reserved_name(p->at, word) && !gap && !ind__number_allowed(call->op, k)) return false;
     return !ind__number_length(p->at, &whole) || ind__number_allowed(call->op, k) || call->schema->num_attrs == 0;
 }
 
@@ -9231,9 +9476,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     if (!graph__may_overwrite(w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    for (uint32_t t = 1; t < w->graph->num_tensors; t++)
-        if ((w->last_user[t] > here || w->first_output[t]) && graph__same_memory(x, w->box[t])) return false;
-    return true;
+    return x->storage->last_reader <= here;
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
@@ -9786,15 +10029,17 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
 
 /* ---- ops that choose between elements ---- */
 
-/* Element `at` of operand k, in the type computed in, where `inside` holds; `otherwise` elsewhere, without a read. */
+/* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
+ */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
+    ind_dtype dtype = ind_op_dtype(o, otherwise);
     const ind__box *x = graph__lower_operand_box(l, k);
     ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
-    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    if (ind_known_true(inside)) return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), dtype);
     if (ind__is_int(inside, 0)) return otherwise;
     o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
-    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), dtype);
     o->mask = outer;
     return ind_op_where(o, mask, v, otherwise);
 }
@@ -10572,7 +10817,7 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
 /* Results 1 and 2, where the op has them. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
-    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+    for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
                                    k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
         if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
@@ -10666,20 +10911,51 @@ static ind_status graph__lower_group_norm(graph__lower_ctx *l, ind__box **result
     return graph__lower_channel_norm(l, ((1u << l->norm.x->rank) - 1) & ~3u, results);
 }
 
+/* (1 - momentum) * running + momentum * batch, with the unbiased variance. The old value is operand 3 or 4. */
+static ind_value graph__running_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                        ind_value batch) {
+    double momentum = l->node->attr[1].f;
+    ind_value old = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, k), index, 1), l->compute);
+    old = ind_op_mul(o, old, graph__lower_float(o, l, 1 - momentum));
+    return ind_op_add(o, old, ind_op_mul(o, batch, graph__lower_float(o, l, momentum)));
+}
+
+static ind_value graph__running_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__running_element(o, l, 3, index, ind__box_load(o, l->part[0], index, rank));
+}
+
+static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value n = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, 1));
+    return graph__running_element(o, l, 4, index, ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n));
+}
+
+/* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
+static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__box **results) {
+    ind_status status = IND_OK;
+    for (uint32_t k = 3; status == IND_OK && k < l->node->num_results; k++) {
+        results[k] = graph__lower_operand_box(l, k);
+        if (!training) continue;
+        status = graph__lower_loop(l, l->result[k].dtype, l->result[k].size, 1,
+                                   k == 3 ? graph__running_mean_element : graph__running_var_element, &results[k]);
+    }
+    return status;
+}
+
 /* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
    the batch are empty, as PyTorch's are. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
     if (!ind__uses_running(l->node->op, l->node->attr)) {
-        return graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+        ind_status status = graph__lower_channel_norm(l, ((1u << l->result->rank) - 1) & ~kept, results);
+        return status ? status : graph__lower_running(l, true, results);
     }
     ind_status status =
         graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__frozen_norm_element, results);
-    for (uint32_t k = 1; status == IND_OK && k < l->node->num_results; k++) {
+    for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_empty_result(l, k, results);
     }
-    return status;
+    return status ? status : graph__lower_running(l, false, results);
 }
 
 /* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
@@ -10831,6 +11107,15 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
     return inside;
 }
 
+/* Which of `count` windows has its element k at place i of the operand, if one has: the division is without remainder.
+ */
+static ind_expr graph__window_over(const ind__window *w, int s, ind_expr i, ind_expr k, ind_expr count, ind_expr *at) {
+    ind_expr from = ind_expr_sub(ind_expr_add(i, w->padding[s]), ind_expr_mul(k, w->dilation[s]));
+    *at = ind_expr_floordiv(from, w->stride[s]);
+    ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(i.context, 0));
+    return graph__and_within(whole, *at, count);
+}
+
 /* Less than or equal to every number of a type. */
 static ind_value graph__lower_lowest(ind_ops *o, ind_dtype dtype) {
     int bits = 8 * ind_dtype_bytes(dtype);
@@ -10933,7 +11218,7 @@ static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
 
 /* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
    ceil(in / out) + 1 elements, of which each uses its own. */
-static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **results) {
+static void graph__set_adaptive_windows(graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
     l->window.rank = ind__spatial_rank(l->node->op);
@@ -10947,7 +11232,96 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
         l->window.stride[s] = ind_expr_floordiv(size, out);
         l->window.kernel[s] = even ? l->window.stride[s] : ind_expr_add(ind_expr_ceildiv(size, out), one);
     }
+}
+
+static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **results) {
+    graph__set_adaptive_windows(l);
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
+}
+
+/* ---- gradients of pools: zeros, to which every window adds. In f32 where the result is shorter. ---- */
+
+/* The pool itself, of which this is the gradient: operand 0 is what it pools, the result is like grad_output. */
+typedef struct graph__pool_forward {
+    graph__lower_ctx l;
+    ind__node node;
+    uint32_t operand[2];
+} graph__pool_forward;
+
+static void graph__forward_pool(const graph__lower_ctx *l, graph__pool_forward *f) {
+    f->l = *l;
+    f->node = *l->node;
+    f->operand[0] = l->node->operand[1];
+    f->operand[1] = l->node->operand[0];
+    f->node.operand = f->operand;
+    f->node.num_operands = 2;
+    f->l.node = &f->node;
+    f->l.result = graph__lower_operand_info(l, 0);
+}
+
+/* index: of grad_output, then of the window. */
+static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    graph__pool_forward f;
+    ind_expr at[IND_MAX_RANK];
+    const ind__attr *divisor = ind__attr_named(l->w->graph, l->node->op, l->node->attr, "divisor_override");
+    const int whole = rank - l->window.rank;
+    graph__forward_pool(l, &f);
+    ind_expr inside = graph__window_element(&f.l, index, at), count = {0};
+    bool given = divisor && divisor->kind != IND__ATTR_NONE;
+    count = given ? ind_int(l->context, divisor->i) : graph__pooled_count(&f.l, index);
+    ind_value mask = ind_known_true(inside) ? (ind_value){0} : ind_op_index(o, inside, IND_BOOL);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, whole), l->compute);
+    v = ind_op_div(o, v, ind_op_index(o, count, l->compute));
+    ind__emit_scatter(o, to, at, whole, v, mask, l->mode);
+}
+
+static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const ind__tensor_info *x = l->result;
+    ind_expr at[IND_MAX_RANK], plane = ind_expr_product(l->context, x->size + rank - 2, 2);
+    ind_value mask = {0}, place = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
+    ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+}
+
+static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+/* Zeros like the result, to which fn adds over the loops of `size`; then in the result's type. */
+static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
+                                        ind__box **results) {
+    const ind__tensor_info *y = l->result;
+    ind__box *base;
+    ind_status status = graph__lower_zeros(l, l->compute, y->size, y->rank, &base);
+    if (!status) status = graph__lower_scatter_loop(l, base, size, rank, fn, IND_REDUCE_SUM, &l->part[0]);
+    results[0] = l->part[0];
+    if (status || l->compute == y->dtype) return status;
+    return graph__lower_loop(l, y->dtype, y->size, y->rank, graph__rounded_element, results);
+}
+
+static ind_status graph__lower_avg_pool_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *grad = graph__lower_operand_info(l, 0);
+    graph__pool_forward f;
+    ind_expr size[IND_MAX_RANK];
+    l->window.rank = 2;
+    graph__forward_pool(l, &f);
+    if (l->node->op == IND_OP_ADAPTIVE_AVG_POOL2D_BACKWARD)
+        graph__set_adaptive_windows(&f.l);
+    else
+        (void)ind__window_of(l->w->graph, l->node->op, l->node->attr, NULL, &f.l.window);
+    l->window = f.l.window;
+    memcpy(l->adaptive, f.l.adaptive, sizeof l->adaptive);
+    for (int d = 0; d < grad->rank; d++) size[d] = grad->size[d];
+    for (int s = 0; s < 2; s++) size[grad->rank + s] = l->window.kernel[s];
+    return graph__lower_added_up(l, size, grad->rank + 2, graph__avg_backward_element, results);
+}
+
+static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *grad = graph__lower_operand_info(l, 0);
+    return graph__lower_added_up(l, grad->size, grad->rank, graph__max_backward_element, results);
 }
 
 /* ---- matrix products ---- */
@@ -11205,8 +11579,9 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     s.size = s.sequence->size[s.sequence->rank - 1];
     int64_t lo, hi;
     ind_expr_bounds(s.size, &lo, &hi);
-    ind_value v = graph__lower_operand_as(o, l, x, index, rank, l->compute);
-    if (v.id && l->compute == IND_BOOL) v = ind_op_cast(o, v, IND_U8);
+    const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
+    ind_dtype common = ind__result_type(l->w->graph, both, 2);
+    ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
     return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
 }
 
@@ -11214,7 +11589,6 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
 static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
-    l->compute = ind_dtype_compute(graph__lower_operand_info(l, sequence)->dtype);
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
 }
@@ -11513,12 +11887,9 @@ static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int ra
     const ind_expr *step = index + image;
     (void)rank;
     for (int s = 0; s < 2; s++) {
-        ind_expr from = ind_expr_add(index[lead + 1 + s], w->padding[s]);
-        from = ind_expr_sub(from, ind_expr_mul(step[s], w->dilation[s]));
+        ind_expr i = index[lead + 1 + s];
         count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
-        place[s] = ind_expr_floordiv(from, w->stride[s]);
-        ind_expr whole = ind_expr_eq(ind_expr_mod(from, w->stride[s]), ind_int(l->context, 0));
-        inside = graph__and_within(ind_expr_and(inside, whole), place[s], count[s]);
+        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &place[s]));
     }
     ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
     if (lead) at[0] = index[0];
@@ -11641,10 +12012,7 @@ static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, 
         *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
         return graph__and_within(one, *at, size);
     }
-    ind_expr spread = ind_expr_sub(ind_expr_add(o, w->padding[s]), step);
-    *at = ind_expr_floordiv(spread, w->stride[s]);
-    ind_expr whole = ind_expr_eq(ind_expr_mod(spread, w->stride[s]), ind_int(l->context, 0));
-    return graph__and_within(whole, *at, size);
+    return graph__window_over(w, s, o, k, size, at);
 }
 
 /* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
@@ -11729,28 +12097,137 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
-static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
-    const ind__tensor_info *w = graph__lower_operand_info(l, 1), *y = l->result;
-    ind_expr *size = l->product.size;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, w, &l->conv);
-    ind_expr groups = ind_int(l->context, l->conv.groups);
+/* Sums of windows of operand a times those of operand b, to the size of y. */
+static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
+                                      ind__box **out) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, b);
+    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.groups);
     int channel = y->rank - l->conv.window.rank - 1, rank = 0;
     l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
     l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
-    l->product.a = graph__stored_operand(l, 0);
-    l->product.b = graph__stored_operand(l, 1);
+    l->product.a = graph__stored_operand(l, a);
+    l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
         if (d == channel && l->conv.groups > 1) size[rank++] = groups;
         size[rank++] = d == channel ? l->conv_outputs : y->size[d];
     }
     l->product.rank = rank;
-    ind_status status = graph__conv_sums(l, results);
+    return graph__conv_sums(l, out);
+}
+
+static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *y = l->result;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv);
+    ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
-        status = graph__lower_loop(l, y->dtype, size, rank, graph__conv_biased, results);
+        status = graph__lower_loop(l, y->dtype, l->product.size, l->product.rank, graph__conv_biased, results);
     }
     return status ? status : graph__lower_unflatten(l, results);
+}
+
+/* ---- gradients of convolutions ---- */
+
+/* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
+   over images and places of the dense one. Both channels are within the group. */
+static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.a;
+    int spatial = l->conv.window.rank, next = l->conv.groups > 1;
+    const ind_expr *sum = index + rank - spatial - 1;
+    ind_expr at[IND_MAX_RANK] = {sum[0], index[next]};
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_outputs), at[1]);
+    for (int s = 0; s < spatial; s++) at[2 + s] = sum[1 + s];
+    return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+}
+
+static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    const ind__box *x = l->product.b;
+    const ind__window *w = &l->conv.window;
+    int next = l->conv.groups > 1;
+    const ind_expr *sum = index + rank - w->rank - 1;
+    ind_expr at[IND_MAX_RANK] = {sum[0], index[next + 1]}, inside = ind_int(l->context, 1);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_channels), at[1]);
+    for (int s = 0; s < w->rank; s++) {
+        ind_expr step = ind_expr_mul(index[next + 2 + s], w->dilation[s]);
+        at[2 + s] = ind_expr_sub(ind_expr_add(ind_expr_mul(sum[1 + s], w->stride[s]), step), w->padding[s]);
+        inside = graph__and_within(inside, at[2 + s], x->size[2 + s]);
+    }
+    ind_value outer = o->mask;
+    if (!ind_known_true(inside)) {
+        ind_value mask = ind_op_index(o, inside, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    }
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
+    o->mask = outer;
+    return v;
+}
+
+static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lower_ctx *l = user;
+    ind_expr at[2 * IND_MAX_RANK];
+    int n = l->conv.window.rank + 1;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int s = 0; s < n; s++) at[rank + s] = ind_int(l->context, 0);
+    return ind_op_mul(o, graph__weight_gradient_dense(o, at, rank + n, user),
+                      graph__weight_gradient_windowed(o, at, rank + n, user));
+}
+
+static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transposed, ind__box **out) {
+    const ind__tensor_info *w = graph__lower_operand_info(l, 2),
+                           *dense = graph__lower_operand_info(l, transposed ? 1 : 0);
+    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.groups);
+    int rank = 0, n = 1 + l->conv.window.rank;
+    l->product.a = graph__stored_operand(l, transposed ? 1 : 0);
+    l->product.b = graph__stored_operand(l, transposed ? 0 : 1);
+    if (!l->product.a || !l->product.b) return ind__failed(l->context);
+    l->conv_outputs = ind_expr_floordiv(w->size[0], groups);
+    l->conv_channels = w->size[1];
+    if (l->conv.groups > 1) size[rank++] = groups;
+    size[rank++] = l->conv_outputs;
+    for (int d = 1; d < w->rank; d++) size[rank++] = w->size[d];
+    ind_expr range[4] = {dense->size[0]};
+    for (int s = 1; s < n; s++) range[s] = dense->size[1 + s];
+    ind_expr count = ind_expr_product(l->context, range, n);
+    graph__typed_number zero = {w->dtype, 0, 0};
+    if (graph__size_is_zero(count) || graph__size_is_one(count)) {
+        bool none = graph__size_is_zero(count);
+        *out =
+            ind__box_pointwise(l->w->program, w->dtype, size, rank,
+                               none ? graph__neutral_element : graph__weight_gradient_single, none ? (void *)&zero : l);
+    } else {
+        ind__reduction_desc d = {.type = IND_REDUCE_DOT,
+                                 .dtype = w->dtype,
+                                 .size = size,
+                                 .rank = rank,
+                                 .rrange = range,
+                                 .rrank = n,
+                                 .fn = graph__weight_gradient_dense,
+                                 .second_fn = graph__weight_gradient_windowed,
+                                 .user = l};
+        if (ind__box_reduction(l->w->program, &d, out)) return ind__failed(l->context);
+    }
+    if (*out && l->conv.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
+    return *out ? IND_OK : ind__failed(l->context);
+}
+
+/* Gradients of input, weight and bias. That of the input is the convolution the other way round. */
+static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 1);
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
+    bool transposed = l->conv.transposed;
+    l->conv.transposed = !transposed;
+    ind_status status = graph__conv_product(l, 0, 2, x, &results[0]);
+    if (status == IND_OK && l->conv.groups > 1) {
+        results[0] = ind__box_reshape(l->w->program, results[0], x->size, x->rank);
+        if (!results[0]) status = ind__failed(l->context);
+    }
+    if (status == IND_OK) status = graph__lower_weight_gradient(l, transposed, &results[1]);
+    if (status) return status;
+    graph__split_axes(l, ((1u << x->rank) - 1) & ~2u);
+    return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
 /* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
@@ -11969,6 +12446,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(BATCH_NORM, batch_norm, NULL, NONE, NONE)                                                                        \
     X(NATIVE_BATCH_NORM_LEGIT, batch_norm, NULL, NONE, NONE)                                                           \
     X(NATIVE_BATCH_NORM_LEGIT_NO_TRAINING, batch_norm, NULL, NONE, NONE)                                               \
+    X(NATIVE_BATCH_NORM_LEGIT_FUNCTIONAL, batch_norm, NULL, NONE, NONE)                                                \
     X(INSTANCE_NORM, batch_norm, NULL, NONE, NONE)                                                                     \
     X(NATIVE_LAYER_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
     X(NATIVE_GROUP_NORM_BACKWARD, norm_backward, NULL, NONE, NONE)                                                     \
@@ -12056,6 +12534,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
     X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
     X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
+    X(CONVOLUTION_BACKWARD, convolution_backward, NULL, NONE, NONE)                                                    \
     X(EMBEDDING, pointwise, graph__lower_embedding, NONE, NONE)                                                        \
     X(GATHER, pointwise, graph__lower_gather, NONE, NONE)                                                              \
     X(INDEX_SELECT, pointwise, graph__lower_gather, NONE, NONE)                                                        \
@@ -12070,6 +12549,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(INDEX_COPY, index_scatter, NULL, NONE, NONE)                                                                     \
     X(INDEX_FILL, index_scatter, NULL, NONE, NONE)                                                                     \
     X(EMBEDDING_DENSE_BACKWARD, embedding_backward, NULL, NONE, NONE)                                                  \
+    X(AVG_POOL2D_BACKWARD, avg_pool_backward, NULL, NONE, NONE)                                                        \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, avg_pool_backward, NULL, NONE, NONE)                                               \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, max_pool_backward, NULL, NONE, NONE)                                           \
     X(CUMSUM, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMPROD, cumulate, NULL, NONE, NONE)                                                                             \
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
@@ -12149,7 +12631,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
-    ind__box *few[4] = {NULL}, **results = few;
+    ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
         results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
         if (!results) return ind__failed(w->graph->context);
@@ -12161,10 +12643,13 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     for (uint32_t k = 0; status == IND_OK && k < n->num_results; k++) {
         uint32_t users = w->users[n->result + k];
         w->box[n->result + k] = results[k];
+        if (results[k] && w->last_user[n->result + k] > results[k]->storage->last_reader)
+            results[k]->storage->last_reader = w->last_user[n->result + k];
         if (!ind__op_has(n->op, 'S')) {
             status = ind__box_mark_use(w->program, results[k], users > INT32_MAX ? INT32_MAX : (int)users);
         }
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
+        if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
     return status;
 }

@@ -996,6 +996,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
+    uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
 } ind__storage;
@@ -10217,20 +10218,18 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     return true;
 }
 
-/* Does someone read the buffer: a loop, or the caller? */
-static bool ir__is_wanted(const ind__lowered *p, const uint8_t *used, uint32_t buffer) {
-    return used[buffer] || p->buffer[buffer].output ||
-           p->buffer[ir__first_version(p, buffer)].kind != IND__BUFFER_COMPUTED;
-}
-
 /* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
 static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
     if (!used) return ind__failed(p->context);
+    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after what they are versions of */
+        const ind__buffer *x = &p->buffer[b];
+        used[b] = x->output || (x->mutates ? used[x->mutates] : x->kind != IND__BUFFER_COMPUTED);
+    }
     for (uint32_t l = p->num_loops; l-- > 0;) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
-        for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || ir__is_wanted(p, used, loop->output[k]);
+        for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || used[loop->output[k]];
         if (!live) {
             ind__body_free(loop->body);
             loop->body = NULL;

@@ -27,7 +27,8 @@
    writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two.
+   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
+   scan or a sort shares its kernel with no other loop.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -559,7 +560,12 @@ static bool sched__collect_accesses(sched__fuser *f) {
         f->bytes[b] = ind__buffer_bytes(&f->program->buffer[b]);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
-        f->home[b] = ind__buffer_home(f->program, b);
+        f->home[b] = f->program->buffer[b].mutates ? f->home[f->program->buffer[b].mutates] : b;
+    }
+    for (uint32_t b = buffers; b-- > 1;) { /* as ind__buffer_home */
+        const ind__buffer *x = &f->program->buffer[b];
+        uint32_t last = x->mutated_by ? f->home[x->mutated_by] : b;
+        if (f->program->buffer[last].output) f->home[b] = last;
     }
     return true;
 }

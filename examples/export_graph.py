@@ -18,8 +18,8 @@ names all such ops.
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
-    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and an
-                                            output NAME.next that has what it holds afterwards
+    buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and
+                                            mutate NAME = what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
     random numbers                          from the input seed : i64[], which there is then
@@ -46,18 +46,19 @@ class ExportError(Exception):
 # ---- names and numbers as text
 
 
-DTYPES = {"bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16", "bfloat16": "bf16",
-          "float32": "f32", "float64": "f64", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}  # torch's names to ours
-SAFETENSORS = {"bool": "BOOL", "u8": "U8", "i8": "I8", "i16": "I16", "i32": "I32", "i64": "I64", "f16": "F16", "bf16": "BF16", "f32": "F32", "f64": "F64",
-               "f8e4m3fn": "F8_E4M3", "f8e5m2": "F8_E5M2"}
+DTYPES = {  # torch's name: ours, that in a .safetensors file
+    "bool": ("bool", "BOOL"), "uint8": ("u8", "U8"), "int8": ("i8", "I8"), "int16": ("i16", "I16"), "int32": ("i32", "I32"),
+    "int64": ("i64", "I64"), "float16": ("f16", "F16"), "bfloat16": ("bf16", "BF16"), "float32": ("f32", "F32"),
+    "float64": ("f64", "F64"), "float8_e4m3fn": ("f8e4m3fn", "F8_E4M3"), "float8_e5m2": ("f8e5m2", "F8_E5M2"),
+}
 RESERVED = {"true", "false", "none", "inf", "nan", "and", "or", "not"}
 
 
-def dtype_text(dtype):
+def dtype_text(dtype, in_file=False):
     name = str(dtype).removeprefix("torch.")
     if name not in DTYPES:
         raise ExportError(f"element type {name} is not supported; there are {', '.join(DTYPES)}")
-    return DTYPES[name]
+    return DTYPES[name][in_file]
 
 
 def number_text(v):
@@ -88,7 +89,8 @@ class SizeText:
 
     FUNCTIONS = {"Min": "Min", "Max": "Max", "CeilDiv": "CeilDiv", "ModularIndexing": "ModularIndexing", "CeilToInt": None}
     INFIX = {"FloorDiv": "//", "CleanDiv": "//", "IntTrueDiv": None, "Mod": "%", "PythonMod": "%"}
-    RELATIONS = {"Equality": "==", "Unequality": "!=", "LessThan": "<=", "StrictLessThan": "<", "GreaterThan": ">=", "StrictGreaterThan": ">"}
+    RELATIONS = {"Equality": "==", "Unequality": "!=", "LessThan": "<=", "StrictLessThan": "<", "GreaterThan": ">=",
+                 "StrictGreaterThan": ">"}
 
     LOOSE = {*RELATIONS, "And", "Or", "Not"}
 
@@ -231,7 +233,8 @@ def random(call):
     """Random numbers: the seed is an input, and every op has a stream of its own."""
 
     def rule(w, node, a):
-        known = {"seed": w.seed(), "size": w.size_list(w.meta(node).shape), "dtype": dtype_text(w.meta(node).dtype), "stream": w.new_stream()}
+        size, dtype = w.size_list(w.meta(node).shape), dtype_text(w.meta(node).dtype)
+        known = {"seed": w.seed(), "size": size, "dtype": dtype, "stream": w.new_stream()}
         return w.emit(node, call.format(**known, **{name: w.argument(v) for name, v in a.items() if name not in known}))
 
     return rule
@@ -248,6 +251,42 @@ def addmv(w, node, a):
     product = w.new_tensor(node, f"matmul({a['mat']}, {a['vec']})")
     scaled = a["self"] if a["beta"] == 1 else w.new_tensor(node, f"mul({a['self']}, {number_text(a['beta'])})")
     return w.emit(node, f"add({scaled}, {product}, alpha={number_text(a['alpha'])})")
+
+
+def embedding_bag(w, node, a):
+    """Rows of the table, added (or their mean or largest) into the bag that each index lies in: the last that begins at
+    or before its position. An empty bag is 0. With include_last_offset the last one is dropped."""
+    if {user.args[1] for user in node.users} - {0} or a["padding_idx"] >= 0:
+        raise ExportError(f"{node.target}: only its first result, without padding_idx")
+    meta, dropped_bags = w.meta(node)[0], int(a["include_last_offset"])
+    shape, count = [meta.shape[0] + dropped_bags, meta.shape[1]], w.size_list(w.meta(node.args[1]).shape)
+
+    def step(call):
+        return w.new_tensor(node, call)
+
+    def full(size, value):
+        return step(f"full(size={size}, fill_value={value}, dtype={dtype_text(meta.dtype)})")
+
+    rows = step(f"embedding({a['weight']}, {a['indices']})")
+    if a["per_sample_weights"] is not None:
+        weights = step(f"unsqueeze({a['per_sample_weights']}, dim=1)")
+        rows = step(f"mul({rows}, {weights})")
+    places = step(f"arange(start=0, end={count[1:-1]})")
+    bag = step(f"searchsorted({a['offsets']}, {places}, right=true)")
+    bag, bags = step(f"sub({bag}, 1)"), full(w.size_list(shape), 0)
+    if a["mode"] == 2:
+        bag = step(f"unsqueeze({bag}, dim=1)")
+        bag = step(f"expand({bag}, size=[{count[1:-1]}, {w.size_list(shape[1:])[1:-1]}])")
+        bags = step(f'scatter_reduce({bags}, {bag}, {rows}, dim=0, reduce="amax", include_self=false)')
+    else:
+        bags = step(f"index_add({bags}, {bag}, {rows}, dim=0)")
+    if a["mode"] == 1:
+        counts = step(f"index_add({full(w.size_list(shape[:1]), 0)}, {bag}, {full(count, 1)}, dim=0)")
+        counts = step(f"clamp({counts}, min=1)")
+        counts = step(f"unsqueeze({counts}, dim=1)")
+        bags = step(f"div({bags}, {counts})")
+    result = w.emit(node, f"slice({bags}, end={-dropped_bags if dropped_bags else 'none'})", meta)
+    return (result,) + (None,) * (len(w.meta(node)) - 1)
 
 
 def var_unbiased(w, node, a):
@@ -280,17 +319,19 @@ RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
-    "_adaptive_avg_pool2d_backward": TRAINING,
+    "_adaptive_avg_pool2d_backward": "_adaptive_avg_pool2d_backward(grad_output, self)",
     "_adaptive_avg_pool3d": "_adaptive_avg_pool3d(self, output_size=)",
     "_cdist_forward": "_cdist_forward(x1, x2, p=, compute_mode=)",
-    "_embedding_bag": "_embedding_bag(weight, indices, offsets, per_sample_weights, mode=, include_last_offset=, padding_idx=)",
+    "_embedding_bag": ("embedding and index_add, or scatter_reduce", embedding_bag),
     "_fft_c2r": "not supported: there are no complex element types",
     "_fft_r2c": "not supported: there are no complex element types",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
     "_log_softmax": ("log_softmax", softmax("log_softmax")),
-    "_native_batch_norm_legit": "_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
+    "_native_batch_norm_legit":
+        "_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
     "_native_batch_norm_legit.no_stats": "_native_batch_norm_legit(input, weight, bias, training=, momentum=, eps=)",
-    "_native_batch_norm_legit_no_training": "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
+    "_native_batch_norm_legit_no_training":
+        "_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum=, eps=)",
     "_pdist_forward": "_pdist_forward(self, p=)",
     "_softmax": ("softmax", softmax("softmax")),
     "_to_copy": ("cast, or nothing where the type stays", cast),
@@ -319,7 +360,8 @@ TABLE = {
     "atanh": "atanh(self)",
     "avg_pool1d": "avg_pool1d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=)",
     "avg_pool2d": "avg_pool2d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
-    "avg_pool2d_backward": TRAINING,
+    "avg_pool2d_backward":
+        "avg_pool2d_backward(grad_output, self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "avg_pool3d": "avg_pool3d(self, kernel_size=, stride=, padding=, ceil_mode=, count_include_pad=, divisor_override=)",
     "bitwise_and.Scalar": "bitwise_and(self, other)",
     "bitwise_and.Tensor": "bitwise_and(self, other)",
@@ -337,7 +379,7 @@ TABLE = {
     "col2im": "col2im(self, output_size=, kernel_size=, dilation=, padding=, stride=)",
     "constant_pad_nd": "constant_pad_nd(self, pad=, value=)",
     "convolution": "convolution(input, weight, bias, stride=, padding=, dilation=, transposed=, output_padding=, groups=)",
-    "convolution_backward": TRAINING,
+    "convolution_backward": "convolution_backward(grad_output, input, weight, stride=, padding=, dilation=, transposed=, output_padding=, groups=)",
     "copy": "copy(self, src)",
     "cos": "cos(self)",
     "cosh": "cosh(self)",
@@ -349,7 +391,8 @@ TABLE = {
     "div.Tensor_mode": "div(self, other, rounding_mode=)",
     "elu": "elu(self, alpha=, scale=, input_scale=)",
     "embedding": "embedding(weight, indices)",
-    "embedding_dense_backward": "embedding_dense_backward(grad_output, indices, num_weights=, padding_idx=, scale_grad_by_freq=)",
+    "embedding_dense_backward":
+        "embedding_dense_backward(grad_output, indices, num_weights=, padding_idx=, scale_grad_by_freq=)",
     "empty.memory_format": ("full, of zeros", filled(0)),
     "empty_strided": ("full, of zeros", filled(0)),
     "eq.Scalar": "eq(self, other)",
@@ -394,7 +437,8 @@ TABLE = {
     "masked_scatter": "masked_scatter(self, mask, source)",
     "max.dim": "max(self, dim=, keepdim=)",
     "max_pool2d_with_indices": "max_pool2d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
-    "max_pool2d_with_indices_backward": TRAINING,
+    "max_pool2d_with_indices_backward":
+        "max_pool2d_with_indices_backward(grad_output, self, indices, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "max_pool3d_with_indices": "max_pool3d_with_indices(self, kernel_size=, stride=, padding=, dilation=, ceil_mode=)",
     "maximum": "maximum(self, other)",
     "mean": "mean(self, dtype=)",
@@ -407,14 +451,16 @@ TABLE = {
     "native_dropout": ("native_dropout; nothing where it is not trained", dropout),
     "native_group_norm": ("group_norm", first_result("group_norm(input, weight, bias, num_groups=group, eps=eps)",
                                                       "native_group_norm(input, weight, bias, N=, C=, HxW=, group=, eps=eps)")),
-    "native_group_norm_backward": "native_group_norm_backward(grad_out, input, mean, rstd, weight, N=, C=, HxW=, group=, output_mask=)",
+    "native_group_norm_backward":
+        "native_group_norm_backward(grad_out, input, mean, rstd, weight, N=, C=, HxW=, group=, output_mask=)",
     "native_layer_norm": ("layer_norm", first_result("layer_norm(input, weight, bias, normalized_shape=, eps=eps)",
                                                       "native_layer_norm(input, weight, bias, normalized_shape=, eps=eps)")),
-    "native_layer_norm_backward": "native_layer_norm_backward(grad_out, input, mean, rstd, weight, bias, normalized_shape=, output_mask=)",
+    "native_layer_norm_backward":
+        "native_layer_norm_backward(grad_out, input, mean, rstd, weight, bias, normalized_shape=, output_mask=)",
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
-    "nonzero": "nonzero(self)",
+    "nonzero": "not supported: the size of its result depends on data",
     "permute": "permute(self, dims=)",
     "pow.Scalar": "pow(self, exponent)",
     "pow.Tensor_Scalar": "pow(self, exponent)",
@@ -483,6 +529,9 @@ TABLE |= {
     "__lshift__.Tensor": "bitwise_left_shift(self, other)",
     "__rshift__.Scalar": "bitwise_right_shift(self, other)",
     "__rshift__.Tensor": "bitwise_right_shift(self, other)",
+    "_embedding_bag_forward_only": ("embedding and index_add, or scatter_reduce", embedding_bag),
+    "_native_batch_norm_legit_functional":
+        "_native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
     "_assert_async.msg": ("nothing: about data", dropped),
     "_assert_scalar": ("guard", guard),
     "_assert_tensor_metadata": ("nothing: it is a fact", dropped),
@@ -522,7 +571,8 @@ TABLE |= {
     "randn_like": ("randn", random(RANDN)),
     "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
     "round.decimals": "round(self, decimals=)",
-    "scaled_dot_product_attention": "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
+    "scaled_dot_product_attention":
+        "scaled_dot_product_attention(query, key, value, attn_mask, is_causal=, scale=, enable_gqa=)",
     "searchsorted.Tensor": "searchsorted(sorted_sequence, self, sorter, out_int32=, right=, side=)",
     "signbit": "signbit(self)",
     "silu": "silu(self)",
@@ -555,8 +605,9 @@ class Writer:
         import torch
 
         self.torch, self.program = torch, program
-        self.given_inputs, self.given_outputs = inputs, outputs
         self.names, self.sizes = Names(), SizeText()
+        self.given_inputs = [self.names.new(name) for name in inputs or ()]
+        self.given_outputs = [self.names.new(name) for name in outputs or ()]
         self.guards, self.declared, self.lines, self.outputs = [], [], [], []
         self.weights = {}  # name -> tensor
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
@@ -570,6 +621,11 @@ class Writer:
 
     def torch_dtype(self, node):
         return self.meta(node).dtype
+
+    def is_number(self, node):
+        """A size or a condition, which torch has computed as an expression."""
+        numbers = (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)
+        return isinstance(node.meta.get("val"), numbers)
 
     def size_value(self, s):
         """An int, or a Size, of an int, SymInt or SymBool."""
@@ -631,7 +687,8 @@ class Writer:
         if e.is_number:
             return number_text(float(e))
         if kind == "ToFloat" or (e.is_integer and kind not in Float.BINARY):
-            return self.new_tensor(node, f"cast({self.operand(Size(self.sizes(e.args[0] if kind == 'ToFloat' else e)), node)}, f64)")
+            size = Size(self.sizes(e.args[0] if kind == "ToFloat" else e))
+            return self.new_tensor(node, f"cast({self.operand(size, node)}, f64)")
         if kind not in Float.BINARY and kind not in Float.UNARY:
             raise ExportError(f"{e}: the number computed from sizes has no form as text ({kind})")
         x, *more = (self.float_tensor(a, node) for a in e.args)
@@ -722,9 +779,8 @@ class Writer:
         return self.emit(node, self.call_text(node, template, a))
 
     def run_op(self, node):
-        value = node.meta.get("val")
-        if isinstance(value, (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)):
-            return self.size_value(value)
+        if self.is_number(node):
+            return self.size_value(self.meta(node))
         if node.target.__name__ == "getitem":
             return self.value_of[node.args[0]][node.args[1]]
         rule, a = TABLE[overload(node.target)], self.arguments(node)
@@ -736,10 +792,9 @@ class Writer:
         for node in self.program.graph.nodes:
             if node.op != "call_function" or node.target.__name__ == "getitem":
                 continue
-            value = node.meta.get("val")
-            if isinstance(value, (self.torch.SymInt, self.torch.SymBool, self.torch.SymFloat, int, bool)):
-                continue
             rule = TABLE.get(overload(node.target), "no rule in TABLE")
+            if rule == "no rule in TABLE" and self.is_number(node):
+                continue
             if isinstance(rule, str) and not rule.endswith(")"):
                 missing.setdefault(str(node.target).removesuffix(".default"), [rule, 0])[1] += 1
         if missing:
@@ -755,8 +810,8 @@ class Writer:
             for s in [value] if isinstance(value, self.torch.SymInt) else getattr(value, "shape", ()):
                 for symbol in sorted(s.node.expr.free_symbols, key=str) if hasattr(s, "node") else ():
                     first.append(symbol)
-                if hasattr(s, "node") and s.node.expr.is_Symbol and s.node.has_hint():
-                    hints[s.node.expr] = int(s.node.hint)
+                if hasattr(s, "node"):
+                    hints |= getattr(s.node.shape_env, "backed_var_to_val", None) or getattr(s.node.shape_env, "var_to_val", {})
         for symbol in dict.fromkeys(first):
             self.sizes.name_of[symbol] = self.names.new(str(symbol))
             bounds = self.program.range_constraints.get(symbol)
@@ -764,7 +819,7 @@ class Writer:
             hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else MAX_SIZE
             line = f"size {self.sizes.name_of[symbol]} in [{lo}, {max(lo, hi)}]"
             hint = hints.get(symbol)
-            self.declared.append(line + (f" hint {min(max(hint, lo), hi)}" if hint is not None else ""))
+            self.declared.append(line + (f" hint {min(max(int(hint), lo), hi)}" if hint is not None else ""))
         self.declare_ranges()
 
     def declare_ranges(self):
@@ -776,8 +831,12 @@ class Writer:
             if bounds.upper.is_Integer:
                 self.guards.append(f"{self.sizes(e)} <= {int(bounds.upper)}")
 
-    def declare(self, kind, wish, type_text):
-        name = self.names.new(wish)
+    def declare_input(self, wish, type_text):
+        """By the next of the given names, if there is one."""
+        return self.declare("input", wish, type_text, self.given_inputs.pop(0) if self.given_inputs else None)
+
+    def declare(self, kind, wish, type_text, name=None):
+        name = name or self.names.new(wish)
         self.sources.add(name)
         self.lines.append(f"{kind} {name} : {type_text}")
         return name
@@ -809,7 +868,6 @@ class Writer:
 
     def add_inputs(self):
         nodes = {node.name: node for node in self.program.graph.nodes if node.op == "placeholder"}
-        given = list(self.given_inputs or ())
         for spec in self.program.graph_signature.input_specs:
             if spec.kind.name in ("PARAMETER", "BUFFER", "CONSTANT_TENSOR"):
                 continue
@@ -818,37 +876,38 @@ class Writer:
             node = nodes[spec.arg.name]
             value = node.meta.get("val")
             if isinstance(value, self.torch.Tensor):
-                self.value_of[node] = self.declare("input", given.pop(0) if given else spec.arg.name, self.type_text(value))
+                self.value_of[node] = self.declare_input(spec.arg.name, self.type_text(value))
             else:
-                self.value_of[node] = self.size_value(value) if isinstance(value, self.torch.SymInt) else getattr(spec.arg, "value", None)
+                symbolic = isinstance(value, self.torch.SymInt)
+                self.value_of[node] = self.size_value(value) if symbolic else getattr(spec.arg, "value", None)
 
     def add_outputs(self, node):
-        given = list(self.given_outputs or ())
-        for i, (spec, value) in enumerate(zip(self.program.graph_signature.output_specs, node.args[0])):
-            kind = spec.kind.name
+        results = 0
+        for spec, value in zip(self.program.graph_signature.output_specs, node.args[0]):
+            kind, v = spec.kind.name, self.resolve(value)
             if kind in ("BUFFER_MUTATION", "USER_INPUT_MUTATION"):
-                name = self.next_name(spec)
-            elif kind == "USER_OUTPUT":
-                name = given.pop(0) if given else f"output_{sum(s.kind.name == 'USER_OUTPUT' for s in self.program.graph_signature.output_specs[:i])}"
+                self.lines.append(f"mutate {self.mutated_name(spec)} = {self.operand(v, node)}")
+            elif kind != "USER_OUTPUT":
+                raise ExportError(f"a result is a {kind}; only tensors and sizes are supported")
             else:
-                raise ExportError(f"output {i} is a {kind}; only tensors and sizes are supported")
-            v = self.resolve(value)
-            if v is None:
-                continue
-            if isinstance(v, (bool, int)):
-                v = Size(str(int(v)))
-            if isinstance(v, float):
-                raise ExportError(f"output {i} is the number {v}; only tensors and sizes are supported")
-            tensor = self.operand(v, node)
-            name = name if name == tensor and tensor not in self.sources else self.names.new(name)
-            self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+                self.add_output(f"output_{results}", v, node)
+                results += 1
 
-    def next_name(self, spec):
-        """The output with what a buffer or an input holds afterwards."""
+    def add_output(self, wish, v, node):
+        if v is None:
+            return
+        if isinstance(v, (float, Float)):
+            raise ExportError(f"{wish} is the number {getattr(v, 'e', v)}; only tensors and sizes are supported")
+        tensor = self.operand(Size(str(int(v))) if isinstance(v, (bool, int)) else v, node)
+        name = self.given_outputs.pop(0) if self.given_outputs else None
+        name = name or (wish if wish == tensor and tensor not in self.sources else self.names.new(wish))
+        self.outputs.append(name if name == tensor else f"{name} = {tensor}")
+
+    def mutated_name(self, spec):
+        """The buffer or the input that is written to."""
         for i in self.program.graph_signature.input_specs:
             if spec.target in (i.target, i.arg.name):
-                nodes = [n for n in self.program.graph.nodes if n.op == "placeholder" and n.name == i.arg.name]
-                return f"{self.value_of[nodes[0]]}.next"
+                return next(name for node, name in self.value_of.items() if node.name == i.arg.name)
         raise ExportError(f"{spec.target} is written to and is no input")
 
     def walk(self):
@@ -866,7 +925,7 @@ class Writer:
 
     def text(self, name):
         facts = [f"guard {g}" for g in dict.fromkeys(self.guards)]
-        lines = self.declared + facts + self.lines + [f"output {', '.join(self.outputs)}"]
+        lines = self.declared + facts + self.lines + ([f"output {', '.join(self.outputs)}"] if self.outputs else [])
         return f"graph {name} {{\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
 
@@ -882,7 +941,7 @@ def write_safetensors(path, tensors):
     for name in order:
         t = tensors[name]
         end = at + t.numel() * t.element_size()
-        header[name] = {"dtype": SAFETENSORS[dtype_text(t.dtype)], "shape": list(t.shape), "data_offsets": [at, end]}
+        header[name] = {"dtype": dtype_text(t.dtype, in_file=True), "shape": list(t.shape), "data_offsets": [at, end]}
         at = end
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)

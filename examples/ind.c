@@ -579,7 +579,7 @@ static int run(session *s) {
     ind_run_desc desc = {.bindings = s->binding, .num_bindings = s->n, .sizes = s->sizes, .memory = IND_MEMORY_HOST};
     if (ind_run(s->m, &desc)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     for (int i = 0; i < s->n; i++) {
-        if (s->t[i].info->kind != IND_BINDING_OUTPUT) continue;
+        if (s->t[i].info->kind != IND_BINDING_OUTPUT && !s->t[i].info->mutated) continue;
         if (s->o->output && write_tensor(&s->t[i], s->o->output)) return 1;
         if (!s->o->output) print_tensor(&s->t[i]);
     }

@@ -4,7 +4,8 @@
     python make_models.py [NAME]...
 
 NAME.ind is what examples/export_graph.py writes, NAME.core.ind the same with --core-aten where that is not nearly the same. NAME.npz has, for each of two
-runs at different sizes, the inputs (0.input_ids) and what PyTorch gives for them in float32 (0.logits). The weights are
+runs at different sizes, the inputs (0.input_ids), what PyTorch gives for them in float32 (0.logits), and what buffers hold
+afterwards (0.cache.after). The weights are
 drawn here, none are trained; the models are as their packages define them, of two layers (or of few channels).
 """
 
@@ -33,6 +34,7 @@ class Model:
     outputs: tuple
     dynamic: tuple  # which dimensions of each input are symbolic
     export: dict = dataclasses.field(default_factory=dict)  # further options of torch.export.export
+    state: tuple = ()  # buffers that are written to
 
 
 class Plain(torch.nn.Module):
@@ -269,7 +271,9 @@ def ops_indexing():
                  lambda x, i: torch.take(x, i), lambda x, i: F.embedding(i, x), lambda x, i: x.gather(1, x.argsort(1)), lambda x, i: F.one_hot(i, 4),
                  lambda x, i: x.scatter(1, i[:, :1], 0.5), lambda x, i: x.scatter_add(1, i, x), lambda x, i: x.scatter_reduce(1, i, x, "amax"), lambda x, i: x.scatter_reduce(0, i, x, "mean", include_self=False),
                  lambda x, i: x.index_add(0, i[:, 0], x), lambda x, i: x.index_copy(0, index, x[:2]), lambda x, i: x.index_fill(1, index, 2.0), lambda x, i: x.index_put((i[:2, 0], i[:2, 1] + 1), x[:2, 0], accumulate=True),
-                 lambda x, i: x.masked_scatter(x > 0, x.abs()), lambda x, i: F.cross_entropy(x, i[:, 0]), put)
+                 lambda x, i: x.masked_scatter(x > 0, x.abs()), lambda x, i: F.cross_entropy(x, i[:, 0]), put,
+                 lambda x, i: F.embedding_bag(i, x), lambda x, i: F.embedding_bag(i, x, mode="sum", per_sample_weights=x),
+                 lambda x, i: F.embedding_bag(i[:, 0], x, torch.tensor([0, 0, 2]), mode="max"), lambda x, i: F.embedding_bag(i[:, 0], x, torch.arange(x.shape[0] + 1), include_last_offset=True))
 
 
 class Stateful(torch.nn.Module):
@@ -291,9 +295,9 @@ class Stateful(torch.nn.Module):
 
 
 def stateful():
-    """The state is that at the start in every run: there is one in the file of weights."""
+    """The state at the start of a run is the one in the file of weights."""
     outputs = ("h", "n", "flat", "same", "total", "full", "seen")
-    return Model(randomised(Stateful()), [(floats(6, 8),), (floats(9, 8),)], ("x",), outputs, ({0: Dim("B", min=3, max=64)},))
+    return Model(randomised(Stateful()), [(floats(6, 8),), (floats(9, 8),)], ("x",), outputs, ({0: Dim("B", min=3, max=64)},), state=("cache", "count"))
 
 
 MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing,
@@ -306,6 +310,7 @@ def exported(model):
 
 
 def make(name, folder):
+    torch.manual_seed(0)
     model = MODELS[name]()
     program, weights = exported(model), folder / f"{name}.safetensors"
     export_graph(program, folder / f"{name}.ind", weights, name, model.inputs, model.outputs)
@@ -314,10 +319,12 @@ def make(name, folder):
     data = {}
     with torch.no_grad():
         for i, tensors in enumerate(model.runs):
-            found = copy.deepcopy(model.module)(*(t.clone() for t in tensors))
+            module = copy.deepcopy(model.module)
+            found = module(*(t.clone() for t in tensors))
             found = tuple(torch.as_tensor(t) for t in results(found) if t is not None)
             assert len(found) == len(model.outputs), f"{name}: {len(found)} results"
             data |= {f"{i}.{n}": t.numpy() for n, t in zip(model.inputs + model.outputs, tensors + found)}
+            data |= {f"{i}.{n}.after": getattr(module, n).numpy() for n in model.state}
     np.savez_compressed(folder / f"{name}.npz", **data)
 
 

@@ -56,13 +56,16 @@ def test_model(ind, graph, device, tmp_path):
     text, name = graph.read_text(), graph.name.split(".")[0]
     inputs = re.findall(r"^  input ([\w.]+)", text, re.M)
     outputs = [o.partition(" ")[0] for o in re.search(r"^  output (.*)", text, re.M)[1].split(", ")]
+    mutated = re.findall(r"^  mutate ([\w.]+)", text, re.M)
     for run_name, data in arrays(HERE / f"{name}.npz").items():
         folder = tmp_path / run_name
         folder.mkdir()
-        done = run(ind, graph, HERE / f"{name}.safetensors", {n: data[n] for n in inputs}, folder, device)
+        done = run(ind, graph, HERE / f"{name}.safetensors", {n: data[n] for n in inputs if n in data}, folder, device)
         assert done.returncode == 0, done.stderr
         for output in outputs:
             assert_same(output, np.load(folder / "out" / f"{output}.npy"), data[output])
+        for state in mutated:
+            assert_same(state, np.load(folder / "out" / f"{state}.npy"), data[f"{state}.after"])
 
 
 def test_every_model_has_its_files():

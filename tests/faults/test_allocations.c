@@ -20,7 +20,10 @@ static const char text[] = "graph job {\n"
                            "  t = transpose(z, 0, 1)\n"
                            "  u = softmax(t, -1)\n"
                            "  v, i = max(u, dim=0)\n"
-                           "  y = mul(v, 2)\n"
+                           "  c = cumsum(v, 0)\n"
+                           "  s, k = sort(c, 0)\n"
+                           "  p = gt(v, 0.2)\n"
+                           "  y = masked_scatter(s, p, c)\n"
                            "  output y, i\n"
                            "}\n";
 

@@ -76,6 +76,7 @@ ALLOWED = {
     ("ind_context_create", "desc"),
     ("ind_convolution", "bias"),
     ("ind_convolution", "conv"),
+    ("ind_convolution_backward", "conv"),
     ("ind_cummax", "indices"),
     ("ind_cummin", "indices"),
     ("ind_evaluator_run", "sizes_v"),  # the module has no size

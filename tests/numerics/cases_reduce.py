@@ -44,8 +44,15 @@ for t in ("f16", "bf16"):
     case(f"half_softmax_{t}", f"input x : {t}[3, 17]; y = _softmax(x, 1, true); z = _log_softmax(x, 1, true); a = _softmax(x, -1); b = _log_softmax(x, 0, false); output y, z, a, b")
     case(f"mixed_norms_{t}", f"input x : {t}[3, 4, 7]; input w : f32[4]; input m : f32[4]; input v : f32[4]; g, gm, gr = native_group_norm(x, w, none, 3, 4, 7, 2, 1e-5); "
          "b = batch_norm(x, w, w, m, v); i = instance_norm(x, w); output g, gm, gr, b, i", v="uniform 0.5 2")
+for t in FLOATS:
+    case(f"running_statistics_{t}", f"input x : {t}[3, 4, 5]; input w : {t}[4]; input m : {t}[4]; input v : {t}[4]; "
+         "a, b, c, d, e = _native_batch_norm_legit_functional(x, w, w, m, v, true, 0.25, 1e-5); f, g, h, i, j = _native_batch_norm_legit_functional(x, w, w, m, v, false, 0.1, 1e-5); "
+         "output a, b, c, d, e, f, g, h, i, j", v="uniform 0.5 2")
+case("running_statistics_one", "input x : f32[1, 4]; input m : f32[4]; input v : f32[4]; a, b, c, d, e = _native_batch_norm_legit_functional(x, none, none, m, v, true, 0.1, 1e-5); output a, b, d, e")
 case("plain_softmax_f32", "input x : f32[3, 17]; y = _softmax(x, 1, false); z = _log_softmax(x, 0); output y, z")
 case("logsumexp_i32", "input x : i32[3, 17]; y = logsumexp(x, [1]); output y")
+case("norm_negative", "input x : f32[3, 5]; y = norm(x, -2, [1]); z = linalg_vector_norm(x, -1.5, [0]); a = norm(x, -inf); output y, z, a",
+     x="values 0.5 1 2 3 -4 0 1 2 3 4 -1 1 -1 1 0.25")
 case("norm_dtype", "input x : bf16[3, 17]; y = norm(x, 2, [1], dtype=f32); z = linalg_vector_norm(x, 1, dtype=f64); output y, z")
 case("sum_as_bool", "input a : bool[300]; input b : u8[2, 256]; y = sum(a, dtype=bool); z = sum(b, [1], dtype=bool); output y, z", a="values 1", b="values 1")
 

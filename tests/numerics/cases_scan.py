@@ -52,6 +52,9 @@ case("topk_symbolic", "size N in [8, 4096] hint 64; size K in [1, 8]; input a : 
      runs=[{"N": 8, "K": 8}, {"N": 65, "K": 1}, {"N": 1000, "K": 5}], a="few")
 case("search_symbolic", "size N in [0, 1000000] hint 64; size M in [0, 100] hint 8; input a : i64[M]; b = arange(start=0, end=N); y = bucketize(a, b); "
      "z = searchsorted(b, a, right=true); output y, z", runs=[{"N": 0, "M": 5}, {"N": 1, "M": 1}, {"N": 33, "M": 0}, {"N": 5000, "M": 64}], a="ints -5 40")
+case("search_promotes", "input a : i32[3, 9]; input b : f16[17]; input c : u8[5]; input d : f64[]; s, i = sort(b); t, j = sort(c); x = bucketize(a, s); "
+     "y = searchsorted(t, b, right=true); z = bucketize(d, t); u = bucketize(0.1, s); v = searchsorted(s, 2); w = searchsorted(t, 1.5, out_int32=true); "
+     "output x, y, z, u, v, w", a="few", b="few", c="few")
 case("masked_scatter_symbolic", "size N in [0, 1000] hint 64; size M in [0, 1000]; input a : f32[2, N]; input m : bool[N]; input s : f32[3, M]; "
      "y = masked_scatter(a, m, s); output y", runs=[{"N": 0, "M": 0}, {"N": 5, "M": 4}, {"N": 257, "M": 200}], bits=True)
 
@@ -74,6 +77,8 @@ case("masked_scatter_shapes", "input a : f32[5]; input m : bool[3, 1]; input s :
 
 case("scan_fused", "input a : f32[3, 33]; input b : f32[33]; h = add(a, b); c = mul(h, 2); s = cumsum(c, 1); y = mul(s, a); t = sum(s, dim=[1]); d = cumsum(y, 0); i, j = cummax(a, 1); "
      "output y, t, d, j")
+case("scan_in_place", "input a : i64[9, 300]; b = cumsum(a, 1); c = cumsum(b, 0); d = cumprod(c, 1); e, i = cummax(d, 0); f = cumsum(e, 1); v, j = sort(f, dim=0); g = cumsum(v, 1); "
+     "output g", a="few")
 case("scan_constant", "input a : f32[3, 33]; o = full([3, 33], 1.0); s = cumsum(o, 1); n = arange(start=0, end=33, dtype=f32); e = expand(n, [3, 33]); t = cumsum(e, 1); "
      "y = add(a, s); output s, t, y")
 case("sort_fused", "input a : i32[3, 33]; b = mul(a, -3); v, i = sort(b); g = gather(a, i, dim=1); c = cumsum(v, 1); output v, i, g, c")

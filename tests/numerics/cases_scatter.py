@@ -95,6 +95,20 @@ for t in FLOATS:
          "c = embedding_dense_backward(g, i, 7, 2, true); output a, b, c", i="ints 0 7")
 one_op("range_embedding_backward", ["f32[4, 5]", "i64[4]"], "embedding_dense_backward(a, b, 6)", error=RANGE, b="values 0 3 6 2")
 
+# ---- gradients of pools
+
+for t in FLOATS:
+    case(f"pool_backward_{t}", f"input x : {t}[2, 3, 7, 8]; input g : {t}[2, 3, 3, 4]; input h : {t}[2, 3, 4, 4]; input k : {t}[2, 3, 5, 3]; input u : {t}[3, 7, 8]; "
+         f"input v : {t}[3, 7, 4]; a = avg_pool2d_backward(g, x, [3, 2], [2, 2], [0, 0], false, true, none); b = avg_pool2d_backward(h, x, [2, 2], ceil_mode=true); "
+         "c = avg_pool2d_backward(h, x, [3, 3], [2, 2], [1, 1], count_include_pad=false); d = avg_pool2d_backward(h, x, [3, 3], [2, 2], [1, 1], divisor_override=5); "
+         "e = _adaptive_avg_pool2d_backward(k, x); f = _adaptive_avg_pool2d_backward(v, u); p, i = max_pool2d_with_indices(x, [3, 3], [2, 2], [1, 1]); "
+         "m = max_pool2d_with_indices_backward(h, x, [3, 3], [2, 2], [1, 1], [1, 1], false, i); output a, b, c, d, e, f, m")
+case("pool_backward_symbolic", "size B in [1, 9] hint 2; size H in [4, 12] hint 8; input x : f32[B, 2, H, 6]; input g : f32[B, 2, 3, 4]; a = _adaptive_avg_pool2d_backward(g, x); "
+     "p, i = max_pool2d_with_indices(x, [2, 2], [2, 2]); m = max_pool2d_with_indices_backward(p, x, [2, 2], [2, 2], [0, 0], [1, 1], false, i); output a, m",
+     runs=({"B": 2, "H": 8}, {"B": 1, "H": 5}))
+one_op("range_max_pool_backward", ["f32[1, 1, 4]", "f32[1, 2, 8]", "i64[1, 1, 4]"], "max_pool2d_with_indices_backward(a, b, [2, 2], [2, 2], [0, 0], [1, 1], false, c)",
+       error=RANGE, c="values 0 2 16 6")
+
 # ---- chains: what dies is changed where it lies; what does not is copied first
 
 case("chain", "input x : f32[4, 6]; input s : f32[4, 3]; input i : i64[4, 3]; z = mul(x, 2.0); a = scatter_add(z, 1, i, s); b = scatter_add(a, 1, i, s); "

@@ -168,3 +168,11 @@ for t in ("f32", "bf16", "i32"):
          f"input c : {t}[2, 12, 12]; v = col2im(c, [5, 6], [3, 2], [1, 2], [1, 0], [2, 1]); output y, z, w, v", bits=t == "i32")
 case("views_im2col_unbatched", "input a : f32[3, 5, 6]; y = im2col(a, [2, 2], [1, 1], [0, 0], [1, 1]); z = col2im(y, [5, 6], [2, 2], [1, 1], [0, 0], [1, 1]); output y, z")
 case("views_adaptive_core", "input a : f32[2, 3, 5, 6]; y = _adaptive_avg_pool2d(a, [2, 3]); input b : f32[2, 3, 4, 5, 6]; z = _adaptive_avg_pool3d(b, [2, 3, 4]); output y, z")
+
+# ---- gradients
+
+for t in ("f32", "bf16"):
+    case(f"views_conv_backward_{t}", f"input x : {t}[2, 4, 7, 6]; input w : {t}[6, 2, 3, 2]; input g : {t}[2, 6, 4, 5]; a, b, c = convolution_backward(g, x, w, [6], [2, 1], [1, 0], [1, 1], false, [0, 0], 2, [1, 1, 1]); "
+         f"input v : {t}[4, 3, 3, 3]; input h : {t}[2, 3, 14, 12]; d, e, f = convolution_backward(h, x, v, none, [2], [1], [1], true, [1, 1], 1); output a, b, c, d, e, f")
+case("views_conv_backward_1d", "input x : f32[2, 3, 9]; input w : f32[4, 3, 3]; input g : f32[2, 4, 9]; a, b, c = convolution_backward(g, x, w, none, [1], [2], [2], false, [0], 1); output a, c")
+case("views_conv_backward_symbolic", DECLARE + "input x : f32[B, 3, S, 6]; input w : f32[4, 3, 3, 3]; input g : f32[B, 4, S, 6]; a, b, c = convolution_backward(g, x, w, none, [1], [1], [1], false, [0], 1); output a, b, c", runs=SIZES[:2])

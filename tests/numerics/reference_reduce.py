@@ -168,6 +168,17 @@ def _native_batch_norm_legit_no_training(x, weight, bias, running_mean, running_
     return _native_batch_norm_legit(x, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
+def _native_batch_norm_legit_functional(x, weight, bias, running_mean, running_var, training, momentum, eps):
+    out = _native_batch_norm_legit(x, weight, bias, running_mean, running_var, training, momentum, eps)
+    if not training:
+        return (*out, running_mean, running_var)
+    axes = tuple(d for d in range(x.v.ndim) if d != 1)
+    m, deviations = moments(as_compute(x), axes, False)
+    v = div(deviations, float(length(x, axes) - 1))
+    new = [plain_add(mul(as_compute(old), 1 - momentum), mul(batch, momentum)) for old, batch in ((running_mean, m), (running_var, v))]
+    return (*out, stored(new[0], running_mean.dtype), stored(new[1], running_var.dtype))
+
+
 def batch_norm(x, weight=None, bias=None, running_mean=None, running_var=None, training=False, momentum=0.1, eps=1e-5):
     return _native_batch_norm_legit(x, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 

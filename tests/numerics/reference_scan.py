@@ -103,6 +103,8 @@ def topk(x, k, dim=-1, largest=True, sorted=True):
 
 
 def searchsorted(sequence, x, sorter=None, out_int32=False, right=False, side=None):
+    common = result_type(sequence, x := lift(x))  # noqa: F405
+    x, sequence = (Tensor(load(store(t.v, common), common), common) if is_float(common) else t for t in (x, sequence))  # noqa: F405
     s = sequence.v if sorter is None else np.take_along_axis(sequence.v, sorter.v, -1)
     right = right or side == "right"
     rows = np.broadcast_to(s, x.v.shape[:-1] + s.shape[-1:]) if s.ndim > 1 else s

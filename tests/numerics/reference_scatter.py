@@ -6,6 +6,7 @@ n u |product|; extremes are exact."""
 
 import numpy as np
 
+import reference_views as views
 from reference import ROUNDOFF, Tensor, compute_type, is_float, made, scaled, wrap
 
 
@@ -170,3 +171,40 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx=None
     places = [(int(rows[i]), c) for i in kept for c in range(width)]
     zeros = Tensor(np.zeros((num_weights, width)), grad_output.dtype)
     return joined(zeros, places, Tensor(grad[kept], grad_output.dtype, errors[kept]), "sum")[0]
+
+
+# ---- gradients of pools: every window adds to the elements it is made of, in f32 where they are shorter
+
+
+def spread_back(grad, x, parts):
+    """parts: (place in x, value, error), added up and rounded once."""
+    wide = Tensor(np.zeros(x.v.shape), compute_type(x.dtype))
+    places = [p for p, _, _ in parts]
+    r = joined(wide, places, Tensor(np.array([v for _, v, _ in parts]), wide.dtype, np.array([e for _, _, e in parts])), "sum")[0]
+    return made(r.v, x.dtype, r.e)
+
+
+def averages_back(grad, x, windows, sizes, count):
+    u, parts = ROUNDOFF[compute_type(x.dtype)], []
+    for at in np.ndindex(grad.v.shape):
+        inside = [p for p in ((i, j) for i in windows[0][at[-2]] for j in windows[1][at[-1]]) if 0 <= p[0] < sizes[0] and 0 <= p[1] < sizes[1]]
+        n = count(at[-2:], len(inside))
+        parts += [(at[:-2] + p, grad.v[at] / n, grad.e[at] / abs(n) + u * abs(grad.v[at] / n)) for p in inside]
+    return spread_back(grad, x, parts)
+
+
+def avg_pool2d_backward(grad_output, x, kernel_size, stride=None, padding=None, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    k, s, p, windows, _, sizes = views.plain_windows(x.v.shape, 2, kernel_size, stride, padding, None, ceil_mode)
+    full = lambda at: int(np.prod([min(i * s[a] - p[a] + k[a], sizes[a] + p[a]) - (i * s[a] - p[a]) for a, i in enumerate(at)]))
+    return averages_back(grad_output, x, windows, sizes, lambda at, inside: divisor_override or (full(at) if count_include_pad else inside))
+
+
+def _adaptive_avg_pool2d_backward(grad_output, x):
+    windows, _, sizes = views.adaptive_windows(x.v.shape, 2, list(grad_output.v.shape[-2:]))
+    return averages_back(grad_output, x, windows, sizes, lambda at, inside: inside)
+
+
+def max_pool2d_with_indices_backward(grad_output, x, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=False, indices=None):
+    width = x.v.shape[-1]
+    parts = [(at[:-2] + tuple(int(i) for i in divmod(indices.v[at], width)), grad_output.v[at], grad_output.e[at]) for at in np.ndindex(grad_output.v.shape)]
+    return spread_back(grad_output, x, parts)

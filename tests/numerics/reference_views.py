@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, wrap
+from reference import ROUNDOFF, Tensor, add, as_compute, as_type, cast, compute_type, is_float, made, moved, product, result_type, stored, sum_, wrap
 
 # ---- views
 
@@ -561,3 +561,38 @@ def col2im(x, output_size, kernel_size, dilation, padding, stride):
     if not is_float(x.dtype):
         return Tensor(wrap(image(x.v), x.dtype), x.dtype)
     return made(image(x.v), x.dtype, image(x.e) + 4 * (kh * kw) ** 0.5 * ROUNDOFF[compute_type(x.dtype)] * image(np.abs(x.v)))
+
+
+# ---- gradients: the transposes of the linear maps above
+
+
+def convolution_backward(grad, x, weight, bias_sizes=None, stride=None, padding=None, dilation=None, transposed=False, output_padding=None, groups=1, output_mask=None):
+    n, u = weight.v.ndim - 2, ROUNDOFF[compute_type(x.dtype)]
+    s, p, d = as_list(stride, n, [1]), as_list(padding, n, [0]), as_list(dilation, n, [1])
+    sizes, k, out, batch = x.v.shape[2:], weight.v.shape[2:], grad.v.shape[2:], x.v.shape[0]
+    at = [places(*seven, transposed) for seven in zip(sizes, out, k, s, p, d)]
+    taps, total, inner = int(np.prod(k)), int(np.prod(out)), x.v.shape[1] // groups
+    per_group = grad.v.shape[1] // groups
+
+    def rows(v):  # [n, g, place, channel and tap]
+        return np.swapaxes(under_windows(v, at).reshape(batch, total, groups, inner * taps), 1, 2)
+
+    def columns(v):  # [g, channel and tap, channel of the result]
+        v = v.reshape(groups, inner, per_group, taps) if transposed else np.swapaxes(v.reshape(groups, per_group, inner, taps), 1, 2)
+        return np.swapaxes(v, 2, 3).reshape(groups, inner * taps, per_group)
+
+    def of_input(g, w):
+        spread, made_of = np.zeros(x.v.size + 1), np.matmul(g, np.swapaxes(w, 1, 2))
+        np.add.at(spread, rows(np.arange(1, x.v.size + 1).reshape(x.v.shape)).reshape(-1), made_of.reshape(-1))
+        return spread[1:].reshape(x.v.shape)
+
+    def of_weight(g, a):
+        w = np.matmul(np.swapaxes(a, 2, 3), g).sum(0).reshape(groups, inner, taps, per_group)
+        order = (0, 1, 3, 2) if transposed else (0, 3, 1, 2)
+        return np.transpose(w, order).reshape(weight.v.shape)
+
+    g, a, w = np.swapaxes(grad.v.reshape(batch, groups, per_group, total), 2, 3), rows(x.v), columns(weight.v)
+    input_error = 4 * np.sqrt(per_group * taps) * u * of_input(abs(g), abs(w))
+    weight_error = 4 * np.sqrt(batch * total) * u * of_weight(abs(g), abs(a))
+    return (made(of_input(g, w), x.dtype, input_error), made(of_weight(g, a), x.dtype, weight_error),
+            sum_(grad, [0, *range(2, n + 2)]))

@@ -398,6 +398,9 @@ static const struct {
     {"batch_norm(m34, running_mean=v4)", "!must be given where"},
     {"batch_norm(m34, running_mean=v4, training=true)", "!must come together"},
     {"batch_norm(m34, none, none, v4, v4, true)", "!are not updated"},
+    {"_native_batch_norm_legit_functional(m34, none, none, v4, v4, true, 0.1, 1e-5)", "f32[3, 4]"},
+    {"_native_batch_norm_legit_functional(m34, none, none, v3, v4, true, 0.1, 1e-5)",
+     "!must have one element per channel"},
     {"batch_norm(m34, v3, none, v4, v4)", "!must have one element per channel"},
     {"batch_norm(v4, training=true)", "!at least 2 dimensions"},
     {"batch_norm(i32x, training=true)", "!floating-point"},
@@ -510,13 +513,16 @@ static const struct {
     {"searchsorted(v3, x, i32x)", "!sorter i32x is i32[3]; it must be i64 and of the sequence's shape (f32[3])"},
     {"searchsorted(m34, m45)", "!m34 is f32[3, 4]; it must have one dimension, or all but the last as the values"},
     {"searchsorted(f0, v3)", "!f0 is f32[]; it must have one dimension"},
-    {"searchsorted(v3, d)", "!same element type"},
+    {"searchsorted(v3, d)", "i64[4]"},
+    {"searchsorted(v3, 2)", "i64[]"},
+    {"searchsorted(m34, 2)", "!m34 is f32[3, 4]; it must have one dimension, or all but the last"},
     {"searchsorted(v3, v3, side=\"up\")", "!side is \"up\"; it is \"left\" or \"right\""},
     {"searchsorted(v3, v3, right=true, side=\"left\")", "!with right=true the latter"},
     {"bucketize(x, v3)", "i64[B, 256]"},
     {"bucketize(f0, v3, right=true, out_int32=true)", "i32[]"},
     {"bucketize(m34, m34)", "!m34 is f32[3, 4]; it must have one dimension"},
-    {"bucketize(i64x, v3)", "!same element type"},
+    {"bucketize(i64x, v3, right=true)", "i64[3]"},
+    {"bucketize(1.5, i64x)", "i64[]"},
     {"masked_scatter(v3, p, x)", "f32[3]"},
     {"masked_scatter(r13, p, v4)", "f32[1, 3, 3]"},
     {"masked_scatter(v3, v3, x)", "!mask v3 is f32[3]; it must be bool"},
@@ -572,10 +578,13 @@ static const struct {
 
 /* Names for the results of a call; the first is r. */
 static const char *results_of(const char *call) {
-    static const char *const pairs[] = {"max(", "cummax(", "cummin(", "sort(", "topk("};
-    bool two = false;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) two |= !strncmp(call, pairs[i], strlen(pairs[i]));
-    return two ? "r, r2" : "r";
+    static const char *const names[] = {"r", "r, r2", "r, r2, r3", "r, r2, r3, r4", "r, r2, r3, r4, r5"};
+    uint32_t n = 1;
+    for (int op = 0; op < IND_NUM_OPS; op++) {
+        size_t length = strlen(ind__op_rows[op].name);
+        if (!strncmp(call, ind__op_rows[op].name, length) && call[length] == '(') n = ind__op_rows[op].results;
+    }
+    return names[n >= 1 && n < 6 ? n - 1 : 0];
 }
 
 static void test_case(ind_context *c, const char *call, const char *want) {
@@ -641,8 +650,8 @@ static const struct {
     {"graph x {\n  input a : f32[2]\n  b = custom([a], dtype=f32)\n}", "t:3:7: custom ops are C functions"},
     {"graph x {\n  input a : f32[2]\n  b = gelu(a, approximate=\"tan\n}",
      "t:3:27: the string does not end on its line"},
-    {"graph x {\n  \xff\n}",
-     "t:2:3: expected a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..), found byte \\xff"},
+    {"graph x {\n  \xff\n}", "t:2:3: expected a statement: size, fact, guard, input, const, mutate, output, or NAME = "
+                             "OP(..), found byte \\xff"},
     {"graph x {\n  size B in [1, 4]\n  b = gelu(B)\n}", "t:3:12: \"B\" is a size; a tensor is needed here"},
     {"graph x {\n  b = input(a)\n}", "t:2:7: unknown op \"input\""},
     {"graph x {\n  b = full([2], 1)\n  c = add(b, 1 2)\n}", "t:3:16: expected \",\" or \")\", found \"2\""},
@@ -915,6 +924,8 @@ static const char reductions[] =
     "  batch_norm : f32[2, 6, 5] = batch_norm(n, w, w, w, w, eps=0.5)\n"
     "  y7 : f32[2, 6, 5], m7 : f32[6], r7 : f32[6] = _native_batch_norm_legit(n, training=true, momentum=0.1, "
     "eps=0.5)\n"
+    "  y8 : f32[2, 6, 5], m8 : f32[6], r8 : f32[6], n8 : f32[6], v8 : f32[6] = "
+    "_native_batch_norm_legit_functional(n, none, none, w, w, training=true, momentum=0.25, eps=0.5)\n"
     "  instance_norm : f32[2, 6, 5] = instance_norm(n, none, none, w, w, use_input_stats=false, eps=0.5)\n"
     "}\n";
 
@@ -972,6 +983,9 @@ static void build_norms(ind_tensor n, ind_tensor w) {
     ind_batch_norm(n, w, w, w, w, 0.5);
     y = ind_native_batch_norm_legit(n, none, none, none, none, 0.5, &m, &r);
     name_results(y, "y7", m, "m7", r, "r7");
+    y = ind_native_batch_norm_legit_functional(n, none, none, w, w, 0.25, 0.5, &m, &r);
+    name_results(y, "y8", ind_result(y, 1), "m8", ind_result(y, 2), "r8");
+    name_results(m, "n8", r, "v8", none, NULL);
     ind_instance_norm(n, none, none, w, w, 0.5);
 }
 

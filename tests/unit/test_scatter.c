@@ -33,6 +33,9 @@ static const char head[] = "graph t {\n"
                            "  input g : f32[2, 3, 8]\n"
                            "  input i23 : i64[2, 3]\n"
                            "  input m7 : f32[5, 7]\n"
+                           "  input im : f32[2, 8, 8]\n"
+                           "  input gp : f32[2, 4, 4]\n"
+                           "  input ip : i64[2, 4, 4]\n"
                            "  y = ";
 
 static const struct {
@@ -91,6 +94,16 @@ static const struct {
     {"embedding_dense_backward(g, i, 11)", "!g is f32[2, 3, 8] with 3 dimensions; exactly 2 are needed"},
     {"embedding_dense_backward(g, i23, 0 - B)", "!num_weights may be negative"},
     {"embedding(m, i, padding_idx=3)", "f32[7, 4]"},
+    {"avg_pool2d_backward(gp, im, [2, 2])", "f32[2, 8, 8]"},
+    {"avg_pool2d_backward(gp, im, [2, 2], [2, 2], [0, 0], false, true, none)", "f32[2, 8, 8]"},
+    {"avg_pool2d_backward(gp, im, [3, 3])",
+     "!gp (f32[2, 4, 4]) has 4 in dim 1; the windows over im (f32[2, 8, 8]) are 2"},
+    {"avg_pool2d_backward(gp, im, [2, 2], divisor_override=0)", "!divisor_override is 0"},
+    {"avg_pool2d_backward(m, im, [2, 2])", "!m is f32[5, 4]; 3 or 4 dimensions are needed"},
+    {"_adaptive_avg_pool2d_backward(gp, im)", "f32[2, 8, 8]"},
+    {"_adaptive_avg_pool2d_backward(gp, x)", "!x is f32[5, 4, 6, 3] with 4 dimensions; exactly 3 are needed"},
+    {"max_pool2d_with_indices_backward(gp, im, [2, 2], [2, 2], [0, 0], [1, 1], false, ip)", "f32[2, 8, 8]"},
+    {"max_pool2d_with_indices_backward(gp, im, gp, [2, 2])", "!gp is f32[2, 4, 4]; indices must be i32 or i64"},
 };
 
 static void check_call(ind_context *ctx, const char *call, const char *want) {
@@ -141,28 +154,37 @@ static void test_types(ind_context *ctx) {
 /* ---- the builders make what the text makes */
 
 static void test_builders(ind_context *ctx) {
-    static const char want[] = "graph b {\n"
-                               "  input x : f32[5, 4]\n"
-                               "  input i : i64[5, 4]\n"
-                               "  input r : i64[2]\n"
-                               "  input u : f32[5, 2]\n"
-                               "  index : f32[2, 4] = index(x, [r])\n"
-                               "  take : f32[2] = take(x, r)\n"
-                               "  index_put : f32[5, 4] = index_put(x, u, [none, r], accumulate=true)\n"
-                               "  put : f32[5, 4] = put(x, r, take)\n"
-                               "  scatter : f32[5, 4] = scatter(x, i, x, dim=1)\n"
-                               "  scatter_1 : f32[5, 4] = scatter(x, i, dim=1, value=3)\n"
-                               "  scatter_add : f32[5, 4] = scatter_add(x, i, x, dim=0)\n"
-                               "  scatter_reduce : f32[5, 4] = scatter_reduce(x, i, x, dim=0, reduce=\"prod\", "
-                               "include_self=false)\n"
-                               "  index_add : f32[5, 4] = index_add(x, r, u, dim=1, alpha=0.5)\n"
-                               "  index_copy : f32[5, 4] = index_copy(x, r, u, dim=1)\n"
-                               "  index_fill : f32[5, 4] = index_fill(x, r, dim=0, value=-1.5)\n"
-                               "  embedding_dense_backward : f32[9, 4] = embedding_dense_backward(index, r, "
-                               "num_weights=9, padding_idx=1, scale_grad_by_freq=true)\n"
-                               "  mutate x = index_copy\n"
-                               "  output y = index_fill\n"
-                               "}\n";
+    static const char want[] =
+        "graph b {\n"
+        "  input x : f32[5, 4]\n"
+        "  input i : i64[5, 4]\n"
+        "  input r : i64[2]\n"
+        "  input u : f32[5, 2]\n"
+        "  index : f32[2, 4] = index(x, [r])\n"
+        "  take : f32[2] = take(x, r)\n"
+        "  index_put : f32[5, 4] = index_put(x, u, [none, r], accumulate=true)\n"
+        "  put : f32[5, 4] = put(x, r, take)\n"
+        "  scatter : f32[5, 4] = scatter(x, i, x, dim=1)\n"
+        "  scatter_1 : f32[5, 4] = scatter(x, i, dim=1, value=3)\n"
+        "  scatter_add : f32[5, 4] = scatter_add(x, i, x, dim=0)\n"
+        "  scatter_reduce : f32[5, 4] = scatter_reduce(x, i, x, dim=0, reduce=\"prod\", "
+        "include_self=false)\n"
+        "  index_add : f32[5, 4] = index_add(x, r, u, dim=1, alpha=0.5)\n"
+        "  index_copy : f32[5, 4] = index_copy(x, r, u, dim=1)\n"
+        "  index_fill : f32[5, 4] = index_fill(x, r, dim=0, value=-1.5)\n"
+        "  embedding_dense_backward : f32[9, 4] = embedding_dense_backward(index, r, "
+        "num_weights=9, padding_idx=1, scale_grad_by_freq=true)\n"
+        "  input im : f32[2, 8, 8]\n"
+        "  input gp : f32[2, 4, 4]\n"
+        "  input ip : i64[2, 4, 4]\n"
+        "  avg_pool2d_backward : f32[2, 8, 8] = avg_pool2d_backward(gp, im, kernel_size=[2, 2], "
+        "count_include_pad=false)\n"
+        "  _adaptive_avg_pool2d_backward : f32[2, 8, 8] = _adaptive_avg_pool2d_backward(gp, im)\n"
+        "  max_pool2d_with_indices_backward : f32[2, 8, 8] = "
+        "max_pool2d_with_indices_backward(gp, im, ip, kernel_size=[2, 2])\n"
+        "  mutate x = index_copy\n"
+        "  output y = index_fill\n"
+        "}\n";
     ind_graph *g = ind_graph_create(ctx, "b");
     ind_tensor x = ind_input(g, "x", "f32[5, 4]"), i = ind_input(g, "i", "i64[5, 4]"), r = ind_input(g, "r", "i64[2]");
     ind_tensor u = ind_input(g, "u", "f32[5, 2]"), gap[2] = {IND_NO_TENSOR, r};
@@ -176,6 +198,11 @@ static void test_builders(ind_context *ctx) {
     ind_index_add(x, 1, r, u, 0.5);
     ind_tensor copy = ind_index_copy(x, 1, r, u), fill = ind_index_fill(x, 0, r, -1.5);
     ind_embedding_dense_backward(rows, r, ind_int(ctx, 9), 1, true);
+    ind_tensor im = ind_input(g, "im", "f32[2, 8, 8]"), gp = ind_input(g, "gp", "f32[2, 4, 4]");
+    ind_tensor ip = ind_input(g, "ip", "i64[2, 4, 4]");
+    ind_avg_pool2d_backward(gp, im, &(ind_pool_desc){.kernel_size = {2, 2}, .count_exclude_pad = true});
+    ind_adaptive_avg_pool2d_backward(gp, im);
+    ind_max_pool2d_with_indices_backward(gp, im, &(ind_pool_desc){.kernel_size = {2, 2}}, ip);
     CHECK(!ind_mutate(x, copy), "%s", ind_graph_error(g));
     ind_named(fill, "index_fill");
     ind_output(g, "y", fill);

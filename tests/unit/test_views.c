@@ -206,6 +206,11 @@ static const struct {
     {"col2im(cols, [5, 6], 3, 1, 0, 1)", "f32[2, 4, 5, 6]"},
     {"col2im(cols, [5, 5], 3, 1, 0, 1)", "!must be a multiple of 9 (the kernel) and 9 (the windows)"},
     {"col2im(cols, [5], 3, 1, 0, 1)", "!output_size must have 2 elements"},
+    /* gradients */
+    {"convolution_backward(img, img, w, none, [1], [1], [1], false, [0], 1)", "!the op's result is f32[B, 6, S, 10]"},
+    {"convolution_backward(img, img, g, none, [1], [1], [1], false, [0], 1)", "!img has 4 channels"},
+    {"convolution_backward(w, w, w1, none, [1], [0], [1], true, [0], 1)", "!w has 4 channels"},
+    {"convolution_backward(m, m, m, none, [1], [0], [1], true, [0], 1)", "!must both have 3, 4 or 5 dimensions"},
 };
 
 /* "f32[4, 4], f32[2, 4]" of the results of the last op. */
@@ -277,7 +282,9 @@ static void test_results(ind_context *c) {
 static void same_text(ind_context *c, ind_graph *g, const char *body) {
     char text[2000];
     snprintf(text, sizeof text,
-             "graph t {\n  input x : f32[2, 4, 6, 8]\n  input i : i64[3]\n  input w : f32[6, 2, 3, 3]\n%s}\n", body);
+             "graph t {\n  input x : f32[2, 4, 6, 8]\n  input i : i64[3]\n  input w : f32[6, 2, 3, 3]\n  input v : "
+             "f32[4, 4, 1, 1]\n%s}\n",
+             body);
     ind_graph *read = ind_graph_parse(c, text, "t");
     CHECK(read, "%s", ind_error(c));
     CHECK(ind_graph_status(g) == IND_OK, "%s", ind_graph_error(g));
@@ -286,16 +293,17 @@ static void same_text(ind_context *c, ind_graph *g, const char *body) {
     ind_graph_destroy(read);
 }
 
-static ind_graph *start(ind_context *c, ind_tensor in[3]) {
+static ind_graph *start(ind_context *c, ind_tensor in[4]) {
     ind_graph *g = ind_graph_create(c, "t");
     in[0] = ind_input(g, "x", "f32[2, 4, 6, 8]");
     in[1] = ind_input(g, "i", "i64[3]");
     in[2] = ind_input(g, "w", "f32[6, 2, 3, 3]");
+    in[3] = ind_input(g, "v", "f32[4, 4, 1, 1]");
     return g;
 }
 
 static void test_view_builders(ind_context *c) {
-    ind_tensor in[3], x, two[2];
+    ind_tensor in[4], x, two[2];
     ind_graph *g = start(c, in);
     ind_expr size[4] = {ind_int(c, 8), ind_int(c, 6), ind_int(c, 8), ind_int(c, 1)}, one = ind_int(c, 1);
     int dims[2] = {0, -1};
@@ -330,7 +338,7 @@ static void test_view_builders(ind_context *c) {
 }
 
 static void test_window_builders(ind_context *c) {
-    ind_tensor in[3], indices;
+    ind_tensor in[4], indices;
     ind_graph *g = start(c, in);
     ind_pool_desc pool = {.kernel_size = {3, 2}, .stride = {2, 1}, .padding = {1, 0}, .ceil_mode = true};
     ind_conv_desc conv = {.stride = {2, 1}, .padding = {1, 1}, .groups = 2};
@@ -343,11 +351,19 @@ static void test_window_builders(ind_context *c) {
     ind_output(g, "d", ind_adaptive_avg_pool(in[0], size, 2));
     ind_output(g, "e", ind_convolution(in[0], in[2], IND_NO_TENSOR, &conv));
     ind_output(g, "f", ind_pad(in[0], size, 4, IND_PAD_CONSTANT, 2));
+    double scales[2] = {2, 1.5};
+    ind_output(g, "h", ind_interpolate(in[0], NULL, 0, scales, 2, IND_INTERPOLATE_LINEAR, true));
+    ind_output(g, "k", ind_im2col(in[0], &(ind_pool_desc){.kernel_size = {2, 2}, .padding = {1, 0}}));
+    ind_tensor grad = ind_convolution_backward(ind_result(in[0], 0), in[0], in[3], NULL);
+    ind_output(g, "l", ind_result(grad, 1));
     same_text(c, g,
               "  a, b = max_pool2d_with_indices(x, [3, 2], [2, 1], [1, 0], ceil_mode=true)\n"
               "  c = avg_pool2d(x, [3, 2], [2, 1], [1, 0], true, false, 7)\n  d = adaptive_avg_pool2d(x, [3, 2])\n"
               "  e = conv2d(x, w, stride=[2, 1], padding=[1, 1], groups=2)\n  f = pad(x, [3, 2, 1, -1], value=2)\n"
-              "  output a, b, c, d, e, f\n");
+              "  h = interpolate(x, scale_factor=[2.0, 1.5], mode=\"bilinear\", align_corners=true)\n"
+              "  k = im2col(x, [2, 2], [1, 1], [1, 0], [1, 1])\n"
+              "  convolution_backward, l, convolution_backward_2 = convolution_backward(x, x, v, none, [1, 1], [0, 0], "
+              "[1, 1], false, [0, 0], 1)\n  output a, b, c, d, e, f, h, k, l\n");
     CHECK(!ind_max_pool(in[0], 4, &pool, NULL).id && ind_graph_status(g) == IND_INVALID_ARGUMENT, "%s",
           ind_graph_error(g));
     ind_graph_destroy(g);

@@ -1,0 +1,61 @@
+"""examples/export_graph.py itself, where there is torch 2.11: the committed graphs are what it writes, and its errors."""
+
+import pathlib
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: the committed graphs are tested, not their exporter")
+if not torch.__version__.startswith("2.11"):
+    pytest.skip(f"torch {torch.__version__}: the committed graphs are those of 2.11", allow_module_level=True)
+pytest.importorskip("torchvision")
+pytest.importorskip("transformers")
+
+import make_models  # noqa: E402
+from export_graph import ExportError, export_graph  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+
+
+@pytest.mark.parametrize("name", make_models.MODELS)
+def test_committed_graph_is_current(name, tmp_path):
+    make_models.make(name, tmp_path)
+    for path in tmp_path.glob("*.ind"):
+        assert path.read_text() == (HERE / path.name).read_text(), path.name
+    assert (tmp_path / f"{name}.safetensors").read_bytes() == (HERE / f"{name}.safetensors").read_bytes()
+
+
+def export_of(call, folder, **options):
+    module = make_models.Calls((call,))
+    program = torch.export.export(module, (torch.rand(4, 6),), strict=False, **options)
+    export_graph(program, folder / "t.ind", folder / "t.safetensors", "t")
+    return (folder / "t.ind").read_text()
+
+
+def test_all_missing_ops_are_named_at_once(tmp_path):
+    with pytest.raises(ExportError) as error:
+        export_of(lambda x: torch.kthvalue(x, 2)[0] + torch.mode(torch.mode(x)[0])[0] + torch.gcd(x.long(), x.long()).sum(), tmp_path)
+    assert "3 of the program's ops cannot be written" in str(error.value)
+    for op in ("aten.gcd (1 use)", "aten.kthvalue (1 use)", "aten.mode (2 uses)"):
+        assert f"\n  {op}: no rule in TABLE" in str(error.value)
+
+
+def test_what_has_no_form_says_so(tmp_path):
+    for call, words in (
+        (lambda x: torch.fft.rfft(x).abs(), "aten._fft_r2c (1 use): not supported: there are no complex element types"),
+        (lambda x: torch.nonzero(x), "aten.nonzero (1 use): not supported: the size of its result depends on data"),
+        (lambda x: x.sum().item(), "aten._local_scalar_dense (1 use): not supported"),
+    ):
+        with pytest.raises(ExportError) as error:
+            export_of(call, tmp_path)
+        assert words in str(error.value)
+
+
+def test_ranges_and_assertions_are_kept(tmp_path):
+    batch = torch.export.Dim("batch", min=2, max=50)
+    text = export_of(lambda x: x.view(-1, 2, 6), tmp_path, dynamic_shapes={"tensors": ({0: 2 * batch},)})
+    assert "in [2, 50] hint 2" in text and "input tensors_0 : f32[2*" in text
+
+
+def test_unbounded_size_gets_a_bound(tmp_path):
+    text = export_of(lambda x: x + 1, tmp_path, dynamic_shapes={"tensors": ({0: torch.export.Dim("batch")},)})
+    assert ", 65536] hint 4" in text
