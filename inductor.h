@@ -215,6 +215,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RAND, "rand", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                         \
     X(RANDN, "randn", "seed", "size:sizes dtype:dtype=f32 stream:int=0", 1, "N")                                       \
     X(RANDINT, "randint", "seed", "low:size=0 high:size size:sizes dtype:dtype=i64 stream:int=0", 1, "N")              \
+    X(RANDPERM, "randperm", "seed", "n:size dtype:dtype=i64 stream:int=0", 1, "N")                                     \
     X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
@@ -593,12 +594,14 @@ IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_
      randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
                 2^-24; with f64 u from bits 11 to 63, v from bits 75 to 127, times 2^-53
      randint    low + (bits 0 to 62) mod (high - low); low < high must be known
+     randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
      bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
      native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
                                ind_dtype dtype, int stream);
+IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
@@ -1827,6 +1830,15 @@ static ind_status ind__rule_randint(ind__infer *in) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
                            ind__say_size(in, low), ind__say_size(in, high));
     ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
+    return IND_OK;
+}
+
+static ind_status ind__rule_randperm(ind__infer *in) {
+    ind_dtype dtype = (ind_dtype)in->attr[1].i;
+    if (ind__need_seed(in, 0) || ind__need_sizes(in, &in->attr[0].e, 1)) return in->status;
+    if (dtype != IND_I64 && dtype != IND_I32)
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype must be i64 or i32, not %s", ind_dtype_name(dtype));
+    ind__set_result(in, 0, dtype, &in->attr[0].e, 1);
     return IND_OK;
 }
 
@@ -4324,6 +4336,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_RAND] = ind__rule_rand,
     [IND_OP_RANDN] = ind__rule_rand,
     [IND_OP_RANDINT] = ind__rule_randint,
+    [IND_OP_RANDPERM] = ind__rule_randperm,
     [IND_OP_BERNOULLI] = ind__rule_random_like,
     [IND_OP_NATIVE_DROPOUT] = ind__rule_random_like,
     [IND_OP_EYE] = ind__rule_eye,
@@ -5423,6 +5436,11 @@ ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_e
     ind__attr a[5] = {ind__attr_size(low), ind__attr_size(high), ind__attr_sizes(size, rank), ind__attr_dtype(dtype),
                       ind__attr_int(stream)};
     return ind__call(IND_OP_RANDINT, &seed, 1, a, 5);
+}
+
+ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream) {
+    ind__attr a[3] = {ind__attr_size(n), ind__attr_dtype(dtype), ind__attr_int(stream)};
+    return ind__call(IND_OP_RANDPERM, &seed, 1, a, 3);
 }
 
 ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
@@ -11518,6 +11536,20 @@ static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
+static ind_value graph__random_key(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__random_bits(o, l, 0, index, rank, 0, 63);
+}
+
+static ind_value graph__randperm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_cast(o, ind__box_load(o, l->part[1], index, rank), l->compute);
+}
+
+static ind_status graph__lower_randperm(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *y = l->result;
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, IND_I64, y->size, 1, 0, graph__random_key, l->part);
+    return status ? status : graph__lower_loop(l, y->dtype, y->size, 1, graph__randperm_element, results);
+}
+
 /* The first k of the sorted row. */
 static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
     ind_expr map[IND_MAX_RANK];
@@ -12276,6 +12308,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(RAND, pointwise, graph__lower_rand, NONE, NONE)                                                                  \
     X(RANDN, pointwise, graph__lower_randn, NONE, NONE)                                                                \
     X(RANDINT, pointwise, graph__lower_randint, NONE, NONE)                                                            \
+    X(RANDPERM, randperm, NULL, NONE, NONE)                                                                            \
     X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
     X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \

@@ -313,10 +313,10 @@ def dropped(w, node, a):
 # Or: a pair of words and a function above. Or: "not supported: why".
 #
 # First all of Core ATen, in its order.
-TRAINING = "not supported: of the backward pass; this is for inference"
 RAND = "rand({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
+RANDPERM = "randperm({seed}, n={n}, dtype={dtype}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
     "_adaptive_avg_pool2d_backward": "_adaptive_avg_pool2d_backward(grad_output, self)",
@@ -469,7 +469,7 @@ TABLE = {
     "prod.dim_int": "prod(self, dim=, keepdim=, dtype=)",
     "rand": ("rand", random(RAND)),
     "randn": ("randn", random(RANDN)),
-    "randperm": "not supported: no permutations are drawn; rand and argsort make one",
+    "randperm": ("randperm", random(RANDPERM)),
     "reciprocal": "reciprocal(self)",
     "reflection_pad1d": "reflection_pad1d(self, padding=)",
     "reflection_pad2d": "reflection_pad2d(self, padding=)",

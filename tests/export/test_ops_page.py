@@ -60,3 +60,9 @@ def test_ops_command():
     assert "graph" not in text and "custom" not in text
     done = subprocess.run([ind, "ops", "--all"], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == "ind: ops: unknown option --all; allowed: --json\n"
+
+
+def test_readme_counts(rows):
+    core = list(TABLE.values())[:NUM_CORE_ATEN]
+    supported = sum(not (isinstance(rule, str) and rule.startswith("not supported")) for rule in core)
+    assert f"{len(rows)}, with {supported} of the {len(core)} of Core ATen" in (ROOT / "README.md").read_text()

@@ -17,3 +17,5 @@ case("random_fused", "input a : f32[B, 257]; input s : i64[]; d, m = native_drop
 case("random_same_stream", "input s : i64[]; y = rand(s, size=[8, 4], stream=9); z = rand(s, size=[32], stream=9); w = sub(view(y, [32]), z); output w".replace("view(y, [32])", "v").replace(
      "w = sub", "v = view(y, [32]); w = sub"), bits=True, s="values 5")
 case("dropout_all_or_none", "input a : f32[3, 5]; input s : i64[]; y, m = native_dropout(a, s, p=1); z, n = native_dropout(a, s, p=0); output y, m, z, n", s="values 2")
+case("randperm", "size N in [0, 3000]; input s : i64[]; y = randperm(s, n=N); z = randperm(s, n=17, dtype=i32, stream=2); o = randperm(s, n=1); output y, z, o",
+     [{"N": 0}, {"N": 1}, {"N": 33}, {"N": 2049}], bits=True, s="values 99")

@@ -77,3 +77,7 @@ def native_dropout(x, seed, p, train=True, stream=0):
     scale = Tensor(1 / (1 - p) if p < 1 else 0.0, c)
     y = mul(Tensor(x.v, c, x.e), scale)
     return stored(Tensor(np.where(kept, y.v, 0), c, np.where(kept, y.e, 0)), x.dtype), Tensor(kept, "bool")
+
+
+def randperm(seed, n, dtype="i64", stream=0):
+    return Tensor(np.argsort(np.array(bits(seed, stream, n, 0, 63), np.uint64), kind="stable"), dtype)
