@@ -323,7 +323,8 @@ IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
 
 /* Known under a fact set (NULL: none). simplify builds e anew under the facts until nothing changes; the result has the
-   same value wherever the facts hold, and simplifying it again gives the same id. */
+   same value wherever the facts hold, and simplifying it again gives the same id. Where a form on the way would hold an
+   integer beyond 64 bits, the expression stays as far as it came: then equal values may have different ids. */
 IND_API ind_expr ind_simplify(ind_facts *facts, ind_expr e);
 IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
@@ -1134,10 +1135,11 @@ struct ind_context {
         ind_status status;
         char text[4096];
     } error;
-    uint32_t quiet;    /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
-    uint32_t failures; /* recorded so far */
-    uint32_t refusals; /* of them, allocations that were refused */
-    void *error_lock;  /* an atomic_flag: failures may be recorded from worker threads */
+    uint32_t quiet;     /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
+    uint32_t failures;  /* recorded so far */
+    uint32_t refusals;  /* of them, allocations that were refused */
+    uint32_t overflows; /* results beyond 64 bits, quiet or not: forms may then depend on the way to them */
+    void *error_lock;   /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
     ind__owned *owned; /* newest first */
@@ -1296,6 +1298,7 @@ static void ir__error_unlock(ind_context *c) {
 }
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
+    if (status == IND_OVERFLOW) c->overflows++;
     if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
     char text[sizeof c->error.text];
     va_list args;
