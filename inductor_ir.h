@@ -1298,8 +1298,10 @@ static void ir__error_unlock(ind_context *c) {
 }
 
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
-    if (status == IND_OVERFLOW) c->overflows++;
-    if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
+    if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) {
+        c->overflows += status == IND_OVERFLOW;
+        return status;
+    }
     char text[sizeof c->error.text];
     va_list args;
     va_start(args, format);
@@ -1307,6 +1309,7 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     va_end(args);
     ir__error_lock(c);
     c->failures++;
+    c->overflows += status == IND_OVERFLOW;
     c->refusals += status == IND_OUT_OF_MEMORY;
     c->error.status = status;
     memcpy(c->error.text, text, strlen(text) + 1);
