@@ -587,10 +587,12 @@ IND_API ind_context *ind_op_context(ind_ops *o);
 #define IND__UNARY_OPS(X)                                                                                              \
     X(neg) X(abs) X(exp) X(log) X(sqrt) X(rsqrt) X(reciprocal) X(tanh) X(erf) X(sigmoid) X(sin) X(cos) X(tan)          \
     X(asin) X(acos) X(atan) X(sinh) X(cosh) X(asinh) X(acosh) X(atanh) X(exp2) X(expm1) X(log2) X(log10) X(log1p)      \
-    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(erfinv) X(digamma) X(i0e) X(i1e) X(j0) X(j1) X(y0) X(y1) X(not)
+    X(floor) X(ceil) X(trunc) X(rint) X(erfc) X(lgamma) X(erfinv) X(digamma) X(i0e) X(i1e) X(j0) X(j1) X(y0) X(y1)     \
+    X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
-    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter) X(zeta) X(igamma) X(igammac)        \
-    X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
+    X(zeta) X(igamma) X(igammac) X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right)                          \
+    X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
 /* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
 IND__BINARY_OPS(IND__DECLARE_BINARY)
