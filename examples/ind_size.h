@@ -4,8 +4,9 @@
  *                      [--print text|c|cuda|cuda32|latex] [--explain]
  *     ind size - ...   one expression a line from standard input
  *
- * prints for each expression one line, three columns with tabs between: the simplified form (text, or as --print says),
- * the bounds as [lo, hi], and the value at the --at point, or - where a variable it needs has none.
+ * prints for each expression one line, three columns with tabs between: the simplified form (text, or as --print says;
+ * where what was given is shorter and means the same, that), the bounds as [lo, hi], and the value at the --at point, or
+ * - where a variable it needs has none.
  *
  * An end of the bounds that is not known is the end of the 64-bit range: every value fits 64 bits or is an error. For
  * an expression that fails the line is `error`, `-`, `-`, so that lines of output and input stay side by side; standard
@@ -492,6 +493,35 @@ static bool size_print(size_tool *t, ind_expr e) {
     return length < t->cap_text && strcmp(t->text, "<too long>") && strcmp(t->text, "<no memory>");
 }
 
+/* Operations in a text, as a reader counts them; the sign of a number is none. */
+static int size_operations(const char *text) {
+    int count = 0;
+    char before = '(';
+    for (const char *s = text; *s;) {
+        size_t word = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.");
+        size_t sign = strspn(s, "/*<=>!+-%,");
+        if (word) {
+            bool logic = (word == 3 && (!strncmp(s, "and", 3) || !strncmp(s, "not", 3))) || !strncmp(s, "or ", 3);
+            count += logic - (word == 5 && !strncmp(s, "Where", 5)); /* three arguments, one operation */
+        } else if (sign) {
+            bool two = sign > 1 && (s[1] == s[0] || s[1] == '=') && *s != '-' && *s != '+';
+            const char *next = s + 1 + strspn(s + 1, " ");
+            bool of_number = *s == '-' && strchr("(,/*<=>!+-%", before) && *next >= '0' && *next <= '9';
+            count += !of_number;
+            word = two ? 2 : 1;
+        }
+        if (*s != ' ') before = s[word ? word - 1 : 0];
+        s += word ? word : 1;
+    }
+    return count;
+}
+
+/* What was given means the same; where its text is the simpler one, as a replaced symbol's may be, it stays. */
+static const char *size_simpler(const size_tool *t, const char *given) {
+    if (t->form != IND_PRINT_TEXT || strpbrk(given, "\t\r\n")) return t->text;
+    return size_operations(given) < size_operations(t->text) ? given : t->text;
+}
+
 /* The rules that applied since the last call. */
 static void size_explain(size_tool *t) {
     for (int i = 0; t->explain && i < IND__NUM_EXPR_RULES; i++) {
@@ -516,7 +546,7 @@ static int size_expression(size_tool *t, const char *text, const char *where) {
                          out_of_memory ? "no memory, or a text of more than 1 MiB" : ind_error(t->ctx));
     }
     ind_bounds(t->facts, e, &lo, &hi);
-    printf("%s\t[%lld, %lld]\t", t->text, (long long)lo, (long long)hi);
+    printf("%s\t[%lld, %lld]\t", size_simpler(t, text), (long long)lo, (long long)hi);
     if (status)
         puts("-");
     else
