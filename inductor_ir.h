@@ -4268,6 +4268,7 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
         cond = opposite;
         a = b;
         b = swap;
+        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the opposite may show what the condition did not */
     }
     a = ir__where_arm(cond, a, 1);
     b = ir__where_arm(cond, b, 2);

@@ -67,6 +67,14 @@ PRINTED = {
         ["s0 < 5", "s0 > 0 and s0 < 9", "--var", "s0 in [1, 8]"],
         row("s0 < 5", "[0, 1]", "-") + row("1", "[1, 1]", "-"),
     ),
+    "a choice whose opposite is known": (
+        ["Where(s0 % 7 < s0 - 9223372036854775807, 0, 3)", "--var", "s0 in [4, 8192] multiple_of 2"],
+        row("3", "[3, 3]", "-"),
+    ),
+    "what is given stays where it is shorter": (
+        ["s3", "--var", "s0 in [0, 9]", "--fact", "s3 == 2*s0"],
+        row("s3", "[0, 18]", "-"),
+    ),
     "select": (["Where(s0 >= 0, s0, 0)", "--var", "s0 in [0, 8]"], row("s0", "[0, 8]", "-")),
     "value": (["s0*s1 + 1", "--at", "s0=5", "--at", "s1=-3"], row("s0*s1 + 1", ANY, "-14")),
     "values in one": (["s0*s1 + 1", "--at", "s0 = 5 , s1 = -3"], row("s0*s1 + 1", ANY, "-14")),
