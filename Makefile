@@ -80,13 +80,14 @@ demo: $(BUILD)/minilm $(BUILD)/01_quickstart
 	    echo 'demo: the model could not be fetched; the quickstart example runs instead'; $(BUILD)/01_quickstart; \
 	fi
 
-PYTEST = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)" $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
+TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)"
+PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 
 # The programs are built first, in parallel and as far as they go; one that does not build then fails as its test.
 test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
 	@$(GET_MODEL) || true
-	@$(PYTEST) $(TESTS)
+	@if [ '$(TESTS)' = tests ]; then $(TEST_ENV) $(PYTHON) tests/halves.py $(PYTEST_FLAGS); else $(PYTEST) $(TESTS); fi
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
 gpu-test: | $(PYTHON)

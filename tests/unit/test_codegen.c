@@ -539,9 +539,10 @@ static void free_stages(stages *s) {
 static const char *const archs[] = {"sm_80", "sm_90a", "sm_100"};
 #define NUM_ARCHS (sizeof archs / sizeof *archs)
 
-/* The many small kernels of a table (kernels == 0) take turns with the architectures; the others go to all of them. */
+/* The many small kernels of a table (kernels == 0) take turns with the architectures, every other one (tests/gpu compiles
+   graphs of them, too); the others go to all of them. */
 static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t kernel, int variant, size_t arch) {
-    return !cg__printed_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % NUM_ARCHS == arch);
+    return !cg__printed_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
 }
 
 static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {
