@@ -5641,7 +5641,9 @@ static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, 
         return (ind__attr){.kind = IND__ATTR_NONE};
     }
     for (int i = 0; i < num_dims; i++) list[i] = ind_int(g->context, dims[i]);
-    bool given = num_dims > 0 || op == IND_OP_PERMUTE || op == IND_OP_LOGSUMEXP || op == IND_OP_FLIP;
+    bool given = num_dims > 0; /* none is no list, unless the op needs one */
+    for (uint32_t i = 0; i < g->schema[op].num_attrs; i++)
+        given |= g->schema[op].attr[i].kind == IND__ATTR_INTS && g->schema[op].attr[i].required;
     return (ind__attr){.kind = given ? IND__ATTR_INTS : IND__ATTR_NONE, .list = list, .count = num_dims};
 }
 
