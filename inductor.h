@@ -4023,6 +4023,9 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
+    if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a mean needs a number type", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -12671,6 +12674,15 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
+/* Says which op could not be lowered. */
+static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
+    const char *op = ind__op_name(n->op);
+    char why[256];
+    snprintf(why, sizeof why, "%s", ind_error(c));
+    if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
+    return ind__fail(c, status, "%s: %s", op, why);
+}
+
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
@@ -12694,7 +12706,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
         if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
-    return status;
+    return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
