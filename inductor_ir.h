@@ -618,8 +618,9 @@ typedef struct ind_layout {
 
 /* ------------------------------------------------------------------------------------------------- >>loops */
 
-/* When a value that is computed on the fly is stored instead. Zero fields mean the default, which are the
-   values measured by TorchInductor's authors (realize_reads_threshold and so on). */
+/* When a value that is computed on the fly is stored instead: where storing moves fewer bytes than computing it again
+   in each of its users, and beyond these limits. Zero fields mean the default, which are the values measured by
+   TorchInductor's authors (realize_reads_threshold and so on). */
 typedef struct ind_realise_policy {
     int max_reads_shared; /* used more than once: store if it reads more buffers than this; default 4 */
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
@@ -999,6 +1000,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
+    double read_bytes, bytes;    /* what the body reads, and what storing its result would write, at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -9816,11 +9818,36 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     return ir__add_box(p, s);
 }
 
-static void ir__count_body(ind__storage *s) {
+/* A product of sizes at their hints, at most 2^40. */
+static double ir__hinted(double points, ind_expr size) {
+    int64_t n = ind_hint(size);
+    return n > 0 && points < 0x1p40 ? points * (double)n : points;
+}
+
+/* Bytes that a load over all points of the body moves, at the hints: what its index walks over, at most the buffer. */
+static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
+    const ind__buffer *buffer = &p->buffer[load->source];
+    double walked = 1, all = 1;
+    for (int v = 0; v < b->rank; v++) {
+        bool used = false;
+        for (uint32_t k = 0; k < load->num_index; k++) {
+            ind_expr e = b->index[load->index + k];
+            used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
+        }
+        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+    }
+    for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
+    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+}
+
+static void ir__count_body(const ind__lowered *p, ind__storage *s) {
     const ind_body *b = s->body;
+    s->bytes = (double)ind_dtype_bytes(s->dtype);
+    for (int d = 0; d < s->rank; d++) s->bytes = ir__hinted(s->bytes, s->size[d]);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         s->num_reads += b->inst[i].op == IND_LOOP_LOAD;
         s->num_ops += ind__loop_op_class((ind_loop_op)b->inst[i].op) != 's';
+        if (b->inst[i].op == IND_LOOP_LOAD) s->read_bytes += ir__load_bytes(p, b, &b->inst[i]);
     }
 }
 
@@ -9839,7 +9866,7 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     ind__box *box = NULL;
     if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        ir__count_body(s);
+        ir__count_body(p, s);
         box = ir__add_box(p, s);
     }
     if (!v.id && !c->error.status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
@@ -10051,8 +10078,10 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     if (!x) return ind__failed(p->context);
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
-    bool shared =
-        users > 1 && ((int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared);
+    bool many = (int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared;
+    /* every user reads all that the body reads; or one does, and writes what the others then read */
+    bool saves = users * s->read_bytes > s->read_bytes + users * s->bytes;
+    bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
     return shared || large ? ind__box_realise(p, x) : IND_OK;
 }
