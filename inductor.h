@@ -546,6 +546,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
+      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false", 0, "R")                      \
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
@@ -1042,6 +1044,31 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
+/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
+   its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
+   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first to
+   last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it (right)
+   into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be associative, and
+   may use nothing but these values and constants: no loads, no indices.
+   reverse: from the last place to the first. exclusive: without the element itself; where nothing comes before stands
+   identity[k], a number (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool
+   tensor that broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order;
+   they are checked at run time. Segments cost one value more an element.
+   In order: the elements before a place are joined in the order they stand in; how they are parenthesised differs. */
+typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+typedef struct ind_scan_desc {
+    const char *name; /* for dumps; may be NULL */
+    const ind_tensor *x;
+    int num;
+    int dim; /* may be negative */
+    bool reverse, exclusive;
+    const ind_tensor *identity; /* exclusive: num entries */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_combine_fn combine;
+    void *user; /* only needed until the call returns */
+} ind_scan_desc;
+IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
+
 /* -------------------------------------------------------------------------------------------------- >>text */
 
 /* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
@@ -1238,8 +1265,9 @@ typedef struct ind__node {
     uint32_t num_attrs;
     uint32_t result; /* first tensor id; the others follow */
     uint32_t num_results;
-    ind_body *body;   /* CUSTOM: loads have source = operand position; owned by the graph */
-    const char *name; /* CUSTOM: the op's name */
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
+                         right, stores those joined. Owned by the graph */
+    const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
     const char *file; /* caller's position or NULL */
     int line;
 } ind__node;
@@ -4100,6 +4128,54 @@ static ind_status ind__rule_cummax(ind__infer *in) {
     return IND_OK;
 }
 
+/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
+    const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
+    ind__shape s = {0};
+    bool weak = y->weak, same = y->rank == x->rank;
+    for (int d = 0; d < x->rank; d++) s.size[d] = x->size[d];
+    s.rank = x->rank;
+    for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
+    if (k < count && weak)
+        return ind__reject(in, IND_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
+                           (unsigned)k);
+    if (k < count)
+        return same ? IND_OK
+                    : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
+                                  (unsigned)k, ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
+                                  ind__say_type(in, 0));
+    if (weak) return IND_OK;
+    if (ind__broadcast(in, &s, k, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    return expands ? IND_OK
+                   : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                                 ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
+                                 ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_associative_scan(ind__infer *in) {
+    uint32_t count = (uint32_t)in->attr[1].i;
+    bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
+    int dim;
+    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
+    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_SCANNED)
+        return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
+                           (long long)in->attr[1].i, IND__MAX_SCANNED);
+    if (in->num_operands != count + (exclusive ? count : 0) + segmented)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
+                           (unsigned)in->num_operands);
+    const ind__tensor_info *x = ind__operand(in, 0);
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        if (ind__check_scanned(in, k, count)) return in->status;
+    if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
+                           ind__say_type(in, in->num_operands - 1));
+    for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_topk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
@@ -4497,6 +4573,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_TOPK] = ind__rule_topk,
     [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
     [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
@@ -4511,6 +4588,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
@@ -6743,6 +6821,132 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     return result;
 }
 
+static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
+    (void)x, (void)index, (void)rank;
+    ind__fail(o->context, IND_INVALID_ARGUMENT, "a combine function loads nothing");
+    return (ind_value){0};
+}
+
+/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
+    const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+    return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
+}
+
+/* Stores what the function gave; each value has the type that it came with. */
+static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
+    for (int k = 0; k < d->num; k++) {
+        const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+        ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
+        if (!v.id && !o->context->error.status)
+            ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id) return false;
+        ind__emit_store(o, (uint32_t)k, NULL, 0, v);
+    }
+    return !o->context->error.status;
+}
+
+static bool ind__combine_is_pure(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)b->inst[i].op;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        if (!own && ind__loop_op_class(op) == 's')
+            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+    }
+    return true;
+}
+
+static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
+    ind__recorder r;
+    ind_value left[IND__MAX_SCANNED], right[IND__MAX_SCANNED], out[IND__MAX_SCANNED] = {{0}};
+    memset(&r, 0, sizeof r);
+    if (ind__record_begin(&r, g->context, NULL, 0, NULL, 0)) return NULL;
+    r.ops.load_tensor = ind__combine_load;
+    bool ok = true;
+    for (int k = 0; k < d->num && ok; k++) {
+        left[k] = ind__combine_value(&r.ops, d, 0, k);
+        right[k] = ind__combine_value(&r.ops, d, 1, k);
+        ok = left[k].id && right[k].id;
+    }
+    if (ok) d->combine(&r.ops, left, right, out, d->user);
+    if (ok && !g->status && ind__combine_store(&r.ops, d, out) && ind__combine_is_pure(r.body))
+        return ind__record_end(&r);
+    ind__record_abort(&r);
+    return NULL;
+}
+
+static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
+    if (x.graph == g && ind__tensor_of(x)) return IND_OK;
+    return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
+}
+
+static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
+    if (!d || !d->combine || !d->x) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
+                               !d ? "desc is" : !d->combine ? "combine function is" : "x is");
+    }
+    if (d->num < 1 || d->num > IND__MAX_SCANNED) {
+        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
+                               IND__MAX_SCANNED);
+    }
+    if (d->exclusive && !d->identity) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
+    }
+    if (d->segments.id && d->starts.id) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
+    }
+    for (int k = 0; k < d->num && !g->status; k++) {
+        ind__check_scan_tensor(g, name, "a value", d->x[k]);
+        if (d->exclusive) ind__check_scan_tensor(g, name, "an identity", d->identity[k]);
+    }
+    if (d->segments.id) ind__check_scan_tensor(g, name, "segments", d->segments);
+    if (d->starts.id) ind__check_scan_tensor(g, name, "starts", d->starts);
+    return g->status;
+}
+
+/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
+    int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
+    ind_tensor none = {g, 0};
+    if (at < 0 || at >= rank) return none;
+    ind_expr size = ind_tensor_size(x, at);
+    ind_tensor flags = ind_index_fill(ind_zeros(g, &size, 1, IND_BOOL), 0, starts, 1);
+    for (int d = 0; d < rank; d++)
+        if (d != at) flags = ind_unsqueeze(flags, d);
+    return flags;
+}
+
+static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
+    char name[64];
+    uint32_t operand[2 * IND__MAX_SCANNED + 1], num = 0;
+    ind__clean_name(name, sizeof name, d ? d->name : NULL, "associative_scan");
+    if (ind__check_scan_desc(graph, name, d)) return ind__graph_tensor(graph, 0);
+    ind_tensor flags = d->starts.id ? ind__segment_flags(graph, d->x[0], d->dim, d->starts) : d->segments;
+    for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
+    for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
+    if (flags.id) operand[num++] = flags.id;
+    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
+    ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
+    if (!body && !graph->status) {
+        ind_status status = ind_error_status(graph->context);
+        char copy[512];
+        snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
+        ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+    }
+    ind__attr a[5] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
+                      ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
+    return body ? ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 5, body, name)
+                : ind__graph_tensor(graph, 0);
+}
+
+ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    ind_facts *before = ind__graph_enter(graph);
+    ind_tensor result = ind__add_scan(graph, desc);
+    ind__graph_leave(graph, before);
+    return result;
+}
+
 /* -------------------------------------------------------------------------------------------- >>conditions */
 /* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
    wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
@@ -7432,7 +7636,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     int best[3] = {-1, -1, -1}, distance[3] = {99, 99, 99};
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
-        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
+        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN) continue;
         for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
@@ -7459,7 +7663,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (!ind__op_in_text(op) || strcmp(name, ind__op_rows[op].name)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
-        if (op != IND_OP_CUSTOM) return true;
+        if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
     }
@@ -8501,7 +8705,7 @@ static bool graph__node_equal(const ind__node *a, const ind__node *b) {
 }
 
 static bool graph__mergeable(ind_graph_op op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
@@ -11529,6 +11733,112 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
+/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+
+typedef struct graph__combine {
+    graph__lower_ctx *l;
+    int num, rank, dim;
+    bool reverse, exclusive, segmented;
+    ind_dtype dtype[IND__MAX_SCANNED];
+    const ind_value *left, *right;
+    ind_value *out;
+} graph__combine;
+
+/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
+   element came before; what the very last place is said to be is of no account. */
+static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
+    ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
+    uint32_t k = u->l->node->num_operands - 1;
+    if (!u->reverse) return graph__lower_operand_as(o, u->l, k, index, u->rank, IND_BOOL);
+    for (int d = 0; d < u->rank; d++) at[d] = d == u->dim ? next : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_lt(next, u->l->result->size[u->dim]), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value flag = graph__lower_operand_as(o, u->l, k, at, u->rank, IND_BOOL);
+    o->mask = outer;
+    return ind_op_and(o, inside, flag);
+}
+
+static bool graph__combine_element(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__combine *u = user;
+    for (int k = 0; k < u->num; k++) {
+        ind_dtype type = ind_dtype_compute(u->dtype[k]);
+        out[k] = graph__lower_operand_as(o, u->l, (uint32_t)k, index, u->rank, type);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = graph__combine_flag(o, u, index);
+    return !u->segmented || out[u->num].id;
+}
+
+static ind_value graph__combine_argument(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    int k = (int)inst->source;
+    (void)o, (void)index;
+    return k < u->num ? u->left[k] : u->right[k - u->num];
+}
+
+static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    (void)o, (void)index;
+    u->out[inst->source].id = inst->arg[0];
+}
+
+/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    graph__combine *u = user;
+    ind__replay replay = {.body = u->l->node->body,
+                          .load = graph__combine_argument,
+                          .store = graph__combine_result,
+                          .user = u};
+    u->left = left, u->right = right, u->out = out;
+    if (!ind__body_replay(o, &replay).id) return false;
+    for (int k = 0; k < u->num; k++) {
+        if (u->segmented) out[k] = ind_op_where(o, right[u->num], right[k], out[k]);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = ind_op_or(o, left[u->num], right[u->num]);
+    return !u->segmented || out[u->num].id;
+}
+
+/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
+    const graph__combine *u = user;
+    ind_context *c = ind_op_context(o);
+    ind_expr first = ind_int(c, 0);
+    if (u->reverse) first = ind_expr_sub(u->l->result->size[u->dim], ind_int(c, 1));
+    ind_value begins = ind_op_index(o, ind_expr_eq(index[u->dim], first), IND_BOOL);
+    if (u->segmented) begins = ind_op_or(o, begins, graph__combine_flag(o, u, index));
+    ind_value none =
+        graph__lower_operand_as(o, u->l, (uint32_t)(u->num + which), index, u->rank, ind_op_dtype(o, v));
+    return ind_op_where(o, begins, none, v);
+}
+
+/* The only element, or (exclusive) the identity, where there is no other. */
+static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
+}
+
+static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *a = l->node->attr;
+    const ind__tensor_info *x = l->result;
+    graph__combine u = {.l = l, .num = (int)a[1].i, .rank = x->rank, .reverse = a[2].i, .exclusive = a[3].i};
+    u.dim = (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i);
+    u.segmented = a[4].i;
+    ind_status status = IND_OK;
+    for (int k = 0; k < u.num; k++) u.dtype[k] = x[k].dtype;
+    if (x->rank > 0 && !graph__size_is_one(x->size[u.dim]) && !graph__size_is_zero(x->size[u.dim])) {
+        ind__combine_desc d = {u.num,       u.num + u.segmented, u.dtype,     x->size,     x->rank,
+                               u.dim,       u.reverse,           u.exclusive, graph__combine_element,
+                               graph__combine_run, graph__combine_finish, &u};
+        return ind__box_combine(l->w->program, &d, results);
+    }
+    for (int k = 0; k < u.num && !status; k++) {
+        l->number_int = u.exclusive ? u.num + k : k;
+        l->compute = ind_dtype_compute(u.dtype[k]);
+        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_alone, &results[k]);
+    }
+    return status;
+}
+
 static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
     ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
     ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
@@ -12592,6 +12902,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
     X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(ASSOCIATIVE_SCAN, associative_scan, NULL, NONE, NONE)                                                            \
     X(SORT, sort, NULL, NONE, NONE)                                                                                    \
     X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
     X(TOPK, topk, NULL, NONE, NONE)                                                                                    \

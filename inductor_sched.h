@@ -396,7 +396,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
         for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
-        if (in->op == IND_LOOP_SCAN) m |= ((1u << body->rrank) - 1) << body->rank;
+        if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
     }
 }
