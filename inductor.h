@@ -4166,9 +4166,9 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
                            (unsigned)in->num_operands);
     const ind__tensor_info *x = ind__operand(in, 0);
-    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
     for (uint32_t k = 0; k < in->num_operands; k++)
         if (ind__check_scanned(in, k, count)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
     if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
         return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
                            ind__say_type(in, in->num_operands - 1));
