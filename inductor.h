@@ -1127,6 +1127,15 @@ typedef struct ind_compile_desc {
     ind_device device;        /* IND_DEVICE_AUTO: the context's */
     ind_target target;        /* zero: the device's; for emit_only any */
     bool emit_only;           /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
+       one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
+       (the last to come stays). With it they are joined in the order of the points; of those that replace, the last
+       stays, as on the host. Everything else, as integers and extremes, is the same either way and costs no more.
+       Of n points and d elements to choose from, where n * d is small (up to 2^20 for the hints) each element looks at
+       all points; else the points are sorted by their element, one block of threads taking n log^2(n) steps and 16
+       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is several
+       times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
+    bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
@@ -1345,7 +1354,8 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out);
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out);
 ind_status ind__graph_verify(const ind_graph *g);
 
 #ifdef __cplusplus
@@ -8901,6 +8911,7 @@ typedef struct graph__lower_walk {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    bool deterministic;     /* scatters join what meets in the order of the points */
 } graph__lower_walk;
 
 typedef struct graph__lower_ctx graph__lower_ctx;
@@ -9715,12 +9726,222 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
     l->scatter(o, index, rank, to, l);
 }
 
+/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+
+/* One of them: it changes `places` elements of base at `points` points. */
+typedef struct graph__ordered {
+    graph__lower_ctx *l;
+    ind__box *base;
+    const ind_expr *size; /* of the points */
+    int rank;
+    ind_expr points, places;
+    ind__box *key, *value;                       /* per point: the element, `places` for none; what goes there */
+    ind__box *sorted, *position, *sum, *meeting; /* per point in the order of keys; sum, meeting: of one key */
+} graph__ordered;
+
+static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__capture c = {.set = false};
+    o->capture = &c;
+    l->scatter(o, index, rank, 0, l);
+    o->capture = NULL;
+    return c;
+}
+
+static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind__capture c = graph__ordered_capture(o, index, rank, u->l);
+    if (!c.set) return (ind_value){0};
+    ind_expr place = ind__linearise(u->l->context, c.index, u->base->size, u->base->rank);
+    ind_value key = ind_op_index(o, place, IND_I64);
+    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
+}
+
+static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    return graph__ordered_capture(o, index, rank, u->l).value;
+}
+
+/* x at the point of this number. */
+static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number) {
+    ind_expr at[IND_MAX_RANK];
+    ind__delinearise(u->l->context, number, u->size, u->rank, at);
+    return ind__box_load(o, x, at, u->rank);
+}
+
+static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    (void)rank;
+    return graph__ordered_point(o, u, u->key, index[0]);
+}
+
+/* Does another key stand at the neighbouring place `at`, or is there none? */
+static ind_value graph__ordered_differs(ind_ops *o, const graph__ordered *u, ind_expr here, ind_expr at,
+                                        ind_expr inside) {
+    ind_value outer = o->mask, within = ind_op_index(o, inside, IND_BOOL);
+    o->mask = outer.id ? ind_op_and(o, outer, within) : within;
+    ind_value other = ind__box_load(o, u->sorted, &at, 1);
+    o->mask = outer;
+    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, other, ind__box_load(o, u->sorted, &here, 1)));
+}
+
+static ind_value graph__ordered_begins(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
+    return graph__ordered_differs(o, u, at, ind_expr_sub(at, one), ind_expr_lt(zero, at));
+}
+
+static ind_value graph__ordered_ends(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr next = ind_expr_add(at, ind_int(u->l->context, 1));
+    return graph__ordered_differs(o, u, at, next, ind_expr_lt(next, u->points));
+}
+
+/* The value of the point that stands at this place of the sorted keys. */
+static ind_value graph__ordered_sorted_value(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr some = ind_expr_max(u->points, ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr number = ind_op_indirect(o, ind__box_load(o, u->position, &at, 1), some, false);
+    return ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+}
+
+static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+}
+
+static bool graph__ordered_scanned(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__ordered *u = user;
+    out[0] = graph__ordered_sorted_value(o, u, index[0]);
+    out[1] = graph__ordered_begins(o, u, index[0]);
+    return out[0].id && out[1].id;
+}
+
+static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                   void *user) {
+    out[0] = ind_op_where(o, right[1], right[0], graph__ordered_join(o, user, left[0], right[0]));
+    out[1] = ind_op_or(o, left[1], right[1]);
+    return out[0].id && out[1].id;
+}
+
+/* The last point of each key stores: what all of them come to, or itself. */
+static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    graph__ordered *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_value outer = o->mask, key = ind__box_load(o, u->sorted, index, rank), v;
+    ind_value inside = ind_op_lt(o, key, ind_op_index(o, u->places, IND_I64));
+    ind_value mask = ind_op_and(o, graph__ordered_ends(o, u, index[0]), inside);
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr place = ind_op_indirect(o, key, u->places, false);
+    if (ind__ok(place)) {
+        ind__delinearise(u->l->context, place, u->base->size, u->base->rank, at);
+        v = u->sum ? graph__ordered_join(o, u, ind__box_load(o, u->base, at, u->base->rank),
+                                         ind__box_load(o, u->sum, index, rank))
+                   : graph__ordered_sorted_value(o, u, index[0]);
+        ind__emit_scatter(o, to, at, u->base->rank, v, mask, IND_REDUCE_NONE);
+    }
+    o->mask = outer;
+}
+
+static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *sorted[2] = {NULL};
+    ind_dtype compute = u->l->compute;
+    ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
+    ind_status status = ind__box_scan(p, &sort, sorted);
+    u->sorted = sorted[0];
+    u->position = sorted[1];
+    if (!status && u->l->mode != IND_REDUCE_NONE) {
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        d.element = graph__ordered_scanned;
+        d.combine = graph__ordered_combine;
+        status = ind__box_combine(p, &d, &u->sum);
+    }
+    ind__scatter_desc store = {.size = &u->points, .rank = 1, .fn = graph__ordered_store, .user = u};
+    return status ? status : ind__box_scatter(p, u->base, &store, result);
+}
+
+/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    const ind_expr *point = index + u->base->rank;
+    ind_expr place = ind__linearise(u->l->context, index, u->base->size, u->base->rank);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, u->rank), ind_op_index(o, place, IND_I64));
+    (void)rank;
+    if (u->l->mode == IND_REDUCE_NONE) {
+        ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
+        return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
+    }
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
+}
+
+static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
+    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, any) : any;
+    ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
+    ind_value v = ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, any, v, old);
+}
+
+static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    bool picks = u->l->mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .size = u->base->size,
+                             .rank = u->base->rank,
+                             .rrange = u->size,
+                             .rrank = u->rank,
+                             .fn = graph__ordered_looked_at,
+                             .user = u};
+    ind_status status = ind__box_realise(p, u->key);
+    if (!status) status = ind__box_realise(p, u->value);
+    if (!status) status = ind__box_reduction(p, &d, &u->meeting);
+    if (status) return status;
+    *result =
+        ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
+    return ind__box_realise(p, *result);
+}
+
+#define GRAPH__FEW_STEPS 1048576.0 /* points times places that are looked at rather than sorted */
+
+static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
+                                       ind__box **result) {
+    ind__lowered *p = l->w->program;
+    graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
+    u.points = ind_expr_product(l->context, size, rank);
+    u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
+    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    if (!u.key || !u.value) return ind__failed(l->context);
+    bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
+    p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
+    ind_status status = few ? graph__ordered_by_looking(&u, result) : graph__ordered_by_sorting(&u, result);
+    p->note = NULL;
+    return status;
+}
+
+static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* May it matter in which order what meets at an element comes? */
+static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+    ind_expr points = ind_expr_product(l->context, size, rank);
+    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
+                     (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
+    if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (joins) return ind_dtype_is_float(l->result->dtype);
+    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
+}
+
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
     l->scatter = fn;
     l->mode = mode;
+    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+        return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 
@@ -13086,11 +13307,12 @@ static ind_status graph__lower_all(graph__lower_walk *w) {
     return status ? status : ind__lowered_fix_layouts(w->program);
 }
 
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out) {
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out) {
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lower_walk w = {.graph = g, .program = out};
+    graph__lower_walk w = {.graph = g, .program = out, .deterministic = deterministic};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
@@ -13168,7 +13390,7 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
-    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->lowered);
+    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;

@@ -861,6 +861,7 @@ struct ind_ops {
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
     ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
+    struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
@@ -870,6 +871,11 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
 bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
+typedef struct ind__capture {              /* what a scatter would store, and where */
+    bool set;
+    ind_expr index[IND_MAX_RANK];
+    ind_value value, mask;
+} ind__capture;
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
@@ -971,6 +977,7 @@ typedef struct ind__loop {
     uint32_t num_origins;
     uint32_t output[IND__MAX_SCANNED]; /* buffers written */
     uint32_t num_outputs;
+    const char *note; /* for texts: why it is as it is; NULL: nothing to say */
 } ind__loop;
 
 typedef struct ind__lowered {
@@ -984,6 +991,7 @@ typedef struct ind__lowered {
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
     uint32_t origin;    /* graph node being lowered now: given to what is made */
+    const char *note;   /* .. and so is this */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -9544,6 +9552,11 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return;
     if (!v.id) return;
+    if (o->capture) {
+        *o->capture = (ind__capture){.set = true, .value = v, .mask = mask};
+        for (int k = 0; k < rank; k++) o->capture->index[k] = index[k];
+        return;
+    }
     ind__inst i = {
         .op = IND_LOOP_STORE, .dtype = (uint8_t)o->dtype(o, v), .reduction = (uint8_t)mode, .flags = IND__INST_SCATTER};
     i.arg[0] = v.id;
@@ -9904,6 +9917,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     l->reduction = reduction;
     l->origin = (uint32_t *)(uintptr_t)origin;
     l->num_origins = num_origins;
+    l->note = p->note;
     return p->num_loops - 1;
 }
 
@@ -10625,7 +10639,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
         if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, p, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
-        ind__textf(t, "\nloop %u {\n", l);
+        ind__textf(t, "\nloop %u {%s%s\n", l, p->loop[l].note ? "   # " : "", p->loop[l].note ? p->loop[l].note : "");
         t->indent++;
         ind__body_print(t, p->loop[l].body, ir__lowered_buffer_name, (void *)(uintptr_t)p);
         t->indent--;

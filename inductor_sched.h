@@ -2487,6 +2487,10 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_formula(p, "  reads ", k->bytes_read);
     sched__print_formula(p, "  writes ", k->bytes_written);
     sched__print_formula(p, "  flops ", k->flops);
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *note = p->s->program->loop[k->loop[i]].note;
+        if (note) ind__textf(p->t, "  # %s", note);
+    }
     ind__textf(p->t, "\n");
 }
 
