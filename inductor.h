@@ -9819,7 +9819,7 @@ static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_
     return out[0].id && out[1].id;
 }
 
-/* The last point of each key stores: what all of them come to, or itself. */
+/* The last point of each key, and it alone, joins what all of them come to with the element, or replaces that. */
 static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__ordered *u = user;
     ind_expr at[IND_MAX_RANK];
@@ -9830,10 +9830,8 @@ static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, ui
     ind_expr place = ind_op_indirect(o, key, u->places, false);
     if (ind__ok(place)) {
         ind__delinearise(u->l->context, place, u->base->size, u->base->rank, at);
-        v = u->sum ? graph__ordered_join(o, u, ind__box_load(o, u->base, at, u->base->rank),
-                                         ind__box_load(o, u->sum, index, rank))
-                   : graph__ordered_sorted_value(o, u, index[0]);
-        ind__emit_scatter(o, to, at, u->base->rank, v, mask, IND_REDUCE_NONE);
+        v = u->sum ? ind__box_load(o, u->sum, index, rank) : graph__ordered_sorted_value(o, u, index[0]);
+        ind__emit_scatter(o, to, at, u->base->rank, v, mask, u->l->mode);
     }
     o->mask = outer;
 }
