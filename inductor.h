@@ -551,6 +551,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(MSORT, "msort", "self", "", 1, "R")                                                                              \
+    X(KTHVALUE, "kthvalue", "self", "k:size dim:int=-1 keepdim:bool=false", 2, "R")                                    \
+    X(MEDIAN, "median", "self", "dim:int=none keepdim:bool=false", 2, "R")                                             \
+    X(NANMEDIAN, "nanmedian", "self", "dim:int=none keepdim:bool=false", 2, "R")                                       \
+    X(MODE, "mode", "self", "dim:int=-1 keepdim:bool=false", 2, "R")                                                   \
+    X(QUANTILE, "quantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")          \
+    X(NANQUANTILE, "nanquantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")    \
+    X(DIFF, "diff", "self prepend? append?", "n:int=1 dim:int=-1", 1, "D")                                             \
+    X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")         \
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
@@ -598,6 +607,9 @@ IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_
      randint    low + (bits 0 to 62) mod (high - low); low < high must be known
      randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
      bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
+     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u as
+                of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones
+                the first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight
      native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
@@ -605,6 +617,10 @@ IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, con
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not negative,
+   one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must be known to
+   be at most the length of a row; weights of 0 come last, where PyTorch raises. */
+IND_API ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
                                       ind_tensor *mask);
@@ -1002,6 +1018,26 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 /* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
    known to be at most the size of dim; it may be symbolic. Not for bool. */
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
+/* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
+   *indices (may be NULL) where it is, of equal ones the k-th in order. */
+IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
+/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool. *indices (may be NULL): where it is, of equal ones the one that a stable sort puts
+   there, of NaNs the first. ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the smallest.
+   *indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
+   begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
+   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor at
+   run time: IND_INDEX_OUT_OF_RANGE. */
+IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
+   are put before and behind it first. Of bools: whether they differ. */
+IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
    are checked at run time. Both are compared in the type that they promote to; x may be a number. */
@@ -4205,6 +4241,133 @@ static ind_status ind__rule_topk(ind__infer *in) {
     return IND_OK;
 }
 
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+static ind_status ind__rule_ranked(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool kth = in->op == IND_OP_KTHVALUE;
+    const ind__attr *along = &in->attr[kth ? 1 : 0];
+    bool all = along->kind == IND__ATTR_NONE, keepdim = in->attr[kth ? 2 : 1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, along, &mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
+    ind_expr one = ind_int(in->c, 1), size = one;
+    for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
+    if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
+                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
+                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+    }
+    ind__reduced(in, mask, keepdim, x->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_msort(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+typedef enum ind__interpolation {
+    IND__BETWEEN,
+    IND__LOWER,
+    IND__HIGHER,
+    IND__NEAREST_RANK,
+    IND__MIDPOINT,
+    IND__NUM_INTERPOLATIONS
+} ind__interpolation;
+
+static ind__interpolation ind__interpolation_of(const char *s) {
+    static const char *const names[] = {"linear", "lower", "higher", "nearest", "midpoint"};
+    int k = 0;
+    while (k < IND__NUM_INTERPOLATIONS && (!s || strcmp(s, names[k]))) k++;
+    return (ind__interpolation)k;
+}
+
+static ind_status ind__rule_quantile(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *q = ind__operand(in, 1);
+    const ind__attr *number = q->weak ? &in->g->node[q->node].attr[0] : NULL;
+    bool all = in->attr[0].kind == IND__ATTR_NONE;
+    ind__type reduced;
+    uint32_t mask;
+    if (x->dtype != IND_F32 && x->dtype != IND_F64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (!number && (q->dtype != x->dtype || q->rank > 1))
+        return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
+                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+    double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
+    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
+    if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
+                           in->attr[2].s ? in->attr[2].s : "");
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
+    reduced = in->result[0];
+    if (all && in->attr[1].i) /* then every dimension is kept */
+        for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
+    if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
+    ind_expr size[IND_MAX_RANK];
+    if (q->rank) size[0] = q->size[0];
+    for (int d = 0; d < reduced.rank; d++) size[d + q->rank] = reduced.size[d];
+    ind__set_result(in, 0, x->dtype, size, reduced.rank + q->rank);
+    return IND_OK;
+}
+
+#define IND__MAX_DIFFS 16
+
+static ind_status ind__rule_diff(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t n = in->attr[0].i;
+    ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
+    int dim;
+    if (x->rank == 0)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed", ind__say_name(in, 0));
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (n < 0 || n > IND__MAX_DIFFS)
+        return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (uint32_t k = 1; k < 3; k++) {
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        const ind__tensor_info *y = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k)) return in->status;
+        bool fits = y->rank == x->rank;
+        for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
+        if (!fits)
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
+                               ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0),
+                               dim);
+        size[dim] = ind_expr_add(size[dim], y->size[dim]);
+    }
+    size[dim] = ind_expr_max(ind_expr_sub(size[dim], ind_int(in->c, n)), zero);
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_multinomial(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    if (x->rank != 1 && x->rank != 2)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
+    ind_expr weights = x->size[x->rank - 1];
+    if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
+                           ind__say_size(in, samples), in->attr[1].i ? "..)" : ind__say_size(in, weights));
+    }
+    size[0] = x->size[0];
+    size[x->rank - 1] = samples;
+    ind__set_result(in, 0, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
 /* Sequence s is one-dimensional, or has the leading dimensions of x. */
 static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
@@ -4583,6 +4746,15 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_TOPK] = ind__rule_topk,
     [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
     [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MSORT] = ind__rule_msort,
+    [IND_OP_KTHVALUE] = ind__rule_ranked,
+    [IND_OP_MEDIAN] = ind__rule_ranked,
+    [IND_OP_NANMEDIAN] = ind__rule_ranked,
+    [IND_OP_MODE] = ind__rule_ranked,
+    [IND_OP_QUANTILE] = ind__rule_quantile,
+    [IND_OP_NANQUANTILE] = ind__rule_quantile,
+    [IND_OP_DIFF] = ind__rule_diff,
+    [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
     [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
@@ -4599,6 +4771,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
@@ -5535,6 +5708,12 @@ ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
     ind_tensor x[2] = {p, seed};
     ind__attr a = ind__attr_int(stream);
     return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a[3] = {ind__attr_size(num_samples), ind__attr_bool(replacement), ind__attr_int(stream)};
+    return ind__call(IND_OP_MULTINOMIAL, x, 2, a, 3);
 }
 
 ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
@@ -6665,6 +6844,54 @@ ind_tensor ind_argsort(ind_tensor x, int dim, bool descending) {
 ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices) {
     ind__attr a[4] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(largest), ind__attr_bool(true)};
     return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
+}
+
+ind_tensor ind_msort(ind_tensor x) {
+    return ind__call(IND_OP_MSORT, &x, 1, NULL, 0);
+}
+
+ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(IND_OP_KTHVALUE, x, a, 3, indices);
+}
+
+static ind_tensor ind__call_ranked(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(op, x, a, 2, indices);
+}
+
+ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_NANMEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MODE, x, dim, keepdim, indices);
+}
+
+static ind_tensor ind__call_quantile(ind_graph_op op, ind_tensor x, ind_tensor q, int dim, bool keepdim,
+                                     const char *interpolation) {
+    ind_tensor operands[2] = {x, q};
+    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim),
+                      {.kind = IND__ATTR_STR, .s = interpolation ? interpolation : "linear"}};
+    return ind__call(op, operands, 2, a, 3);
+}
+
+ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_QUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_NANQUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append) {
+    ind_tensor operands[3] = {x, prepend, append};
+    ind__attr a[2] = {ind__attr_int(n), ind__attr_int(dim)};
+    return ind__call(IND_OP_DIFF, operands, 3, a, 2);
 }
 
 ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
@@ -12098,22 +12325,30 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
+    int dim; /* of the sequence, along which it ascends */
     bool right;
+    bool numbers; /* not x is looked for, but the first NaN */
 } graph__search;
 
 /* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
-    int last = s->sequence->rank - 1;
-    s->at[last] = ind_op_indirect(o, middle, some, false);
-    if (!ind__ok(s->at[last])) return (ind_value){0};
-    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
-    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+    int rank = s->sequence->rank;
+    ind_expr *at = &s->at[s->dim];
+    *at = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(*at)) return (ind_value){0};
+    if (s->sorter) *at = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, rank), some, false);
+    return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
-   NaN comes last as there. */
-static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
+   as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
+    int64_t lo, most;
+    ind_expr_bounds(s->size, &lo, &most);
+    if (most > GRAPH__MAX_SEARCHED) most = GRAPH__MAX_SEARCHED;
     ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
     ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
     for (; most > 0; most /= 2) {
@@ -12122,14 +12357,12 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, 
         o->mask = outer.id ? ind_op_and(o, outer, open) : open;
         ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
         o->mask = outer;
-        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        ind_value stop = s->numbers ? ind_op_ne(o, y, y) : s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
         low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
         high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
     }
     return low;
 }
-
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
 static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     bool named = l->node->op == IND_OP_SEARCHSORTED;
@@ -12138,14 +12371,13 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
                        .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
     if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
-    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
-    s.size = s.sequence->size[s.sequence->rank - 1];
-    int64_t lo, hi;
-    ind_expr_bounds(s.size, &lo, &hi);
+    s.dim = s.sequence->rank - 1;
+    for (int d = 0; d < s.dim; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.dim];
     const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
     ind_dtype common = ind__result_type(l->w->graph, both, 2);
     ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
-    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+    return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
 /* The sequence is read many times at places that data decide: it must be in memory. */
@@ -12154,6 +12386,317 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* ---- ranks: what stands at a place of the sorted row */
+
+typedef struct graph__ranked {
+    graph__lower_ctx *l;
+    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
+    int dim, which;          /* which of the two is wanted */
+    bool keepdim, all;       /* all: x is flat */
+    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+} graph__ranked;
+
+static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
+    ind__lowered *p = u->l->w->program;
+    ind_expr n = u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!graph__size_is_one(n) && !graph__size_is_zero(n)) {
+        ind__scan_desc d = {kind,         u->x->storage->dtype,      u->x->size, u->x->rank,
+                            u->dim, graph__lower_box_element, u->x};
+        return ind__box_scan(p, &d, u->sorted);
+    }
+    u->sorted[0] = u->x;
+    u->sorted[1] = ind__box_pointwise(p, IND_I64, u->x->size, u->x->rank, graph__neutral_element, &zero);
+    return u->sorted[1] ? IND_OK : ind__failed(u->l->context);
+}
+
+/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
+    graph__lower_ctx *l = u->l;
+    ind__box *x = graph__lower_operand_box(l, 0);
+    u->all = along->kind == IND__ATTR_NONE;
+    u->dim = u->all ? 0 : (int)(along->i < 0 ? along->i + x->rank : along->i);
+    u->x = x;
+    if (u->all && x->rank != 1) {
+        ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+        if (ind__box_realise(l->w->program, x)) return ind__failed(l->context);
+        u->x = ind__box_reshape(l->w->program, x, &numel, 1);
+        if (!u->x) return ind__failed(l->context);
+    }
+    return graph__sort_rows(u, IND_SCAN_ASCENDING);
+}
+
+/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
+    for (int d = 0, k = 0; d < u->x->rank; d++) {
+        bool own = d == u->dim;
+        at[d] = own ? ind_int(u->l->context, 0) : index[k];
+        k += !own || (u->keepdim && !u->all);
+    }
+}
+
+static ind_expr graph__row_size(const graph__ranked *u) {
+    return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+}
+
+/* Value or position `place` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
+    return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
+}
+
+/* How many elements of the sorted row are not NaN: it ends with those that are. */
+static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
+    for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
+    ind_dtype type = ind_dtype_compute(u->x->storage->dtype);
+    if (!ind_dtype_is_float(type)) return ind_op_index(o, s.size, IND_I64);
+    if (u->x->rank) return graph__search_steps(o, &s, ind_op_constant(o, 0, type));
+    ind_value v = ind__box_load(o, u->sorted[0], NULL, 0);
+    return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
+}
+
+/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
+    ind_value middle = ind_op_div(o, ind_op_sub(o, of, one), ind_op_constant_int(o, 2, IND_I64));
+    middle = ind_op_maximum(o, middle, zero);
+    return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
+}
+
+static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr one = ind_int(u->l->context, 1);
+    if (u->l->node->op == IND_OP_KTHVALUE)
+        return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
+    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = at[d];
+    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+}
+
+/* The median of nothing is NaN. */
+static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
+    (void)rank;
+    graph__row_at(u, index, at);
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    o->mask = outer;
+    ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
+    return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;
+}
+
+/* ---- mode: runs of equal elements in the sorted row */
+
+/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value before = ind__box_load(o, u->sorted[0], at, rank);
+    o->mask = outer;
+    ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+}
+
+/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_expr place = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
+    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    length = ind_op_add(o, length, length);
+    if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
+    return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
+}
+
+static ind_status graph__find_longest_run(graph__ranked *u) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *starts[2];
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr n = graph__row_size(u);
+    if (graph__size_is_one(n)) return IND_OK;
+    ind__scan_desc scan = {IND_SCAN_MAX, IND_I64, u->x->size, u->x->rank, u->dim, graph__run_start, u};
+    ind_status status = ind__box_scan(p, &scan, starts);
+    u->start = status ? NULL : starts[0];
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = u->x->size[d];
+    ind__reduction_desc d = {.type = IND_REDUCE_ARGMAX,
+                             .dtype = IND_I64,
+                             .size = outer,
+                             .rank = u->x->rank - 1,
+                             .rrange = &n,
+                             .rrank = 1,
+                             .fn = graph__run_length,
+                             .user = u};
+    return status ? status : ind__box_reduction(p, &d, &u->place);
+}
+
+static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
+    bool kth = l->node->op == IND_OP_KTHVALUE;
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[kth ? 2 : 1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[kth ? 1 : 0]);
+    if (!status && l->node->op == IND_OP_MODE) status = graph__find_longest_run(&u);
+    for (uint32_t k = 0; k < l->node->num_results && !status; k++) {
+        const ind__tensor_info *y = &l->result[k];
+        u.which = (int)k;
+        results[k] = ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__ranked_element, &u);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+static ind_status graph__lower_msort(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .x = graph__lower_operand_box(l, 0)};
+    ind_status status = graph__sort_rows(&u, IND_SCAN_ASCENDING);
+    results[0] = u.sorted[0];
+    return status;
+}
+
+/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__ranked *u = user;
+    graph__lower_ctx *l = u->l;
+    int lists = graph__lower_operand_info(l, 1)->rank;
+    ind_expr at[IND_MAX_RANK];
+    ind_dtype type = l->compute;
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    (void)rank;
+    graph__row_at(u, index + lists, at);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    bool skips = l->node->op == IND_OP_NANQUANTILE;
+    ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
+    ind_value q = graph__lower_operand(o, l, 1, index, lists);
+    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
+    if (how == IND__LOWER) place = ind_op_floor(o, place);
+    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
+    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
+    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
+    if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
+    ind_value half = ind_op_constant(o, 0.5, type);
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    if (how == IND__MIDPOINT) weight = half;
+    ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
+    return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),
+                        ind_op_sub(o, b, ind_op_mul(o, span, rest)));
+}
+
+static ind_status graph__lower_quantile(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[0]);
+    if (status) return status;
+    results[0] = ind__box_pointwise(l->w->program, l->result->dtype, l->result->size, l->result->rank,
+                                    graph__quantile_element, &u);
+    return results[0] ? IND_OK : ind__failed(l->context);
+}
+
+/* Element index[dim] of prepend, self and append one behind the other. */
+static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
+    static const uint32_t order[] = {1, 0, 2};
+    ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
+    ind_value v = {0}, outer = o->mask;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k < 3; k++) {
+        if (!graph__lower_has_operand(l, order[k]) || (order[k] && !l->node->attr[0].i)) continue;
+        const ind__tensor_info *x = graph__lower_operand_info(l, order[k]);
+        ind_expr end = ind_expr_add(start, x->size[dim]);
+        at[dim] = ind_expr_sub(index[dim], start);
+        ind_expr within = ind_expr_and(ind_expr_le(start, index[dim]), ind_expr_lt(index[dim], end));
+        ind_value mask = ind_op_index(o, within, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+        ind_value own = ind__box_load(o, graph__lower_operand_box(l, order[k]), at, rank);
+        o->mask = outer;
+        v = v.id ? ind_op_where(o, mask, own, v) : own;
+        start = end;
+    }
+    return v;
+}
+
+static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int n = (int)l->node->attr[0].i, dim = (int)l->node->attr[1].i;
+    ind_value v[IND__MAX_DIFFS + 1];
+    ind_expr at[IND_MAX_RANK];
+    dim += dim < 0 ? rank : 0;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k <= n; k++) {
+        at[dim] = ind_expr_add(index[dim], ind_int(l->context, k));
+        v[k] = graph__diff_operand(o, at, rank, dim, l);
+    }
+    for (int left = n; left > 0; left--)
+        for (int k = 0; k < left; k++) {
+            if (l->compute == IND_BOOL)
+                v[k] = ind_op_ne(o, v[k + 1], v[k]);
+            else /* PyTorch stores the differences between the steps */
+                v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
+        }
+    return v[0];
+}
+
+/* ---- multinomial */
+
+static ind_value graph__weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return graph__lower_operand_as(o, user, 0, index, rank, IND_F64);
+}
+
+/* The first place at which the running sum of the weights exceeds a random part of the whole. */
+static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    graph__search s = {.sequence = l->part[0], .right = true, .dim = rank - 1, .size = l->part[0]->size[rank - 1]};
+    ind_expr one = ind_int(l->context, 1), last = ind_expr_sub(s.size, one);
+    l->compute = IND_F64;
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 53, 0);
+    for (int d = 0; d + 1 < rank; d++) s.at[d] = index[d];
+    s.at[rank - 1] = last;
+    ind_value all = ind__box_load(o, l->part[0], s.at, rank);
+    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    return ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+}
+
+static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
+    ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
+    l->compute = IND_F64;
+    l->result = x; /* numbers are drawn for its elements */
+    ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
+    l->result = y;
+    return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
+}
+
+static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    bool again = l->node->attr[1].i;
+    ind_expr map[IND_MAX_RANK];
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (graph__size_is_one(x->size[x->rank - 1])) {
+        results[0] = ind__box_pointwise(l->w->program, IND_I64, y->size, y->rank, graph__neutral_element, &zero);
+        return results[0] ? IND_OK : ind__failed(l->context);
+    }
+    ind__scan_desc d = {again ? IND_SCAN_SUM : IND_SCAN_DESCENDING, IND_F64, x->size, x->rank, x->rank - 1,
+                        again ? graph__weight : graph__multinomial_key, l};
+    ind_status status = ind__box_scan(l->w->program, &d, l->part);
+    if (status) return status;
+    if (again) return graph__lower_loop(l, IND_I64, y->size, y->rank, graph__multinomial_drawn, results);
+    for (int k = 0; k < y->rank; k++) map[k] = graph__lower_view_index(l, k);
+    results[0] = ind__box_view(l->w->program, l->part[1], y->size, y->rank, map);
+    return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 /* The mask as 0 or 1 at a position of the result. */
@@ -13125,6 +13668,15 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SORT, sort, NULL, NONE, NONE)                                                                                    \
     X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
     X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(MSORT, msort, NULL, NONE, NONE)                                                                                  \
+    X(KTHVALUE, ranked, NULL, NONE, NONE)                                                                              \
+    X(MEDIAN, ranked, NULL, NONE, NONE)                                                                                \
+    X(NANMEDIAN, ranked, NULL, NONE, NONE)                                                                             \
+    X(MODE, ranked, NULL, NONE, NONE)                                                                                  \
+    X(QUANTILE, quantile, NULL, NONE, NONE)                                                                            \
+    X(NANQUANTILE, quantile, NULL, NONE, NONE)                                                                         \
+    X(DIFF, pointwise, graph__lower_diff, NONE, NONE)                                                                  \
+    X(MULTINOMIAL, multinomial, NULL, NONE, NONE)                                                                      \
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
