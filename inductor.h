@@ -607,19 +607,19 @@ IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_
      randint    low + (bits 0 to 62) mod (high - low); low < high must be known
      randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
      bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
-     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u as
-                of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones
-                the first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight
-     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u
+   as of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones the
+   first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout  input / (1 - p)
+   where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
-/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not negative,
-   one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must be known to
-   be at most the length of a row; weights of 0 come last, where PyTorch raises. */
+/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not
+   negative, one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must
+   be known to be at most the length of a row; weights of 0 come last, where PyTorch raises. */
 IND_API ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
@@ -1020,19 +1020,20 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
 IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
 /* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
-   *indices (may be NULL) where it is, of equal ones the k-th in order. */
+ *indices (may be NULL) where it is, of equal ones the k-th in order. */
 IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
-/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool. *indices (may be NULL): where it is, of equal ones the one that a stable sort puts
-   there, of NaNs the first. ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool.
+   *indices (may be NULL): where it is, of equal ones the one that a stable sort puts there, of NaNs the first.
+   ind_nanmedian: of what is not NaN; NaN where that is nothing. */
 IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the smallest.
-   *indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the
+ *smallest. indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 /* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
    begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
-   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor at
-   run time: IND_INDEX_OUT_OF_RANGE. */
+   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor
+   at run time: IND_INDEX_OUT_OF_RANGE. */
 IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 /* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
@@ -1082,15 +1083,15 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
 /* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
    its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
-   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first to
-   last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it (right)
-   into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be associative, and
-   may use nothing but these values and constants: no loads, no indices.
-   reverse: from the last place to the first. exclusive: without the element itself; where nothing comes before stands
-   identity[k], a number (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool
-   tensor that broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order;
-   they are checked at run time. Segments cost one value more an element.
-   In order: the elements before a place are joined in the order they stand in; how they are parenthesised differs. */
+   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
+   to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
+   (right) into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be
+   associative, and may use nothing but these values and constants: no loads, no indices. reverse: from the last place
+   to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
+   (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
+   broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
+   checked at run time. Segments cost one value more an element. In order: the elements before a place are joined in the
+   order they stand in; how they are parenthesised differs. */
 typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
 typedef struct ind_scan_desc {
     const char *name; /* for dumps; may be NULL */
@@ -1098,7 +1099,7 @@ typedef struct ind_scan_desc {
     int num;
     int dim; /* may be negative */
     bool reverse, exclusive;
-    const ind_tensor *identity; /* exclusive: num entries */
+    const ind_tensor *identity;  /* exclusive: num entries */
     ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
     ind_combine_fn combine;
     void *user; /* only needed until the call returns */
@@ -1160,17 +1161,17 @@ typedef enum ind_pass {
 } ind_pass;
 
 typedef struct ind_compile_desc {
-    ind_device device;        /* IND_DEVICE_AUTO: the context's */
-    ind_target target;        /* zero: the device's; for emit_only any */
-    bool emit_only;           /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    ind_device device; /* IND_DEVICE_AUTO: the context's */
+    ind_target target; /* zero: the device's; for emit_only any */
+    bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
     /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
        one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
        (the last to come stays). With it they are joined in the order of the points; of those that replace, the last
        stays, as on the host. Everything else, as integers and extremes, is the same either way and costs no more.
        Of n points and d elements to choose from, where n * d is small (up to 2^20 for the hints) each element looks at
        all points; else the points are sorted by their element, one block of threads taking n log^2(n) steps and 16
-       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is several
-       times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
+       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
+       several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
     bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
@@ -4194,10 +4195,10 @@ static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count)
     if (ind__broadcast(in, &s, k, 0)) return in->status;
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
-    return expands ? IND_OK
-                   : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
-                                 ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
-                                 ind__say_type(in, 0));
+    return expands
+               ? IND_OK
+               : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                             ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
 }
 
 static ind_status ind__rule_associative_scan(ind__infer *in) {
@@ -4327,7 +4328,8 @@ static ind_status ind__rule_diff(ind__infer *in) {
     ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
     int dim;
     if (x->rank == 0)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
+                           ind__say_name(in, 0));
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (n < 0 || n > IND__MAX_DIFFS)
         return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
@@ -6875,7 +6877,8 @@ ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
 static ind_tensor ind__call_quantile(ind_graph_op op, ind_tensor x, ind_tensor q, int dim, bool keepdim,
                                      const char *interpolation) {
     ind_tensor operands[2] = {x, q};
-    ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim),
+    ind__attr a[3] = {ind__attr_int(dim),
+                      ind__attr_bool(keepdim),
                       {.kind = IND__ATTR_STR, .s = interpolation ? interpolation : "linear"}};
     return ind__call(op, operands, 2, a, 3);
 }
@@ -7075,8 +7078,7 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
     for (int k = 0; k < d->num; k++) {
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
         ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
-        if (!v.id && !o->context->error.status)
-            ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id && !o->context->error.status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
         if (!v.id) return false;
         ind__emit_store(o, (uint32_t)k, NULL, 0, v);
     }
@@ -7120,7 +7122,9 @@ static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const c
 static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
     if (!d || !d->combine || !d->x) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
-                               !d ? "desc is" : !d->combine ? "combine function is" : "x is");
+                               !d            ? "desc is"
+                               : !d->combine ? "combine function is"
+                                             : "x is");
     }
     if (d->num < 1 || d->num > IND__MAX_SCANNED) {
         return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
@@ -10123,8 +10127,7 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
     if (!status) status = ind__box_realise(p, u->value);
     if (!status) status = ind__box_reduction(p, &d, &u->meeting);
     if (status) return status;
-    *result =
-        ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
+    *result = ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
     return ind__box_realise(p, *result);
 }
 
@@ -12231,10 +12234,8 @@ static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_e
 /* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
 static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
     graph__combine *u = user;
-    ind__replay replay = {.body = u->l->node->body,
-                          .load = graph__combine_argument,
-                          .store = graph__combine_result,
-                          .user = u};
+    ind__replay replay = {
+        .body = u->l->node->body, .load = graph__combine_argument, .store = graph__combine_result, .user = u};
     u->left = left, u->right = right, u->out = out;
     if (!ind__body_replay(o, &replay).id) return false;
     for (int k = 0; k < u->num; k++) {
@@ -12253,8 +12254,7 @@ static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int wh
     if (u->reverse) first = ind_expr_sub(u->l->result->size[u->dim], ind_int(c, 1));
     ind_value begins = ind_op_index(o, ind_expr_eq(index[u->dim], first), IND_BOOL);
     if (u->segmented) begins = ind_op_or(o, begins, graph__combine_flag(o, u, index));
-    ind_value none =
-        graph__lower_operand_as(o, u->l, (uint32_t)(u->num + which), index, u->rank, ind_op_dtype(o, v));
+    ind_value none = graph__lower_operand_as(o, u->l, (uint32_t)(u->num + which), index, u->rank, ind_op_dtype(o, v));
     return ind_op_where(o, begins, none, v);
 }
 
@@ -12272,9 +12272,18 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
     ind_status status = IND_OK;
     for (int k = 0; k < u.num; k++) u.dtype[k] = x[k].dtype;
     if (x->rank > 0 && !graph__size_is_one(x->size[u.dim]) && !graph__size_is_zero(x->size[u.dim])) {
-        ind__combine_desc d = {u.num,       u.num + u.segmented, u.dtype,     x->size,     x->rank,
-                               u.dim,       u.reverse,           u.exclusive, graph__combine_element,
-                               graph__combine_run, graph__combine_finish, &u};
+        ind__combine_desc d = {u.num,
+                               u.num + u.segmented,
+                               u.dtype,
+                               x->size,
+                               x->rank,
+                               u.dim,
+                               u.reverse,
+                               u.exclusive,
+                               graph__combine_element,
+                               graph__combine_run,
+                               graph__combine_finish,
+                               &u};
         return ind__box_combine(l->w->program, &d, results);
     }
     for (int k = 0; k < u.num && !status; k++) {
@@ -12403,8 +12412,7 @@ static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
     ind_expr n = u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
     graph__typed_number zero = {IND_I64, 0, 0};
     if (!graph__size_is_one(n) && !graph__size_is_zero(n)) {
-        ind__scan_desc d = {kind,         u->x->storage->dtype,      u->x->size, u->x->rank,
-                            u->dim, graph__lower_box_element, u->x};
+        ind__scan_desc d = {kind, u->x->storage->dtype, u->x->size, u->x->rank, u->dim, graph__lower_box_element, u->x};
         return ind__box_scan(p, &d, u->sorted);
     }
     u->sorted[0] = u->x;
@@ -12473,8 +12481,7 @@ static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const i
 static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_expr outer[IND_MAX_RANK];
     ind_expr one = ind_int(u->l->context, 1);
-    if (u->l->node->op == IND_OP_KTHVALUE)
-        return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
+    if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
     if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
     if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
     for (int d = 0, k = 0; d < u->x->rank; d++)
@@ -12689,7 +12696,7 @@ static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **resul
         results[0] = ind__box_pointwise(l->w->program, IND_I64, y->size, y->rank, graph__neutral_element, &zero);
         return results[0] ? IND_OK : ind__failed(l->context);
     }
-    ind__scan_desc d = {again ? IND_SCAN_SUM : IND_SCAN_DESCENDING, IND_F64, x->size, x->rank, x->rank - 1,
+    ind__scan_desc d = {again ? IND_SCAN_SUM : IND_SCAN_DESCENDING,     IND_F64, x->size, x->rank, x->rank - 1,
                         again ? graph__weight : graph__multinomial_key, l};
     ind_status status = ind__box_scan(l->w->program, &d, l->part);
     if (status) return status;

@@ -3587,11 +3587,13 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     cg__begin(w, "if (r < %s)", size);
     cg__emit_elements(w, "s[j] = ind_state");
     cg__end(w);
-    ind__textf(&w->code, "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
-    cg__end(w);
     ind__textf(&w->code,
-               "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
-               warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
+               "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
+    cg__end(w);
+    ind__textf(
+        &w->code,
+        "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
+        warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", n);
     ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);

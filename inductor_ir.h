@@ -835,9 +835,9 @@ typedef struct ind__inst {
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
-#define IND__INST_WRAP    1 /* INDIRECT: negative values count from the end */
+#define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
-#define IND__INST_SCATTER 2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -882,7 +882,8 @@ ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which);
 /* A scan of n elements that are joined as combined[] says, in terms of the states 0..n-1 (left) and n..2n-1 (right). */
-ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n, bool exclusive);
+ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
+                                 bool exclusive);
 
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
@@ -1146,8 +1147,8 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the caller
-   before they are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
+   caller before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
@@ -10420,7 +10421,9 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
     if (i->op == IND_LOOP_PAIR && (x->dtype != i->dtype || y->dtype != i->dtype))
         return ir__body_broken(b, n, "an element and what it is combined to differ in type");
-    uint32_t pair = i->op == IND_LOOP_PAIR ? i->arg[2] : i->op == IND_LOOP_SCAN && i->reduction == IND_SCAN_COMBINE ? i->arg[0] : 0;
+    uint32_t pair = i->op == IND_LOOP_PAIR                                       ? i->arg[2]
+                    : i->op == IND_LOOP_SCAN && i->reduction == IND_SCAN_COMBINE ? i->arg[0]
+                                                                                 : 0;
     if (pair && b->inst[pair].op != IND_LOOP_PAIR) return ir__body_broken(b, n, "its operand is no pair");
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
     if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");

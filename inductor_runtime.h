@@ -1516,12 +1516,12 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;              /* compiled index expressions; workers add the memory for values */
+    ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
     uint32_t scan, part[IND__MAX_SCANNED]; /* SCAN and its PARTs, 0: none */
     rt__host_list before, after;           /* SCAN: the loop of its only stage, cut at the SCAN */
     rt__host_list combine;                 /* what a scan's combine function computes */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    rt__host_direct sorted[2];   /* SCAN that sorts: where its values and positions are stored */
+    rt__host_direct sorted[2]; /* SCAN that sorts: where its values and positions are stored */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -3395,7 +3395,7 @@ typedef union rt__host_lane {
 
 typedef struct rt__host_scan {
     double d;
-    int64_t i, at; /* at: position of the extreme */
+    int64_t i, at;                        /* at: position of the extreme */
     rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, as they are computed */
 } rt__host_scan;
 
