@@ -546,9 +546,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
+      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false", 0, "R")                      \
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(MSORT, "msort", "self", "", 1, "R")                                                                              \
+    X(KTHVALUE, "kthvalue", "self", "k:size dim:int=-1 keepdim:bool=false", 2, "R")                                    \
+    X(MEDIAN, "median", "self", "dim:int=none keepdim:bool=false", 2, "R")                                             \
+    X(NANMEDIAN, "nanmedian", "self", "dim:int=none keepdim:bool=false", 2, "R")                                       \
+    X(MODE, "mode", "self", "dim:int=-1 keepdim:bool=false", 2, "R")                                                   \
+    X(QUANTILE, "quantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")          \
+    X(NANQUANTILE, "nanquantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")    \
+    X(DIFF, "diff", "self prepend? append?", "n:int=1 dim:int=-1", 1, "D")                                             \
+    X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")         \
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
@@ -596,13 +607,20 @@ IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_
      randint    low + (bits 0 to 62) mod (high - low); low < high must be known
      randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
      bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
-     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u
+   as of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones the
+   first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout  input / (1 - p)
+   where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not
+   negative, one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must
+   be known to be at most the length of a row; weights of 0 come last, where PyTorch raises. */
+IND_API ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
                                       ind_tensor *mask);
@@ -1000,6 +1018,27 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 /* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
    known to be at most the size of dim; it may be symbolic. Not for bool. */
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
+/* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
+ *indices (may be NULL) where it is, of equal ones the k-th in order. */
+IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
+/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool.
+   *indices (may be NULL): where it is, of equal ones the one that a stable sort puts there, of NaNs the first.
+   ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the
+ *smallest. indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
+   begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
+   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor
+   at run time: IND_INDEX_OUT_OF_RANGE. */
+IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
+   are put before and behind it first. Of bools: whether they differ. */
+IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
    are checked at run time. Both are compared in the type that they promote to; x may be a number. */
@@ -1041,6 +1080,31 @@ typedef struct ind_loop_desc {
     void *user;
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
+
+/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
+   its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
+   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
+   to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
+   (right) into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be
+   associative, and may use nothing but these values and constants: no loads, no indices. reverse: from the last place
+   to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
+   (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
+   broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
+   checked at run time. Segments cost one value more an element. In order: the elements before a place are joined in the
+   order they stand in; how they are parenthesised differs. */
+typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+typedef struct ind_scan_desc {
+    const char *name; /* for dumps; may be NULL */
+    const ind_tensor *x;
+    int num;
+    int dim; /* may be negative */
+    bool reverse, exclusive;
+    const ind_tensor *identity;  /* exclusive: num entries */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_combine_fn combine;
+    void *user; /* only needed until the call returns */
+} ind_scan_desc;
+IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
@@ -1097,9 +1161,18 @@ typedef enum ind_pass {
 } ind_pass;
 
 typedef struct ind_compile_desc {
-    ind_device device;        /* IND_DEVICE_AUTO: the context's */
-    ind_target target;        /* zero: the device's; for emit_only any */
-    bool emit_only;           /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    ind_device device; /* IND_DEVICE_AUTO: the context's */
+    ind_target target; /* zero: the device's; for emit_only any */
+    bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
+       one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
+       (the last to come stays). With it they are joined in the order of the points; of those that replace, the last
+       stays, as on the host. Everything else, as integers and extremes, is the same either way and costs no more.
+       Of n points and d elements to choose from, where n * d is small (up to 2^20 for the hints) each element looks at
+       all points; else the points are sorted by their element, one block of threads taking n log^2(n) steps and 16
+       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
+       several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
+    bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
@@ -1238,8 +1311,9 @@ typedef struct ind__node {
     uint32_t num_attrs;
     uint32_t result; /* first tensor id; the others follow */
     uint32_t num_results;
-    ind_body *body;   /* CUSTOM: loads have source = operand position; owned by the graph */
-    const char *name; /* CUSTOM: the op's name */
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
+                         right, stores those joined. Owned by the graph */
+    const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
     const char *file; /* caller's position or NULL */
     int line;
 } ind__node;
@@ -1317,7 +1391,8 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out);
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out);
 ind_status ind__graph_verify(const ind_graph *g);
 
 #ifdef __cplusplus
@@ -4100,6 +4175,54 @@ static ind_status ind__rule_cummax(ind__infer *in) {
     return IND_OK;
 }
 
+/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
+    const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
+    ind__shape s = {0};
+    bool weak = y->weak, same = y->rank == x->rank;
+    for (int d = 0; d < x->rank; d++) s.size[d] = x->size[d];
+    s.rank = x->rank;
+    for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
+    if (k < count && weak)
+        return ind__reject(in, IND_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
+                           (unsigned)k);
+    if (k < count)
+        return same ? IND_OK
+                    : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
+                                  (unsigned)k, ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
+                                  ind__say_type(in, 0));
+    if (weak) return IND_OK;
+    if (ind__broadcast(in, &s, k, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    return expands
+               ? IND_OK
+               : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                             ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_associative_scan(ind__infer *in) {
+    uint32_t count = (uint32_t)in->attr[1].i;
+    bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
+    int dim;
+    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
+    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_SCANNED)
+        return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
+                           (long long)in->attr[1].i, IND__MAX_SCANNED);
+    if (in->num_operands != count + (exclusive ? count : 0) + segmented)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
+                           (unsigned)in->num_operands);
+    const ind__tensor_info *x = ind__operand(in, 0);
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        if (ind__check_scanned(in, k, count)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
+    if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
+                           ind__say_type(in, in->num_operands - 1));
+    for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_topk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
@@ -4116,6 +4239,134 @@ static ind_status ind__rule_topk(ind__infer *in) {
     for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
     ind__set_result(in, 0, x->dtype, size, x->rank);
     ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+static ind_status ind__rule_ranked(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool kth = in->op == IND_OP_KTHVALUE;
+    const ind__attr *along = &in->attr[kth ? 1 : 0];
+    bool all = along->kind == IND__ATTR_NONE, keepdim = in->attr[kth ? 2 : 1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, along, &mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
+    ind_expr one = ind_int(in->c, 1), size = one;
+    for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
+    if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
+                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
+                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+    }
+    ind__reduced(in, mask, keepdim, x->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_msort(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+typedef enum ind__interpolation {
+    IND__BETWEEN,
+    IND__LOWER,
+    IND__HIGHER,
+    IND__NEAREST_RANK,
+    IND__MIDPOINT,
+    IND__NUM_INTERPOLATIONS
+} ind__interpolation;
+
+static ind__interpolation ind__interpolation_of(const char *s) {
+    static const char *const names[] = {"linear", "lower", "higher", "nearest", "midpoint"};
+    int k = 0;
+    while (k < IND__NUM_INTERPOLATIONS && (!s || strcmp(s, names[k]))) k++;
+    return (ind__interpolation)k;
+}
+
+static ind_status ind__rule_quantile(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *q = ind__operand(in, 1);
+    const ind__attr *number = q->weak ? &in->g->node[q->node].attr[0] : NULL;
+    bool all = in->attr[0].kind == IND__ATTR_NONE;
+    ind__type reduced;
+    uint32_t mask;
+    if (x->dtype != IND_F32 && x->dtype != IND_F64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (!number && (q->dtype != x->dtype || q->rank > 1))
+        return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
+                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+    double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
+    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
+    if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
+                           in->attr[2].s ? in->attr[2].s : "");
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
+    reduced = in->result[0];
+    if (all && in->attr[1].i) /* then every dimension is kept */
+        for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
+    if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
+    ind_expr size[IND_MAX_RANK];
+    if (q->rank) size[0] = q->size[0];
+    for (int d = 0; d < reduced.rank; d++) size[d + q->rank] = reduced.size[d];
+    ind__set_result(in, 0, x->dtype, size, reduced.rank + q->rank);
+    return IND_OK;
+}
+
+#define IND__MAX_DIFFS 16
+
+static ind_status ind__rule_diff(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t n = in->attr[0].i;
+    ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
+    int dim;
+    if (x->rank == 0)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
+                           ind__say_name(in, 0));
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (n < 0 || n > IND__MAX_DIFFS)
+        return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (uint32_t k = 1; k < 3; k++) {
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        const ind__tensor_info *y = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k)) return in->status;
+        bool fits = y->rank == x->rank;
+        for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
+        if (!fits)
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
+                               ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0),
+                               dim);
+        size[dim] = ind_expr_add(size[dim], y->size[dim]);
+    }
+    size[dim] = ind_expr_max(ind_expr_sub(size[dim], ind_int(in->c, n)), zero);
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_multinomial(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    if (x->rank != 1 && x->rank != 2)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
+    ind_expr weights = x->size[x->rank - 1];
+    if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
+                           ind__say_size(in, samples), in->attr[1].i ? "..)" : ind__say_size(in, weights));
+    }
+    size[0] = x->size[0];
+    size[x->rank - 1] = samples;
+    ind__set_result(in, 0, IND_I64, size, x->rank);
     return IND_OK;
 }
 
@@ -4497,6 +4748,16 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_TOPK] = ind__rule_topk,
     [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
     [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MSORT] = ind__rule_msort,
+    [IND_OP_KTHVALUE] = ind__rule_ranked,
+    [IND_OP_MEDIAN] = ind__rule_ranked,
+    [IND_OP_NANMEDIAN] = ind__rule_ranked,
+    [IND_OP_MODE] = ind__rule_ranked,
+    [IND_OP_QUANTILE] = ind__rule_quantile,
+    [IND_OP_NANQUANTILE] = ind__rule_quantile,
+    [IND_OP_DIFF] = ind__rule_diff,
+    [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
+    [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
@@ -4511,6 +4772,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
@@ -5447,6 +5710,12 @@ ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
     ind_tensor x[2] = {p, seed};
     ind__attr a = ind__attr_int(stream);
     return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a[3] = {ind__attr_size(num_samples), ind__attr_bool(replacement), ind__attr_int(stream)};
+    return ind__call(IND_OP_MULTINOMIAL, x, 2, a, 3);
 }
 
 ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
@@ -6579,6 +6848,55 @@ ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor 
     return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
 }
 
+ind_tensor ind_msort(ind_tensor x) {
+    return ind__call(IND_OP_MSORT, &x, 1, NULL, 0);
+}
+
+ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(IND_OP_KTHVALUE, x, a, 3, indices);
+}
+
+static ind_tensor ind__call_ranked(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(op, x, a, 2, indices);
+}
+
+ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_NANMEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MODE, x, dim, keepdim, indices);
+}
+
+static ind_tensor ind__call_quantile(ind_graph_op op, ind_tensor x, ind_tensor q, int dim, bool keepdim,
+                                     const char *interpolation) {
+    ind_tensor operands[2] = {x, q};
+    ind__attr a[3] = {ind__attr_int(dim),
+                      ind__attr_bool(keepdim),
+                      {.kind = IND__ATTR_STR, .s = interpolation ? interpolation : "linear"}};
+    return ind__call(op, operands, 2, a, 3);
+}
+
+ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_QUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_NANQUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append) {
+    ind_tensor operands[3] = {x, prepend, append};
+    ind__attr a[2] = {ind__attr_int(n), ind__attr_int(dim)};
+    return ind__call(IND_OP_DIFF, operands, 3, a, 2);
+}
+
 ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
     ind_tensor operands[3] = {sorted_sequence, x, sorter};
     ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
@@ -6739,6 +7057,133 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     if (!graph || graph->status) return ind__graph_tensor(graph, 0);
     ind_facts *before = ind__graph_enter(graph);
     ind_tensor result = ind__add_custom(graph, desc);
+    ind__graph_leave(graph, before);
+    return result;
+}
+
+static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
+    (void)x, (void)index, (void)rank;
+    ind__fail(o->context, IND_INVALID_ARGUMENT, "a combine function loads nothing");
+    return (ind_value){0};
+}
+
+/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
+    const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+    return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
+}
+
+/* Stores what the function gave; each value has the type that it came with. */
+static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
+    for (int k = 0; k < d->num; k++) {
+        const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+        ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
+        if (!v.id && !o->context->error.status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id) return false;
+        ind__emit_store(o, (uint32_t)k, NULL, 0, v);
+    }
+    return !o->context->error.status;
+}
+
+static bool ind__combine_is_pure(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)b->inst[i].op;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        if (!own && ind__loop_op_class(op) == 's')
+            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+    }
+    return true;
+}
+
+static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
+    ind__recorder r;
+    ind_value left[IND__MAX_SCANNED], right[IND__MAX_SCANNED], out[IND__MAX_SCANNED] = {{0}};
+    memset(&r, 0, sizeof r);
+    if (ind__record_begin(&r, g->context, NULL, 0, NULL, 0)) return NULL;
+    r.ops.load_tensor = ind__combine_load;
+    bool ok = true;
+    for (int k = 0; k < d->num && ok; k++) {
+        left[k] = ind__combine_value(&r.ops, d, 0, k);
+        right[k] = ind__combine_value(&r.ops, d, 1, k);
+        ok = left[k].id && right[k].id;
+    }
+    if (ok) d->combine(&r.ops, left, right, out, d->user);
+    if (ok && !g->status && ind__combine_store(&r.ops, d, out) && ind__combine_is_pure(r.body))
+        return ind__record_end(&r);
+    ind__record_abort(&r);
+    return NULL;
+}
+
+static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
+    if (x.graph == g && ind__tensor_of(x)) return IND_OK;
+    return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
+}
+
+static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
+    if (!d || !d->combine || !d->x) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
+                               !d            ? "desc is"
+                               : !d->combine ? "combine function is"
+                                             : "x is");
+    }
+    if (d->num < 1 || d->num > IND__MAX_SCANNED) {
+        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
+                               IND__MAX_SCANNED);
+    }
+    if (d->exclusive && !d->identity) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
+    }
+    if (d->segments.id && d->starts.id) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
+    }
+    for (int k = 0; k < d->num && !g->status; k++) {
+        ind__check_scan_tensor(g, name, "a value", d->x[k]);
+        if (d->exclusive) ind__check_scan_tensor(g, name, "an identity", d->identity[k]);
+    }
+    if (d->segments.id) ind__check_scan_tensor(g, name, "segments", d->segments);
+    if (d->starts.id) ind__check_scan_tensor(g, name, "starts", d->starts);
+    return g->status;
+}
+
+/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
+    int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
+    ind_tensor none = {g, 0};
+    if (at < 0 || at >= rank) return none;
+    ind_expr size = ind_tensor_size(x, at);
+    ind_tensor flags = ind_index_fill(ind_zeros(g, &size, 1, IND_BOOL), 0, starts, 1);
+    for (int d = 0; d < rank; d++)
+        if (d != at) flags = ind_unsqueeze(flags, d);
+    return flags;
+}
+
+static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
+    char name[64];
+    uint32_t operand[2 * IND__MAX_SCANNED + 1], num = 0;
+    ind__clean_name(name, sizeof name, d ? d->name : NULL, "associative_scan");
+    if (ind__check_scan_desc(graph, name, d)) return ind__graph_tensor(graph, 0);
+    ind_tensor flags = d->starts.id ? ind__segment_flags(graph, d->x[0], d->dim, d->starts) : d->segments;
+    for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
+    for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
+    if (flags.id) operand[num++] = flags.id;
+    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
+    ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
+    if (!body && !graph->status) {
+        ind_status status = ind_error_status(graph->context);
+        char copy[512];
+        snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
+        ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+    }
+    ind__attr a[5] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
+                      ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
+    return body ? ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 5, body, name)
+                : ind__graph_tensor(graph, 0);
+}
+
+ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    ind_facts *before = ind__graph_enter(graph);
+    ind_tensor result = ind__add_scan(graph, desc);
     ind__graph_leave(graph, before);
     return result;
 }
@@ -7432,7 +7877,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     int best[3] = {-1, -1, -1}, distance[3] = {99, 99, 99};
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
-        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
+        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN) continue;
         for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
@@ -7459,7 +7904,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (!ind__op_in_text(op) || strcmp(name, ind__op_rows[op].name)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
-        if (op != IND_OP_CUSTOM) return true;
+        if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
     }
@@ -8501,7 +8946,7 @@ static bool graph__node_equal(const ind__node *a, const ind__node *b) {
 }
 
 static bool graph__mergeable(ind_graph_op op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
@@ -8697,6 +9142,7 @@ typedef struct graph__lower_walk {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    bool deterministic;     /* scatters join what meets in the order of the points */
 } graph__lower_walk;
 
 typedef struct graph__lower_ctx graph__lower_ctx;
@@ -9511,12 +9957,219 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
     l->scatter(o, index, rank, to, l);
 }
 
+/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+
+/* One of them: it changes `places` elements of base at `points` points. */
+typedef struct graph__ordered {
+    graph__lower_ctx *l;
+    ind__box *base;
+    const ind_expr *size; /* of the points */
+    int rank;
+    ind_expr points, places;
+    ind__box *key, *value;                       /* per point: the element, `places` for none; what goes there */
+    ind__box *sorted, *position, *sum, *meeting; /* per point in the order of keys; sum, meeting: of one key */
+} graph__ordered;
+
+static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__capture c = {.set = false};
+    o->capture = &c;
+    l->scatter(o, index, rank, 0, l);
+    o->capture = NULL;
+    return c;
+}
+
+static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind__capture c = graph__ordered_capture(o, index, rank, u->l);
+    if (!c.set) return (ind_value){0};
+    ind_expr place = ind__linearise(u->l->context, c.index, u->base->size, u->base->rank);
+    ind_value key = ind_op_index(o, place, IND_I64);
+    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
+}
+
+static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    return graph__ordered_capture(o, index, rank, u->l).value;
+}
+
+/* x at the point of this number. */
+static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number) {
+    ind_expr at[IND_MAX_RANK];
+    ind__delinearise(u->l->context, number, u->size, u->rank, at);
+    return ind__box_load(o, x, at, u->rank);
+}
+
+static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    (void)rank;
+    return graph__ordered_point(o, u, u->key, index[0]);
+}
+
+/* Does another key stand at the neighbouring place `at`, or is there none? */
+static ind_value graph__ordered_differs(ind_ops *o, const graph__ordered *u, ind_expr here, ind_expr at,
+                                        ind_expr inside) {
+    ind_value outer = o->mask, within = ind_op_index(o, inside, IND_BOOL);
+    o->mask = outer.id ? ind_op_and(o, outer, within) : within;
+    ind_value other = ind__box_load(o, u->sorted, &at, 1);
+    o->mask = outer;
+    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, other, ind__box_load(o, u->sorted, &here, 1)));
+}
+
+static ind_value graph__ordered_begins(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
+    return graph__ordered_differs(o, u, at, ind_expr_sub(at, one), ind_expr_lt(zero, at));
+}
+
+static ind_value graph__ordered_ends(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr next = ind_expr_add(at, ind_int(u->l->context, 1));
+    return graph__ordered_differs(o, u, at, next, ind_expr_lt(next, u->points));
+}
+
+/* The value of the point that stands at this place of the sorted keys. */
+static ind_value graph__ordered_sorted_value(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr some = ind_expr_max(u->points, ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr number = ind_op_indirect(o, ind__box_load(o, u->position, &at, 1), some, false);
+    return ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+}
+
+static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+}
+
+static bool graph__ordered_scanned(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__ordered *u = user;
+    out[0] = graph__ordered_sorted_value(o, u, index[0]);
+    out[1] = graph__ordered_begins(o, u, index[0]);
+    return out[0].id && out[1].id;
+}
+
+static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                   void *user) {
+    out[0] = ind_op_where(o, right[1], right[0], graph__ordered_join(o, user, left[0], right[0]));
+    out[1] = ind_op_or(o, left[1], right[1]);
+    return out[0].id && out[1].id;
+}
+
+/* The last point of each key, and it alone, joins what all of them come to with the element, or replaces that. */
+static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    graph__ordered *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_value outer = o->mask, key = ind__box_load(o, u->sorted, index, rank), v;
+    ind_value inside = ind_op_lt(o, key, ind_op_index(o, u->places, IND_I64));
+    ind_value mask = ind_op_and(o, graph__ordered_ends(o, u, index[0]), inside);
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr place = ind_op_indirect(o, key, u->places, false);
+    if (ind__ok(place)) {
+        ind__delinearise(u->l->context, place, u->base->size, u->base->rank, at);
+        v = u->sum ? ind__box_load(o, u->sum, index, rank) : graph__ordered_sorted_value(o, u, index[0]);
+        ind__emit_scatter(o, to, at, u->base->rank, v, mask, u->l->mode);
+    }
+    o->mask = outer;
+}
+
+static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *sorted[2] = {NULL};
+    ind_dtype compute = u->l->compute;
+    ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
+    ind_status status = ind__box_scan(p, &sort, sorted);
+    u->sorted = sorted[0];
+    u->position = sorted[1];
+    if (!status && u->l->mode != IND_REDUCE_NONE) {
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        d.element = graph__ordered_scanned;
+        d.combine = graph__ordered_combine;
+        status = ind__box_combine(p, &d, &u->sum);
+    }
+    ind__scatter_desc store = {.size = &u->points, .rank = 1, .fn = graph__ordered_store, .user = u};
+    return status ? status : ind__box_scatter(p, u->base, &store, result);
+}
+
+/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    const ind_expr *point = index + u->base->rank;
+    ind_expr place = ind__linearise(u->l->context, index, u->base->size, u->base->rank);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, u->rank), ind_op_index(o, place, IND_I64));
+    (void)rank;
+    if (u->l->mode == IND_REDUCE_NONE) {
+        ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
+        return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
+    }
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
+}
+
+static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
+    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, any) : any;
+    ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
+    ind_value v = ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, any, v, old);
+}
+
+static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    bool picks = u->l->mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .size = u->base->size,
+                             .rank = u->base->rank,
+                             .rrange = u->size,
+                             .rrank = u->rank,
+                             .fn = graph__ordered_looked_at,
+                             .user = u};
+    ind_status status = ind__box_realise(p, u->key);
+    if (!status) status = ind__box_realise(p, u->value);
+    if (!status) status = ind__box_reduction(p, &d, &u->meeting);
+    if (status) return status;
+    *result = ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
+    return ind__box_realise(p, *result);
+}
+
+#define GRAPH__FEW_STEPS 1048576.0 /* points times places that are looked at rather than sorted */
+
+static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
+                                       ind__box **result) {
+    ind__lowered *p = l->w->program;
+    graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
+    u.points = ind_expr_product(l->context, size, rank);
+    u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
+    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    if (!u.key || !u.value) return ind__failed(l->context);
+    bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
+    p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
+    ind_status status = few ? graph__ordered_by_looking(&u, result) : graph__ordered_by_sorting(&u, result);
+    p->note = NULL;
+    return status;
+}
+
+static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* May it matter in which order what meets at an element comes? */
+static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+    ind_expr points = ind_expr_product(l->context, size, rank);
+    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
+                     (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
+    if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (joins) return ind_dtype_is_float(l->result->dtype);
+    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
+}
+
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
     l->scatter = fn;
     l->mode = mode;
+    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+        return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 
@@ -11529,6 +12182,118 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
+/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+
+typedef struct graph__combine {
+    graph__lower_ctx *l;
+    int num, rank, dim;
+    bool reverse, exclusive, segmented;
+    ind_dtype dtype[IND__MAX_SCANNED];
+    const ind_value *left, *right;
+    ind_value *out;
+} graph__combine;
+
+/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
+   element came before; what the very last place is said to be is of no account. */
+static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
+    ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
+    uint32_t k = u->l->node->num_operands - 1;
+    if (!u->reverse) return graph__lower_operand_as(o, u->l, k, index, u->rank, IND_BOOL);
+    for (int d = 0; d < u->rank; d++) at[d] = d == u->dim ? next : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_lt(next, u->l->result->size[u->dim]), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value flag = graph__lower_operand_as(o, u->l, k, at, u->rank, IND_BOOL);
+    o->mask = outer;
+    return ind_op_and(o, inside, flag);
+}
+
+static bool graph__combine_element(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__combine *u = user;
+    for (int k = 0; k < u->num; k++) {
+        ind_dtype type = ind_dtype_compute(u->dtype[k]);
+        out[k] = graph__lower_operand_as(o, u->l, (uint32_t)k, index, u->rank, type);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = graph__combine_flag(o, u, index);
+    return !u->segmented || out[u->num].id;
+}
+
+static ind_value graph__combine_argument(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    int k = (int)inst->source;
+    (void)o, (void)index;
+    return k < u->num ? u->left[k] : u->right[k - u->num];
+}
+
+static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    (void)o, (void)index;
+    u->out[inst->source].id = inst->arg[0];
+}
+
+/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    graph__combine *u = user;
+    ind__replay replay = {
+        .body = u->l->node->body, .load = graph__combine_argument, .store = graph__combine_result, .user = u};
+    u->left = left, u->right = right, u->out = out;
+    if (!ind__body_replay(o, &replay).id) return false;
+    for (int k = 0; k < u->num; k++) {
+        if (u->segmented) out[k] = ind_op_where(o, right[u->num], right[k], out[k]);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = ind_op_or(o, left[u->num], right[u->num]);
+    return !u->segmented || out[u->num].id;
+}
+
+/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
+    const graph__combine *u = user;
+    ind_context *c = ind_op_context(o);
+    ind_expr first = ind_int(c, 0);
+    if (u->reverse) first = ind_expr_sub(u->l->result->size[u->dim], ind_int(c, 1));
+    ind_value begins = ind_op_index(o, ind_expr_eq(index[u->dim], first), IND_BOOL);
+    if (u->segmented) begins = ind_op_or(o, begins, graph__combine_flag(o, u, index));
+    ind_value none = graph__lower_operand_as(o, u->l, (uint32_t)(u->num + which), index, u->rank, ind_op_dtype(o, v));
+    return ind_op_where(o, begins, none, v);
+}
+
+/* The only element, or (exclusive) the identity, where there is no other. */
+static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
+}
+
+static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *a = l->node->attr;
+    const ind__tensor_info *x = l->result;
+    graph__combine u = {.l = l, .num = (int)a[1].i, .rank = x->rank, .reverse = a[2].i, .exclusive = a[3].i};
+    u.dim = (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i);
+    u.segmented = a[4].i;
+    ind_status status = IND_OK;
+    for (int k = 0; k < u.num; k++) u.dtype[k] = x[k].dtype;
+    if (x->rank > 0 && !graph__size_is_one(x->size[u.dim]) && !graph__size_is_zero(x->size[u.dim])) {
+        ind__combine_desc d = {u.num,
+                               u.num + u.segmented,
+                               u.dtype,
+                               x->size,
+                               x->rank,
+                               u.dim,
+                               u.reverse,
+                               u.exclusive,
+                               graph__combine_element,
+                               graph__combine_run,
+                               graph__combine_finish,
+                               &u};
+        return ind__box_combine(l->w->program, &d, results);
+    }
+    for (int k = 0; k < u.num && !status; k++) {
+        l->number_int = u.exclusive ? u.num + k : k;
+        l->compute = ind_dtype_compute(u.dtype[k]);
+        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_alone, &results[k]);
+    }
+    return status;
+}
+
 static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
     ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
     ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
@@ -11569,22 +12334,30 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
+    int dim; /* of the sequence, along which it ascends */
     bool right;
+    bool numbers; /* not x is looked for, but the first NaN */
 } graph__search;
 
 /* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
-    int last = s->sequence->rank - 1;
-    s->at[last] = ind_op_indirect(o, middle, some, false);
-    if (!ind__ok(s->at[last])) return (ind_value){0};
-    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
-    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+    int rank = s->sequence->rank;
+    ind_expr *at = &s->at[s->dim];
+    *at = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(*at)) return (ind_value){0};
+    if (s->sorter) *at = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, rank), some, false);
+    return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
-   NaN comes last as there. */
-static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
+   as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
+    int64_t lo, most;
+    ind_expr_bounds(s->size, &lo, &most);
+    if (most > GRAPH__MAX_SEARCHED) most = GRAPH__MAX_SEARCHED;
     ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
     ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
     for (; most > 0; most /= 2) {
@@ -11593,14 +12366,12 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, 
         o->mask = outer.id ? ind_op_and(o, outer, open) : open;
         ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
         o->mask = outer;
-        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        ind_value stop = s->numbers ? ind_op_ne(o, y, y) : s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
         low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
         high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
     }
     return low;
 }
-
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
 static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     bool named = l->node->op == IND_OP_SEARCHSORTED;
@@ -11609,14 +12380,13 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
                        .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
     if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
-    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
-    s.size = s.sequence->size[s.sequence->rank - 1];
-    int64_t lo, hi;
-    ind_expr_bounds(s.size, &lo, &hi);
+    s.dim = s.sequence->rank - 1;
+    for (int d = 0; d < s.dim; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.dim];
     const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
     ind_dtype common = ind__result_type(l->w->graph, both, 2);
     ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
-    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+    return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
 /* The sequence is read many times at places that data decide: it must be in memory. */
@@ -11625,6 +12395,315 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* ---- ranks: what stands at a place of the sorted row */
+
+typedef struct graph__ranked {
+    graph__lower_ctx *l;
+    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
+    int dim, which;          /* which of the two is wanted */
+    bool keepdim, all;       /* all: x is flat */
+    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+} graph__ranked;
+
+static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
+    ind__lowered *p = u->l->w->program;
+    ind_expr n = u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!graph__size_is_one(n) && !graph__size_is_zero(n)) {
+        ind__scan_desc d = {kind, u->x->storage->dtype, u->x->size, u->x->rank, u->dim, graph__lower_box_element, u->x};
+        return ind__box_scan(p, &d, u->sorted);
+    }
+    u->sorted[0] = u->x;
+    u->sorted[1] = ind__box_pointwise(p, IND_I64, u->x->size, u->x->rank, graph__neutral_element, &zero);
+    return u->sorted[1] ? IND_OK : ind__failed(u->l->context);
+}
+
+/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
+    graph__lower_ctx *l = u->l;
+    ind__box *x = graph__lower_operand_box(l, 0);
+    u->all = along->kind == IND__ATTR_NONE;
+    u->dim = u->all ? 0 : (int)(along->i < 0 ? along->i + x->rank : along->i);
+    u->x = x;
+    if (u->all && x->rank != 1) {
+        ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+        if (ind__box_realise(l->w->program, x)) return ind__failed(l->context);
+        u->x = ind__box_reshape(l->w->program, x, &numel, 1);
+        if (!u->x) return ind__failed(l->context);
+    }
+    return graph__sort_rows(u, IND_SCAN_ASCENDING);
+}
+
+/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
+    for (int d = 0, k = 0; d < u->x->rank; d++) {
+        bool own = d == u->dim;
+        at[d] = own ? ind_int(u->l->context, 0) : index[k];
+        k += !own || (u->keepdim && !u->all);
+    }
+}
+
+static ind_expr graph__row_size(const graph__ranked *u) {
+    return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+}
+
+/* Value or position `place` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
+    return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
+}
+
+/* How many elements of the sorted row are not NaN: it ends with those that are. */
+static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
+    for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
+    ind_dtype type = ind_dtype_compute(u->x->storage->dtype);
+    if (!ind_dtype_is_float(type)) return ind_op_index(o, s.size, IND_I64);
+    if (u->x->rank) return graph__search_steps(o, &s, ind_op_constant(o, 0, type));
+    ind_value v = ind__box_load(o, u->sorted[0], NULL, 0);
+    return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
+}
+
+/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
+    ind_value middle = ind_op_div(o, ind_op_sub(o, of, one), ind_op_constant_int(o, 2, IND_I64));
+    middle = ind_op_maximum(o, middle, zero);
+    return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
+}
+
+static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr one = ind_int(u->l->context, 1);
+    if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
+    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = at[d];
+    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+}
+
+/* The median of nothing is NaN. */
+static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
+    (void)rank;
+    graph__row_at(u, index, at);
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    o->mask = outer;
+    ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
+    return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;
+}
+
+/* ---- mode: runs of equal elements in the sorted row */
+
+/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value before = ind__box_load(o, u->sorted[0], at, rank);
+    o->mask = outer;
+    ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+}
+
+/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_expr place = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
+    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    length = ind_op_add(o, length, length);
+    if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
+    return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
+}
+
+static ind_status graph__find_longest_run(graph__ranked *u) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *starts[2];
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr n = graph__row_size(u);
+    if (graph__size_is_one(n)) return IND_OK;
+    ind__scan_desc scan = {IND_SCAN_MAX, IND_I64, u->x->size, u->x->rank, u->dim, graph__run_start, u};
+    ind_status status = ind__box_scan(p, &scan, starts);
+    u->start = status ? NULL : starts[0];
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = u->x->size[d];
+    ind__reduction_desc d = {.type = IND_REDUCE_ARGMAX,
+                             .dtype = IND_I64,
+                             .size = outer,
+                             .rank = u->x->rank - 1,
+                             .rrange = &n,
+                             .rrank = 1,
+                             .fn = graph__run_length,
+                             .user = u};
+    return status ? status : ind__box_reduction(p, &d, &u->place);
+}
+
+static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
+    bool kth = l->node->op == IND_OP_KTHVALUE;
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[kth ? 2 : 1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[kth ? 1 : 0]);
+    if (!status && l->node->op == IND_OP_MODE) status = graph__find_longest_run(&u);
+    for (uint32_t k = 0; k < l->node->num_results && !status; k++) {
+        const ind__tensor_info *y = &l->result[k];
+        u.which = (int)k;
+        results[k] = ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__ranked_element, &u);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+static ind_status graph__lower_msort(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .x = graph__lower_operand_box(l, 0)};
+    ind_status status = graph__sort_rows(&u, IND_SCAN_ASCENDING);
+    results[0] = u.sorted[0];
+    return status;
+}
+
+/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__ranked *u = user;
+    graph__lower_ctx *l = u->l;
+    int lists = graph__lower_operand_info(l, 1)->rank;
+    ind_expr at[IND_MAX_RANK];
+    ind_dtype type = l->compute;
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    (void)rank;
+    graph__row_at(u, index + lists, at);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    bool skips = l->node->op == IND_OP_NANQUANTILE;
+    ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
+    ind_value q = graph__lower_operand(o, l, 1, index, lists);
+    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
+    if (how == IND__LOWER) place = ind_op_floor(o, place);
+    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
+    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
+    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
+    if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
+    ind_value half = ind_op_constant(o, 0.5, type);
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    if (how == IND__MIDPOINT) weight = half;
+    ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
+    return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),
+                        ind_op_sub(o, b, ind_op_mul(o, span, rest)));
+}
+
+static ind_status graph__lower_quantile(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[0]);
+    if (status) return status;
+    results[0] = ind__box_pointwise(l->w->program, l->result->dtype, l->result->size, l->result->rank,
+                                    graph__quantile_element, &u);
+    return results[0] ? IND_OK : ind__failed(l->context);
+}
+
+/* Element index[dim] of prepend, self and append one behind the other. */
+static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
+    static const uint32_t order[] = {1, 0, 2};
+    ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
+    ind_value v = {0}, outer = o->mask;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k < 3; k++) {
+        if (!graph__lower_has_operand(l, order[k]) || (order[k] && !l->node->attr[0].i)) continue;
+        const ind__tensor_info *x = graph__lower_operand_info(l, order[k]);
+        ind_expr end = ind_expr_add(start, x->size[dim]);
+        at[dim] = ind_expr_sub(index[dim], start);
+        ind_expr within = ind_expr_and(ind_expr_le(start, index[dim]), ind_expr_lt(index[dim], end));
+        ind_value mask = ind_op_index(o, within, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+        ind_value own = ind__box_load(o, graph__lower_operand_box(l, order[k]), at, rank);
+        o->mask = outer;
+        v = v.id ? ind_op_where(o, mask, own, v) : own;
+        start = end;
+    }
+    return v;
+}
+
+static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int n = (int)l->node->attr[0].i, dim = (int)l->node->attr[1].i;
+    ind_value v[IND__MAX_DIFFS + 1];
+    ind_expr at[IND_MAX_RANK];
+    dim += dim < 0 ? rank : 0;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k <= n; k++) {
+        at[dim] = ind_expr_add(index[dim], ind_int(l->context, k));
+        v[k] = graph__diff_operand(o, at, rank, dim, l);
+    }
+    for (int left = n; left > 0; left--)
+        for (int k = 0; k < left; k++) {
+            if (l->compute == IND_BOOL)
+                v[k] = ind_op_ne(o, v[k + 1], v[k]);
+            else /* PyTorch stores the differences between the steps */
+                v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
+        }
+    return v[0];
+}
+
+/* ---- multinomial */
+
+static ind_value graph__weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return graph__lower_operand_as(o, user, 0, index, rank, IND_F64);
+}
+
+/* The first place at which the running sum of the weights exceeds a random part of the whole. */
+static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    graph__search s = {.sequence = l->part[0], .right = true, .dim = rank - 1, .size = l->part[0]->size[rank - 1]};
+    ind_expr one = ind_int(l->context, 1), last = ind_expr_sub(s.size, one);
+    l->compute = IND_F64;
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 53, 0);
+    for (int d = 0; d + 1 < rank; d++) s.at[d] = index[d];
+    s.at[rank - 1] = last;
+    ind_value all = ind__box_load(o, l->part[0], s.at, rank);
+    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    return ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+}
+
+static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
+    ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
+    l->compute = IND_F64;
+    l->result = x; /* numbers are drawn for its elements */
+    ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
+    l->result = y;
+    return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
+}
+
+static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    bool again = l->node->attr[1].i;
+    ind_expr map[IND_MAX_RANK];
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (graph__size_is_one(x->size[x->rank - 1])) {
+        results[0] = ind__box_pointwise(l->w->program, IND_I64, y->size, y->rank, graph__neutral_element, &zero);
+        return results[0] ? IND_OK : ind__failed(l->context);
+    }
+    ind__scan_desc d = {again ? IND_SCAN_SUM : IND_SCAN_DESCENDING,     IND_F64, x->size, x->rank, x->rank - 1,
+                        again ? graph__weight : graph__multinomial_key, l};
+    ind_status status = ind__box_scan(l->w->program, &d, l->part);
+    if (status) return status;
+    if (again) return graph__lower_loop(l, IND_I64, y->size, y->rank, graph__multinomial_drawn, results);
+    for (int k = 0; k < y->rank; k++) map[k] = graph__lower_view_index(l, k);
+    results[0] = ind__box_view(l->w->program, l->part[1], y->size, y->rank, map);
+    return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 /* The mask as 0 or 1 at a position of the result. */
@@ -12592,9 +13671,19 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
     X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(ASSOCIATIVE_SCAN, associative_scan, NULL, NONE, NONE)                                                            \
     X(SORT, sort, NULL, NONE, NONE)                                                                                    \
     X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
     X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(MSORT, msort, NULL, NONE, NONE)                                                                                  \
+    X(KTHVALUE, ranked, NULL, NONE, NONE)                                                                              \
+    X(MEDIAN, ranked, NULL, NONE, NONE)                                                                                \
+    X(NANMEDIAN, ranked, NULL, NONE, NONE)                                                                             \
+    X(MODE, ranked, NULL, NONE, NONE)                                                                                  \
+    X(QUANTILE, quantile, NULL, NONE, NONE)                                                                            \
+    X(NANQUANTILE, quantile, NULL, NONE, NONE)                                                                         \
+    X(DIFF, pointwise, graph__lower_diff, NONE, NONE)                                                                  \
+    X(MULTINOMIAL, multinomial, NULL, NONE, NONE)                                                                      \
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
@@ -12775,11 +13864,12 @@ static ind_status graph__lower_all(graph__lower_walk *w) {
     return status ? status : ind__lowered_fix_layouts(w->program);
 }
 
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out) {
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out) {
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lower_walk w = {.graph = g, .program = out};
+    graph__lower_walk w = {.graph = g, .program = out, .deterministic = deterministic};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
@@ -12857,7 +13947,7 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
-    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->lowered);
+    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;

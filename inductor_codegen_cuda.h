@@ -955,6 +955,52 @@ typedef struct ind__writer {
       "    front.join(before);\n"                                                                                      \
       "    return front;\n"                                                                                            \
       "}\n")                                                                                                           \
+    X(COMBINE, 0,                                                                                                      \
+      "// Each lane's state with those of the lanes before it in front.\n"                                             \
+      "template <class S> static IND_INLINE void ind_combine_lanes(S &s) {\n"                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "        S before = s.up(d);\n"                                                                                  \
+      "        before.join(s);\n"                                                                                      \
+      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// What comes before this thread's state: carry (if filled) and the threads in front. filled becomes whether anything does,\n"\
+      "// carry what comes before the next chunk. No state stands for nothing: what is past the end of a row only meets what is, too.\n"\
+      "template <int WARPS, class S> static IND_INLINE S ind_combine_threads(S s, S *shared, S &carry, bool &filled) {\n"\
+      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
+      "    const bool carries = filled;\n"                                                                             \
+      "    ind_combine_lanes(s);\n"                                                                                    \
+      "    const S before = s.up(1);\n"                                                                                \
+      "    S front = carry, all = s.lane(31);\n"                                                                       \
+      "    if (WARPS > 1) {\n"                                                                                         \
+      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        __syncthreads();\n"                                                                                     \
+      "        S warps = shared[lane < WARPS ? lane : 0];\n"                                                           \
+      "        __syncthreads();\n"                                                                                     \
+      "        ind_combine_lanes(warps);\n"                                                                            \
+      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
+      "        all = warps.lane(WARPS - 1);\n"                                                                         \
+      "        if (warp > 0) {\n"                                                                                      \
+      "            if (filled)\n"                                                                                      \
+      "                front.join(previous);\n"                                                                        \
+      "            else\n"                                                                                             \
+      "                front = previous;\n"                                                                            \
+      "            filled = true;\n"                                                                                   \
+      "        }\n"                                                                                                    \
+      "    }\n"                                                                                                        \
+      "    if (carries)\n"                                                                                             \
+      "        carry.join(all);\n"                                                                                     \
+      "    else\n"                                                                                                     \
+      "        carry = all;\n"                                                                                         \
+      "    if (lane == 0) return front;\n"                                                                             \
+      "    if (filled)\n"                                                                                              \
+      "        front.join(before);\n"                                                                                  \
+      "    else\n"                                                                                                     \
+      "        front = before;\n"                                                                                      \
+      "    filled = true;\n"                                                                                           \
+      "    return front;\n"                                                                                            \
+      "}\n")                                                                                                           \
     X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
@@ -1070,6 +1116,8 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_REDUCE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
     {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
+    {IND_LOOP_STATE, NULL, NULL, NULL, NULL},
+    {IND_LOOP_PAIR, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
@@ -1739,6 +1787,8 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
     case IND_LOOP_SCAN:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
         ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
                   w->kernel->name, i);
         cg__fail(w);
@@ -1886,7 +1936,7 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (inst->op == IND_LOOP_SCAN) w->varies[i] |= cg__r_mask(w);
+        if (inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
@@ -3413,8 +3463,179 @@ static void cg__emit_scan_columns(ind__writer *w, const char *state, const char 
     cg__end(w);
 }
 
+/* ---- scans with a combine function */
+
+static bool cg__combines(const ind__writer *w) {
+    return cg__scan_kind(w) == IND_SCAN_COMBINE;
+}
+
+/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
+    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
+}
+
+/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+static const char *cg__member_type(ind_dtype t) {
+    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+static int cg__combine_bytes(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p))
+        bytes += ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 8 : 4;
+    return bytes;
+}
+
+/* Value k of a state, as a value of the body. */
+static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
+    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
+    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
+    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
+}
+
+/* The member function that puts o behind the state. */
+static void cg__emit_combine_join(ind__writer *w) {
+    int n = 0, k = 0;
+    cg__need_none(w);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STATE) continue;
+        int which = (int)cg__inst(w, i)->imm.i;
+        w->value[i] =
+            cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
+    }
+    cg__close_needed(w);
+    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
+        ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
+        cg__value(w, cg__inst(w, p)->arg[1]);
+        ind__textf(&w->code, ";\n");
+    }
+    for (k = 0; k < n; k++) ind__textf(&w->code, "x%d = to%d;\n", k, k);
+    cg__end(w);
+}
+
+static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuffle) {
+    int k = 0;
+    ind__textf(&w->code, "%s { return {", head);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
+        ind__textf(&w->code, "%s%s(0xffffffffu, x%d, n)", k ? ", " : "", shuffle, k);
+    ind__textf(&w->code, "}; }\n");
+}
+
+/* The state of the scan as a type of the kernel. */
+static void cg__emit_combine_state(ind__writer *w) {
+    int k = 0;
+    cg__begin(w, "struct ind_state");
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
+        ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
+    cg__emit_combine_join(w);
+    cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
+    cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
+    cg__end(w);
+    ind__textf(&w->code, ";\n");
+}
+
+/* Marks what the elements need and writes what of it is the same all along the row. */
+static void cg__need_elements(ind__writer *w) {
+    cg__need_none(w);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+}
+
+/* "into{v1, v2};" */
+static void cg__emit_elements(ind__writer *w, const char *into) {
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "%s{", into);
+    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
+        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
+        cg__value(w, cg__inst(w, p)->arg[0]);
+    }
+    ind__textf(&w->code, "};\n");
+}
+
+/* Writes the stores of the results, which `state` holds. */
+static void cg__emit_combined(ind__writer *w, const char *state) {
+    uint32_t scan = ind__body_scan(w->body);
+    w->value[scan] = "";
+    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+            w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
+    }
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+}
+
+/* As cg__emit_scan_rows, without a state that stands for nothing. */
+static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
+    const ind__variant *v = w->variant;
+    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
+    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
+    if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
+    cg__emit_scan_position(w);
+    cg__need_elements(w);
+    ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
+    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
+    ind__textf(&w->code, "ind_state s[%d];\n", n);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = ind_state{};\n", type, thread, n);
+    cg__begin(w, "if (r < %s)", size);
+    cg__emit_elements(w, "s[j] = ind_state");
+    cg__end(w);
+    ind__textf(&w->code,
+               "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
+    cg__end(w);
+    ind__textf(
+        &w->code,
+        "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
+        warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
+    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
+    if (exclusive)
+        ind__textf(&w->code, "ind_state t = before;\nif (j > 0) {\n    if (filled)\n        t.join(s[j > 0 ? j - 1 : "
+                             "0]);\n    else\n        t = s[j > 0 ? j - 1 : 0];\n}\n");
+    else
+        ind__textf(&w->code, "ind_state t = s[j];\nif (filled) {\n    t = before;\n    t.join(s[j]);\n}\n");
+    cg__emit_combined(w, "t.");
+    cg__end(w);
+    cg__end(w);
+}
+
+static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__emit_scan_position(w);
+    cg__need_elements(w);
+    ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    cg__emit_elements(w, "const ind_state x = ");
+    if (exclusive) ind__textf(&w->code, "const ind_state t = s;\n");
+    ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
+    cg__emit_combined(w, exclusive ? "t." : "s.");
+    cg__end(w);
+}
+
+static ind_status cg__emit_combine(ind__writer *w) {
+    bool exclusive = cg__inst(w, ind__body_scan(w->body))->flags & IND__INST_EXCLUSIVE;
+    cg__emit_combine_state(w);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
+        cg__emit_combine_columns(w, exclusive);
+    } else {
+        cg__use(w, IND__CG_COMBINE);
+        cg__emit_combine_rows(w, exclusive);
+    }
+    return IND_OK;
+}
+
 static ind_status cg__emit_scan(ind__writer *w) {
     ind_scan kind = cg__scan_kind(w);
+    if (kind == IND_SCAN_COMBINE) return cg__emit_combine(w);
     const char *none = cg__scans[kind].none;
     char state[64];
     if (ind__scan_results(kind) > 1)
@@ -4594,6 +4815,7 @@ static void cg__choose_reduction(ind__writer *w) {
 }
 
 #define IND__CG_SCAN_RUN     4    /* neighbours that a thread scans by itself */
+#define IND__CG_SCAN_WIDE    16   /* bytes of a state from which on a thread keeps fewer, as it has 255 registers */
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
 
 static void cg__choose_scan(ind__writer *w) {
@@ -4602,6 +4824,7 @@ static void cg__choose_scan(ind__writer *w) {
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    bool wide = cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE;
     bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
@@ -4609,7 +4832,7 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     cg__choose_index_bits(w);
     v->vector = 1;
-    v->per_thread = column ? 1 : IND__CG_SCAN_RUN;
+    v->per_thread = column ? 1 : wide ? IND__CG_SCAN_RUN / 2 : IND__CG_SCAN_RUN;
     v->threads = 128;
     if (column) {
         v->strategy = IND_STRATEGY_SCAN_COLUMN;
@@ -4622,8 +4845,9 @@ static void cg__choose_scan(ind__writer *w) {
     } else {
         v->strategy = IND_STRATEGY_SCAN_BLOCK;
         v->rows = 1;
-        v->threads = cg__pow2_at_least(length / IND__CG_SCAN_RUN, 128, rows < 2 * w->target->num_sms ? 1024 : 256);
-        cg__why(w, "a block walks along each row, %d elements a step", v->threads * IND__CG_SCAN_RUN);
+        bool few = rows < 2 * w->target->num_sms && !wide;
+        v->threads = cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
+        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
 }

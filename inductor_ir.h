@@ -417,6 +417,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
     X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
     X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
+    X(STATE, state, 0, 's')       /* what a combine function is given; imm.i: which, first the left ones */            \
+    X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
     X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
@@ -528,7 +530,7 @@ typedef enum ind_reduction {
    points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
    of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
    DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
-   number. */
+   number. COMBINE: as many results as there are PAIRs, joined by what the PAIRs compute from STATEs. */
 #define IND_SCANS(X)                                                                                                   \
     X(SUM, "sum", 1, false)                                                                                            \
     X(PROD, "prod", 1, false)                                                                                          \
@@ -536,7 +538,8 @@ typedef enum ind_reduction {
     X(MIN, "min", 2, false)                                                                                            \
     X(LOGADDEXP, "logaddexp", 1, false)                                                                                \
     X(ASCENDING, "ascending", 2, true)                                                                                 \
-    X(DESCENDING, "descending", 2, true)
+    X(DESCENDING, "descending", 2, true)                                                                               \
+    X(COMBINE, "combine", 0, false)
 
 typedef enum ind_scan {
 #define X(name, text, results, sorts) IND_SCAN_##name,
@@ -833,8 +836,9 @@ typedef struct ind__inst {
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
-#define IND__INST_WRAP    1 /* INDIRECT: negative values count from the end */
-#define IND__INST_SCATTER 2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
+#define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
+#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -858,6 +862,7 @@ struct ind_ops {
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
     ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
+    struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
@@ -867,10 +872,19 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
 bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
+typedef struct ind__capture {              /* what a scatter would store, and where */
+    bool set;
+    ind_expr index[IND_MAX_RANK];
+    ind_value value, mask;
+} ind__capture;
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
+ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which);
+/* A scan of n elements that are joined as combined[] says, in terms of the states 0..n-1 (left) and n..2n-1 (right). */
+ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
+                                 bool exclusive);
 
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
@@ -954,14 +968,18 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
+#define IND__MAX_SCANNED 4 /* values of an element that a combine function is given, and the most buffers of a loop */
+#define IND__MAX_STATES  5 /* the same with the flag that begins a segment */
+
 /* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */
 typedef struct ind__loop {
     ind_body *body;          /* with STOREs; owned */
     ind_reduction reduction; /* IND_REDUCE_NONE: pointwise. Several REDUCEs of a body share the ranges */
     uint32_t *origin;        /* graph nodes it came from, ascending; in the program's arena */
     uint32_t num_origins;
-    uint32_t output[2]; /* buffers written */
+    uint32_t output[IND__MAX_SCANNED]; /* buffers written */
     uint32_t num_outputs;
+    const char *note; /* for texts: why it is as it is; NULL: nothing to say */
 } ind__loop;
 
 typedef struct ind__lowered {
@@ -975,6 +993,7 @@ typedef struct ind__lowered {
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
     uint32_t origin;    /* graph node being lowered now: given to what is made */
+    const char *note;   /* .. and so is this */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -1056,6 +1075,22 @@ typedef struct ind__scan_desc {
     void *user;
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
+/* Scan of num values an element along dimension `dim` of `size`, results[k] stored as dtype[k]. `states` values are
+   carried, the first num of them are the results' (the others are for combine alone, as a flag where a segment begins).
+   element and combine fill `states` values, combine from `states` left and as many right ones. finish (exclusive only)
+   says what stands where nothing, or nothing of the same segment, comes before. Reverse: from the last to the first. */
+typedef struct ind__combine_desc {
+    int num, states;
+    const ind_dtype *dtype;
+    const ind_expr *size;
+    int rank, dim;
+    bool reverse, exclusive;
+    bool (*element)(ind_ops *o, const ind_expr *index, ind_value *out, void *user);
+    bool (*combine)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+    ind_value (*finish)(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user);
+    void *user;
+} ind__combine_desc;
+ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -1114,8 +1149,8 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller
-   before they are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
+   caller before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
@@ -9520,6 +9555,11 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return;
     if (!v.id) return;
+    if (o->capture) {
+        *o->capture = (ind__capture){.set = true, .value = v, .mask = mask};
+        for (int k = 0; k < rank; k++) o->capture->index[k] = index[k];
+        return;
+    }
     ind__inst i = {
         .op = IND_LOOP_STORE, .dtype = (uint8_t)o->dtype(o, v), .reduction = (uint8_t)mode, .flags = IND__INST_SCATTER};
     i.arg[0] = v.id;
@@ -9553,6 +9593,30 @@ ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which) {
     if (!scan.id) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)(which ? IND_I64 : o->dtype(o, scan)), .arg = {scan.id}};
     i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which) {
+    ind__inst i = {.op = IND_LOOP_STATE, .dtype = (uint8_t)dtype};
+    i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
+                                 bool exclusive) {
+    ind_value pair = {0};
+    for (int k = n; k-- > 0;) {
+        if (!element[k].id || !combined[k].id) return ir__no_value;
+        ind__inst i = {.op = IND_LOOP_PAIR, .dtype = (uint8_t)o->dtype(o, element[k])};
+        i.arg[0] = element[k].id;
+        i.arg[1] = combined[k].id;
+        i.arg[2] = pair.id;
+        pair = o->emit(o, &i, NULL);
+        if (!pair.id) return pair;
+    }
+    ind__inst i = {.op = IND_LOOP_SCAN, .reduction = IND_SCAN_COMBINE, .dtype = (uint8_t)o->dtype(o, element[0])};
+    i.flags = exclusive ? IND__INST_EXCLUSIVE : 0;
+    i.arg[0] = pair.id;
     return o->emit(o, &i, NULL);
 }
 
@@ -9881,6 +9945,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     l->reduction = reduction;
     l->origin = (uint32_t *)(uintptr_t)origin;
     l->num_origins = num_origins;
+    l->note = p->note;
     return p->num_loops - 1;
 }
 
@@ -9966,6 +10031,66 @@ ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **re
     uint32_t buffers[2] = {0};
     bool ok = ir__record_scan(p, &r, d, buffers) &&
               ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, ind__scan_results(d->kind), results);
+    ind__record_abort(&r);
+    ind__free(c, origins.node);
+    return ok ? IND_OK : ind__failed(c);
+}
+
+/* The scan's combine function over STATEs. */
+static bool ir__record_combine(ind_ops *o, const ind__combine_desc *d, const ind_value *element, ind_value *combined) {
+    ind_value left[IND__MAX_STATES], right[IND__MAX_STATES];
+    for (int k = 0; k < d->states; k++) {
+        left[k] = ind__emit_state(o, o->dtype(o, element[k]), k);
+        right[k] = ind__emit_state(o, o->dtype(o, element[k]), d->states + k);
+        if (!left[k].id || !right[k].id) return false;
+    }
+    return d->combine(o, left, right, combined, d->user);
+}
+
+/* Stores results as ir__record_scan does; at: the element's index, whose entry of the dimension counts down in
+   reverse. */
+static bool ir__store_combined(ind__lowered *p, ind_ops *o, const ind__combine_desc *d, ind_value scan,
+                               const ind_value *element, const ind_expr *at, uint32_t *buffers) {
+    for (int k = 0; k < d->num && scan.id; k++) {
+        ind__inst part = {.op = IND_LOOP_PART, .dtype = (uint8_t)o->dtype(o, element[k]), .arg = {scan.id}};
+        part.imm.i = k;
+        ind_value v = o->emit(o, &part, NULL);
+        if (v.id && d->exclusive) v = d->finish(o, at, k, v, d->user);
+        if (v.id) v = ind_op_cast(o, v, ind_dtype_compute(d->dtype[k]));
+        buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, d->dtype[k], d->size, d->rank) : 0;
+        if (!buffers[k]) return false;
+        ind__emit_store(o, buffers[k], at, d->rank, v);
+    }
+    return scan.id != 0;
+}
+
+static bool ir__record_combine_scan(ind__lowered *p, ind__recorder *r, const ind__combine_desc *d, uint32_t *buffers) {
+    ind_ops *o = &r->ops;
+    ind_expr at[IND_MAX_RANK];
+    ind_value element[IND__MAX_STATES] = {{0}}, combined[IND__MAX_STATES] = {{0}};
+    for (int k = 0; k < d->rank; k++) at[k] = r->body->var[k == d->dim ? d->rank - 1 : k < d->dim ? k : k - 1];
+    if (d->reverse) {
+        ind_expr last = ind_expr_sub(d->size[d->dim], ind_int(p->context, 1));
+        at[d->dim] = ind_expr_sub(last, at[d->dim]);
+    }
+    if (!d->element(o, at, element, d->user) || !ir__record_combine(o, d, element, combined)) return false;
+    ind_value scan = ind__emit_combine_scan(o, element, combined, d->states, d->exclusive);
+    return ir__store_combined(p, o, d, scan, element, at, buffers) &&
+           r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
+}
+
+ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results) {
+    ind_context *c = p->context;
+    ind__recorder r;
+    ind_expr outer[IND_MAX_RANK];
+    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
+    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
+    ind__origins origins = {.context = c};
+    ir__origins_add(&origins, p->origin);
+    r.ops.origins = &origins;
+    uint32_t buffers[IND__MAX_SCANNED] = {0};
+    bool ok = ir__record_combine_scan(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, d->num, results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
     return ok ? IND_OK : ind__failed(c);
@@ -10323,6 +10448,12 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     bool masked = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
     uint32_t mask = i->arg[i->op == IND_LOOP_STORE];
     if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
+    if (i->op == IND_LOOP_PAIR && (x->dtype != i->dtype || y->dtype != i->dtype))
+        return ir__body_broken(b, n, "an element and what it is combined to differ in type");
+    uint32_t pair = i->op == IND_LOOP_PAIR                                       ? i->arg[2]
+                    : i->op == IND_LOOP_SCAN && i->reduction == IND_SCAN_COMBINE ? i->arg[0]
+                                                                                 : 0;
+    if (pair && b->inst[pair].op != IND_LOOP_PAIR) return ir__body_broken(b, n, "its operand is no pair");
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
     if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
@@ -10345,7 +10476,9 @@ ind_status ind__body_verify(const ind_body *b) {
         if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
         int arity = ir__loop_op_table[i->op].arity;
         for (int k = 0; k < 3; k++) {
-            bool optional = i->op == IND_LOOP_LOAD || ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1);
+            bool optional = i->op == IND_LOOP_LOAD ||
+                            ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1) ||
+                            (i->op == IND_LOOP_PAIR && k == 2);
             if (i->arg[k] >= n) return ir__body_broken(b, n, "an operand comes later");
             if (k < arity ? !i->arg[k] && !optional : i->arg[k] != 0)
                 return ir__body_broken(b, n, "wrong number of operands");
@@ -10484,7 +10617,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
         if (i->op == IND_LOOP_SCAN) ind__textf(t, " %s", ind__scan_name((ind_scan)i->reduction));
         for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
-        if (i->op == IND_LOOP_PART) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_PART || i->op == IND_LOOP_STATE) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_SCAN && (i->flags & IND__INST_EXCLUSIVE)) ind__textf(t, " exclusive");
         if (i->op == IND_LOOP_PHILOX)
             ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }
@@ -10537,7 +10671,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
         if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, p, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
-        ind__textf(t, "\nloop %u {\n", l);
+        ind__textf(t, "\nloop %u {%s%s\n", l, p->loop[l].note ? "   # " : "", p->loop[l].note ? p->loop[l].note : "");
         t->indent++;
         ind__body_print(t, p->loop[l].body, ir__lowered_buffer_name, (void *)(uintptr_t)p);
         t->indent--;
@@ -11441,6 +11575,8 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
     case IND_LOOP_SCAN: return; /* the caller's */
     default: break;
     }

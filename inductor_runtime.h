@@ -1516,10 +1516,12 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;              /* compiled index expressions; workers add the memory for values */
-    uint32_t scan, part[2];      /* SCAN and its PARTs, 0: none */
-    rt__host_list before, after; /* SCAN: the loop of its only stage, cut at the SCAN */
-    rt__host_direct sorted[2];   /* SCAN that sorts: where its values and positions are stored */
+    ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
+    uint32_t scan, part[IND__MAX_SCANNED]; /* SCAN and its PARTs, 0: none */
+    rt__host_list before, after;           /* SCAN: the loop of its only stage, cut at the SCAN */
+    rt__host_list combine;                 /* what a scan's combine function computes */
+    uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
+    rt__host_direct sorted[2]; /* SCAN that sorts: where its values and positions are stored */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -2745,6 +2747,11 @@ static uint32_t rt__reduced_vars(const ind_body *b) {
     return ((1u << b->rrank) - 1) << b->rank;
 }
 
+/* Is it part of a scan, so that its value changes from element to element? */
+static bool rt__is_scanned(const ind_body *b, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
+}
+
 static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     rt__host_deps d;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -2755,7 +2762,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
         }
-        if (b->inst[i].op == IND_LOOP_SCAN) f[i].vars |= rt__reduced_vars(b);
+        if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
             f[i].level++;
@@ -2789,7 +2796,7 @@ static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped
 typedef bool (*rt__host_filter)(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level);
 
 static bool rt__is_filled(const ind_body *b, uint32_t i) {
-    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART || b->inst[i].op == IND_LOOP_SCAN;
+    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART || rt__is_scanned(b, i);
 }
 
 static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
@@ -2909,6 +2916,42 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
+/* The values that a combine function is given and gives: STATEs that it does not use are 0. */
+static void rt__host_find_states(rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->element[h->num_states] = b->inst[p].arg[0];
+        h->combined[h->num_states++] = b->inst[p].arg[1];
+    }
+    for (uint32_t i = 1; i < h->scan; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+}
+
+/* Moves what is computed from STATEs from `before` to a list of its own. */
+static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    if (from_state && inst) {
+        rt__host_find_states(h);
+        for (uint32_t i = 1; i < h->scan; i++) {
+            from_state[i] = b->inst[i].op == IND_LOOP_STATE;
+            for (int k = 0; k < 3; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
+        }
+        h->combine.inst = inst;
+        for (uint32_t k = 0; k < h->before.num; k++) {
+            uint32_t i = h->before.inst[k];
+            if (from_state[i])
+                h->combine.inst[h->combine.num++] = i;
+            else
+                h->before.inst[kept++] = i;
+        }
+        h->before.num = kept;
+    }
+    ind__free(m->context, from_state);
+    return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
 /* Cuts the loop of a scan in two, and finds where a sort has its row in memory. */
 static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
@@ -2919,6 +2962,7 @@ static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
     h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
     for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    if (b->inst[h->scan].reduction == IND_SCAN_COMBINE) return rt__host_split_combine(m, h);
     if (!ind__scan_sorts((ind_scan)b->inst[h->scan].reduction)) return IND_OK;
     ind_status status = IND_OK;
     for (uint32_t i = 1; i < b->num_inst && !status; i++) {
@@ -3343,9 +3387,16 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
 /* ---- scans and sorts: a row at a time, a lane per element */
 
 /* What the elements so far amount to, in double or 64-bit integers. */
+typedef union rt__host_lane {
+    int64_t i;
+    double d;
+    float f;
+} rt__host_lane;
+
 typedef struct rt__host_scan {
     double d;
-    int64_t i, at; /* at: position of the extreme */
+    int64_t i, at;                        /* at: position of the extreme */
+    rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, as they are computed */
 } rt__host_scan;
 
 static double rt__log_add_exp(double a, double b) {
@@ -3369,7 +3420,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     case IND_SCAN_LOGADDEXP: s->d = rt__log_add_exp(s->d, x); break;
     default:
         if (is_float ? x != x || (s->d == s->d && (up ? x >= s->d : x <= s->d)) : up ? i >= s->i : i <= s->i)
-            *s = (rt__host_scan){x, i, at};
+            s->d = x, s->i = i, s->at = at;
     }
 }
 
@@ -3384,7 +3435,7 @@ static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host
         double f = d == IND_F32 ? (double)x->f[l] : d == IND_F64 ? x->d[l] : 0;
         int64_t i = is_float ? 0 : x->i[l];
         if (r + l == 0)
-            *s = (rt__host_scan){scan->reduction == IND_SCAN_SUM ? 0 + f : f, i, 0}; /* no sum is -0, as in PyTorch */
+            s->d = scan->reduction == IND_SCAN_SUM ? 0 + f : f, s->i = i, s->at = 0; /* no sum is -0, as in PyTorch */
         else
             rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)
@@ -3395,6 +3446,60 @@ static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host
             v->i[l] = ind__wrap_int(d, s->i);
         if (position) position->i[l] = s->at;
     }
+}
+
+static rt__host_lane rt__get_lane(ind_dtype d, const ind__lanes *v, int lane) {
+    rt__host_lane x = {0};
+    if (d == IND_F32)
+        x.f = v->f[lane];
+    else if (d == IND_F64)
+        x.d = v->d[lane];
+    else
+        x.i = v->i[lane];
+    return x;
+}
+
+static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) {
+    if (d == IND_F32)
+        v->f[lane] = x.f;
+    else if (d == IND_F64)
+        v->d[lane] = x.d;
+    else
+        v->i[lane] = x.i;
+}
+
+/* What the elements so far amount to becomes that with the element of a lane behind it. */
+static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
+    const ind__inst *inst = h->body->inst;
+    uint32_t n = h->num_states;
+    for (uint32_t k = 0; k < n; k++) {
+        ind_dtype d = (ind_dtype)inst[h->element[k]].dtype;
+        rt__host_lane x = rt__get_lane(d, &e->value[h->element[k]], lane);
+        if (first) s->state[k] = x;
+        if (h->state[k]) rt__set_lane(d, &e->value[h->state[k]], 0, s->state[k]);
+        if (h->state[n + k]) rt__set_lane(d, &e->value[h->state[n + k]], 0, x);
+    }
+    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->combine, 1);
+    for (uint32_t k = 0; k < n && !first && !status; k++)
+        s->state[k] = rt__get_lane((ind_dtype)inst[h->combined[k]].dtype, &e->value[h->combined[k]], 0);
+    return status;
+}
+
+/* The values of a scan with a combine function for the elements r .. r + lanes - 1 of a row, one after the other. */
+static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
+                                         int lanes) {
+    bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
+    ind_status status = IND_OK;
+    for (int l = 0; l < lanes && !status; l++) {
+        rt__host_scan before = *s;
+        status = rt__host_combine(h, e, s, r + l == 0, l);
+        for (int k = 0; k < IND__MAX_SCANNED; k++) {
+            if (!h->part[k]) continue;
+            ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
+            rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);
+        }
+    }
+    return status;
 }
 
 /* Elements of a row as they come, with their positions: what a sort starts from. */
@@ -3473,11 +3578,13 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
         status = rt__host_run_list(e, &h->before, lanes);
         if (status) break;
-        if (sorts)
+        if (h->num_states)
+            status = rt__host_combine_lanes(h, e, &state, r, lanes);
+        else if (sorts)
             rt__host_sort_lanes(h, e, r, lanes);
         else
             rt__host_scan_lanes(h, e, &state, r, lanes);
-        status = rt__host_run_list(e, &h->after, lanes);
+        if (!status) status = rt__host_run_list(e, &h->after, lanes);
     }
     if (!status && sorts) rt__host_sort_row(t, point);
     return status;

@@ -409,7 +409,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
         for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
-        if (in->op == IND_LOOP_SCAN) m |= ((1u << body->rrank) - 1) << body->rank;
+        if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
     }
 }
@@ -2702,6 +2702,10 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_formula(p, "  reads ", k->bytes_read);
     sched__print_formula(p, "  writes ", k->bytes_written);
     sched__print_formula(p, "  flops ", k->flops);
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *note = p->s->program->loop[k->loop[i]].note;
+        if (note) ind__textf(p->t, "  # %s", note);
+    }
     ind__textf(p->t, "\n");
 }
 
