@@ -347,6 +347,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
+    X(CALL, "call", "inputs*", "function:str", 1, "PQ") /* ind_call: a device function of the user */                  \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -1042,6 +1043,13 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
+/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
+   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
+   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   IND_NOT_SUPPORTED. */
+IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
+
 /* -------------------------------------------------------------------------------------------------- >>text */
 
 /* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
@@ -1049,11 +1057,13 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | input | const | assign | mutate | output
+     statement = size | fact | guard | function | input | const | assign | mutate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
-     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"
+     function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
+                 (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
+     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"   (op: also a function's name)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
@@ -1280,6 +1290,8 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
+    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    uint32_t num_functions, cap_functions;
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name was given up */
@@ -2023,6 +2035,34 @@ static ind_status ind__rule_custom(ind__infer *in) {
         size[d] = s ? s->extent : ind_int(in->c, 1);
     }
     ind__set_result(in, 0, (ind_dtype)in->attr[0].i, size, in->body->rank);
+    return IND_OK;
+}
+
+static const ind__function *ind__graph_function(const ind_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->num_functions; i++)
+        if (!strcmp(g->function[i]->name, name)) return g->function[i];
+    return NULL;
+}
+
+/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+static ind_status ind__rule_call(ind__infer *in) {
+    const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
+    ind__shape s = {0};
+    if (!f) return ind__reject(in, IND_NOT_FOUND, "no function of this name is known here");
+    if (in->num_operands != (uint32_t)f->num_args) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %d", (unsigned)in->num_operands,
+                           f->num_args);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        ind_dtype takes = f->arg_dtype[k];
+        if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+        }
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    ind__set_result(in, 0, f->dtype, s.size, s.rank);
     return IND_OK;
 }
 
@@ -4342,6 +4382,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EYE] = ind__rule_eye,
     [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
+    [IND_OP_CALL] = ind__rule_call,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
     [IND_OP_AMAX] = ind__rule_extremum,
@@ -4512,6 +4553,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -4638,6 +4680,7 @@ static ind_status ind__infer_results(ind__infer *in) {
 /* ----------------------------------------------------------------------------------------------- >>builder */
 
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f);
 
 /* The first failure stays; the caller's position, where known, is put behind it. */
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) {
@@ -4787,6 +4830,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     if (!g->facts_borrowed) ind_facts_destroy(g->facts);
     ind__free(c, g->output);
     ind__free(c, g->mutation);
+    ind__free(c, (void *)g->function);
     ind__free(c, g->names);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
@@ -6687,6 +6731,53 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
+/* A name that text can use: no op has it. */
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
+    const ind__function *have = ind__graph_function(g, f->name);
+    if (g->status) return g->status;
+    if (have) {
+        return have == f ? IND_OK
+                         : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+    }
+    bool taken = ind__reserved_name(f->name, strlen(f->name));
+    for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
+    if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
+    const ind__function **place =
+        IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
+    if (!place) return ind__graph_no_memory(g, "function");
+    *place = f;
+    return IND_OK;
+}
+
+/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
+    const ind__function *f = ind__graph_function(g, name);
+    if (f) return f;
+    f = ind__function_find(g->context, name);
+    return f && f->cuda && !ind__graph_add_function(g, f) ? f : NULL;
+}
+
+ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args) {
+    uint32_t id[IND_MAX_FUNCTION_ARGS];
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    const ind__function *f = function ? ind__graph_find_function(graph, function) : NULL;
+    if (!f && !graph->status) {
+        ind__graph_fail(graph, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "(NULL)");
+    } else if (f && (num_args != f->num_args || (num_args > 0 && !args))) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
+                        args ? num_args : 0, f->num_args);
+    }
+    for (int k = 0; !graph->status && k < num_args; k++) {
+        if (!ind__check_handle(graph, f->name, (uint32_t)k, args[k])) id[k] = args[k].id;
+    }
+    if (graph->status) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    ind__attr a = {.kind = IND__ATTR_STR, .s = f->name};
+    return ind__graph_add(graph, IND_OP_CALL, id, (uint32_t)num_args, &a, 1, NULL, f->name);
+}
+
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
     if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
@@ -6959,7 +7050,35 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
     return list || count > 0;
 }
 
+static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    ind__textf(t, "%s(", n->attr[0].s);
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        if (k) ind__textf(t, ", ");
+        ind__print_operand(t, g, n->operand[k]);
+    }
+    ind__textf(t, ")");
+}
+
+/* function swish(x: f32) -> f32 = "x / (1.0f + expf(-x))" */
+static void ind__print_function(ind__text *t, const ind__function *f) {
+    ind__textf(t, "  function ");
+    ind__function_print_signature(t, f);
+    ind__textf(t, " = \"");
+    for (const char *s = f->cuda; *s; s++) {
+        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
+        if (*s == '\n')
+            ind__textf(t, "\\n");
+        else
+            ind__text_raw(t, s, 1);
+    }
+    ind__textf(t, "\"\n");
+}
+
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    if (n->op == IND_OP_CALL) {
+        ind__print_user_call(t, g, n);
+        return;
+    }
     const ind__schema *schema = &g->schema[n->op];
     ind__textf(t, "%s(", ind__op_name(n->op));
     bool comma = ind__print_operands(t, g, n);
@@ -7019,6 +7138,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
     for (uint32_t i = 0; i < g->num_conditions; i++) {
         ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
     }
+    for (uint32_t i = 0; i < g->num_functions; i++) ind__print_function(t, g->function[i]);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
@@ -7397,6 +7517,7 @@ typedef struct ind__parsed_call {
     ind_graph_op op;
     const ind__schema *schema;
     const char *at;    /* of the op's name */
+    const ind__function *function; /* CALL */
     uint32_t *operand; /* ids; for an op with a list of tensors as many as there are */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
@@ -7425,7 +7546,7 @@ static int ind__edit_distance(const char *a, size_t na, const char *b, size_t nb
 }
 
 static bool ind__op_in_text(int op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR && op != IND_OP_CALL;
 }
 
 static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
@@ -7462,6 +7583,13 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (op != IND_OP_CUSTOM) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
+    }
+    call->function = ind__graph_find_function(p->g, name);
+    if (p->g->status) return ind__parse_error(p, call->at, p->g->status, "%s", p->g->error);
+    if (call->function) {
+        call->op = IND_OP_CALL;
+        call->schema = &p->g->schema[IND_OP_CALL];
+        return true;
     }
     return ind__unknown_op(p, call->at, name);
 }
@@ -7626,8 +7754,47 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     return true;
 }
 
+/* The argument of a function that comes next: the one named, or the first that has none yet. */
+static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *call, int *k) {
+    const ind__function *f = call->function;
+    char name[IND__MAX_NAME + 1];
+    const char *at = p->at;
+    bool keyword = ind__at_keyword(p);
+    if (keyword && (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '='))) return false;
+    for (*k = 0; *k < f->num_args; ++*k)
+        if (keyword ? !strcmp(f->arg[*k], name) : !call->operand_set[*k]) break;
+    if (*k == f->num_args) {
+        if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
+        return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
+    }
+    return !call->operand_set[*k] ||
+           ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+}
+
+static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
+    const ind__function *f = call->function;
+    int k;
+    for (k = 0; k < f->num_args; k++)
+        if (!ind__push_operand(p, call, 0)) return false;
+    if (!ind__need(p, '(')) return false;
+    while (!p->status && !ind__peek(p, ')')) {
+        if (!ind__need_function_argument(p, call, &k)) return false;
+        call->operand_set[k] = true;
+        if (!ind__need_operand(p, call, 0, &call->operand[k])) return false;
+        if (!ind__peek(p, ')') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \")\"");
+    }
+    if (!ind__need(p, ')')) return false;
+    for (k = 0; k < f->num_args; k++) {
+        if (!call->operand_set[k])
+            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
+    }
+    call->attr[0] = (ind__attr){.kind = IND__ATTR_STR, .s = f->name};
+    return true;
+}
+
 static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
+    if (call->function) return ind__parse_function_arguments(p, call);
     for (uint32_t k = 0; k < ind__num_single(s); k++) {
         if (!ind__push_operand(p, call, 0)) return false;
     }
@@ -7784,6 +7951,50 @@ static void ind__parse_output(ind__parser *p) {
     } while (ind__take(p, ','));
 }
 
+/* The text of a string with its escapes resolved: \" \\ \n. In the graph's memory. */
+static const char *ind__need_code(ind__parser *p) {
+    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
+    const char *begin = p->at, *s = p->at + 1;
+    while (*s && *s != '"' && *s != '\n') s += *s == '\\' && s[1] && s[1] != '\n' ? 2 : 1;
+    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    char *code = ind__arena_alloc(&p->g->arena, (size_t)(s - begin) + 1), *to = code;
+    if (!code) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (const char *from = begin + 1; from < s; from++) {
+        bool escaped = *from == '\\';
+        if (escaped) from++;
+        *to++ = escaped && *from == 'n' ? '\n' : *from;
+    }
+    p->at = s + 1;
+    return code;
+}
+
+/* function = "function" signature "=" string */
+static void ind__parse_function(ind__parser *p) {
+    ind__skip(p);
+    const char *at = p->at;
+    size_t n = strcspn(at, "=\"\n{}#");
+    const char *signature = ind__arena_string(&p->g->arena, at, n);
+    if (!signature) {
+        ind__parse_error(p, at, IND_OUT_OF_MEMORY, "out of memory");
+        return;
+    }
+    p->at = at + n;
+    const char *code = ind__need(p, '=') ? ind__need_code(p) : NULL;
+    if (!code) return;
+    if (!code[strspn(code, " \t\n")]) {
+        ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
+        return;
+    }
+    const ind__function *f = ind__function_declare(p->g->context, signature, code);
+    if (!f) {
+        ind_status s = ind_error_status(p->g->context);
+        ind__parse_error(p, at, s ? s : IND_PARSE, "%s", ind_error(p->g->context));
+        return;
+    }
+    ind__graph_add_function(p->g, f);
+    ind__check_graph(p, at);
+}
+
 /* mutate = "mutate" name "=" name */
 static void ind__parse_mutate(ind__parser *p) {
     ind__skip(p);
@@ -7805,7 +8016,7 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
+    if (!ind__need_new_name(p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)",
                             r->name))
         return false;
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
@@ -7839,7 +8050,8 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     ind_tensor x =
-        ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
+        ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
+                       call->function ? call->function->name : NULL);
     if (!ind__check_graph(p, call->at)) return;
     if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
@@ -7898,6 +8110,8 @@ static void ind__parse_statement(ind__parser *p) {
         ind__parse_condition(p, false, NULL);
     } else if (ind__take_keyword(p, "guard")) {
         ind__parse_condition(p, true, NULL);
+    } else if (ind__take_keyword(p, "function")) {
+        ind__parse_function(p);
     } else if (ind__take_keyword(p, "input")) {
         ind__parse_source(p, IND_OP_INPUT);
     } else if (ind__take_keyword(p, "const")) {
@@ -8317,7 +8531,8 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
-    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CAT) return false;
+    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT)
+        return false;
     ind_dtype t =
         ind_dtype_compute(ind__op_has(n->op, 'B') ? ind__result_type(g, n->operand, n->num_operands) : result);
     if (n->op == IND_OP_CAST) t = result;
@@ -8616,6 +8831,10 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
+    for (uint32_t i = 0; i < g->num_functions; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+        if (status) return status;
+    }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         ind__node n = g->node[i];
         if (!r->live[i]) continue;
@@ -9355,6 +9574,15 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     (void)rank;
     ind__replay replay = {.body = l->node->body, .var = index, .load = graph__custom_load, .user = l};
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
+}
+
+/* Arguments come in the types that the function declares. */
+static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
+    ind_value x[IND_MAX_FUNCTION_ARGS];
+    for (int k = 0; k < f->num_args; k++)
+        x[k] = graph__lower_operand_as(o, l, (uint32_t)k, index, rank, ind_dtype_compute(f->arg_dtype[k]));
+    return ind__emit_call(o, f, x);
 }
 
 /* ---- gathers ---- */
@@ -12442,6 +12670,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
+    X(CALL, pointwise, graph__lower_call, NONE, NONE)                                                                  \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
     X(AMAX, amax, NULL, NONE, NONE)                                                                                    \
@@ -12854,11 +13083,20 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
     return IND_OK;
 }
 
+/* What the program calls must exist on the device that it is compiled for. */
+static ind_status ind__check_host_twins(const ind__compilation *k) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++)
+        status = ind__body_needs_host(k->lowered->loop[i].body);
+    return status;
+}
+
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
     ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status && k->device == IND_DEVICE_HOST && !k->desc.emit_only) status = ind__check_host_twins(k);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;
 }

@@ -190,6 +190,8 @@ typedef struct ind__writer {
     bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                /* body of the kernel function */
     uint64_t prelude;              /* pieces used: bits of the prelude table */
+    const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
+    uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
     bool needs_error;
@@ -1149,6 +1151,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
     {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
     {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
+    {IND_LOOP_CALL, NULL, NULL, NULL, NULL}, /* cg__call */
 };
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
@@ -1641,6 +1644,19 @@ static void cg__cast(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, to == IND_BOOL ? " != 0;\n" : ";\n");
 }
 
+static void cg__call(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    uint32_t n = 0;
+    while (n + 1 < w->num_functions && w->function[n] != inst->imm.function) n++;
+    cg__declare(w, i);
+    ind__textf(&w->code, "ind_user_%u(", (unsigned)n);
+    for (int k = 0; k < inst->imm.function->num_args; k++) {
+        ind__textf(&w->code, k ? ", " : "");
+        cg__value(w, inst->arg[k]);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
 /* Ops of the spelling table. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -1736,6 +1752,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_INDIRECT: cg__indirect(w, i); break;
     case IND_LOOP_INDEX: cg__index_value(w, i); break;
     case IND_LOOP_CAST: cg__cast(w, i); break;
+    case IND_LOOP_CALL: cg__call(w, i); break;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
     case IND_LOOP_SCAN:
@@ -1755,7 +1772,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
 static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
-    for (int k = inst->op == IND_LOOP_STORE; k < 3; k++)
+    for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
         if (inst->arg[k]) f(w, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
@@ -4670,6 +4687,50 @@ static void cg__free(ind__writer *w) {
     memset(w, 0, sizeof *w);
 }
 
+/* The user's functions that the body calls, in order of their first call. */
+static bool cg__find_functions(ind__writer *w) {
+    const ind_body *b = w->body;
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) most += b->inst[i].op == IND_LOOP_CALL;
+    if (most) w->function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->function);
+    if (most && !w->function) return false;
+    for (uint32_t i = 1; most && i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_CALL) continue;
+        uint32_t n = 0;
+        while (n < w->num_functions && w->function[n] != b->inst[i].imm.function) n++;
+        w->function[n] = b->inst[i].imm.function;
+        if (n == w->num_functions) w->num_functions++;
+    }
+    return true;
+}
+
+static void cg__function_head(ind__text *t, const ind__function *f, uint32_t number) {
+    ind__textf(t, "static IND_INLINE %s ind_user_%u(", cg__types[ind_dtype_compute(f->dtype)].value, (unsigned)number);
+    for (int k = 0; k < f->num_args; k++)
+        ind__textf(t, "%s%s %s", k ? ", " : "", cg__types[ind_dtype_compute(f->arg_dtype[k])].value, f->arg[k]);
+    ind__textf(t, ")");
+}
+
+/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+static void cg__declare_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        cg__function_head(t, w->function[n], n);
+        ind__textf(t, ";\n");
+    }
+    if (w->num_functions) ind__textf(t, "\n");
+}
+
+static void cg__define_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        const ind__function *f = w->function[n];
+        ind__textf(t, "\n/* function %s */\n", f->name);
+        cg__function_head(t, f, n);
+        ind__textf(t, strchr(f->cuda, ';') ? " {\n#line 1 \"%s\"\n" : " { return (\n#line 1 \"%s\"\n", f->name);
+        ind__text_raw(t, f->cuda, strlen(f->cuda));
+        ind__textf(t, strchr(f->cuda, ';') ? "\n}\n" : "\n); }\n");
+    }
+}
+
 /* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
 static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
     uint32_t n = k->body->num_inst + 1;
@@ -4700,6 +4761,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
+    if (!cg__find_functions(w)) return ind__failed(p->context);
     cg__domain_init(w);
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
@@ -4744,7 +4806,7 @@ static ind_status cg__assemble(ind__writer *w) {
         if (!a) return ind__failed(w->context);
         a->kind = IND__ARG_ERROR;
     }
-    if (w->prelude) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!(w->prelude >> i & 1)) continue;
         ind__text_raw(&t, cg__prelude[i].text, strlen(cg__prelude[i].text));
@@ -4752,9 +4814,11 @@ static ind_status cg__assemble(ind__writer *w) {
     }
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
+    cg__define_functions(w, &t);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     v->num_args = w->num_args;
     v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;

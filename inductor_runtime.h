@@ -2725,7 +2725,7 @@ static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_
 static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_deps *d) {
     const ind__inst *i = &b->inst[n];
     d->num = d->vars = 0;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < IND__MAX_ARGS; k++)
         if (i->arg[k]) d->source[d->num++] = i->arg[k];
     bool accesses = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE || i->op == IND_LOOP_INDEX;
     uint32_t num = i->op == IND_LOOP_INDIRECT ? 1 : accesses ? (i->num_index ? i->num_index : 1) : 0;
@@ -3918,6 +3918,10 @@ static ind_status rt__host_instance(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     bool ok = true;
+    for (uint32_t i = 0; i < m->desc.schedule->num_kernels; i++) {
+        ind_status status = ind__body_needs_host(m->desc.schedule->kernel[i].body);
+        if (status) return status;
+    }
     int workers = rt__pool_workers(&x->runtime->pool);
     n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
     n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);

@@ -393,7 +393,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         uint32_t m = 0;
-        for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
+        for (int k = 0; k < IND__MAX_ARGS; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         if (in->op == IND_LOOP_SCAN) m |= ((1u << body->rrank) - 1) << body->rank;
@@ -409,7 +409,7 @@ static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
         const ind__inst *in = &body->inst[i];
         bool dot = in->op == IND_LOOP_REDUCE && in->reduction == IND_REDUCE_DOT;
         any |= dot;
-        for (int k = 0; (dot || flag[i]) && k < 3; k++) flag[in->arg[k]] = 1;
+        for (int k = 0; (dot || flag[i]) && k < IND__MAX_ARGS; k++) flag[in->arg[k]] = 1;
     }
     return any;
 }
@@ -1849,7 +1849,7 @@ static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         stage[i] = pass[i] = 0;
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             if (in->arg[k] && stage[in->arg[k]] > stage[i]) stage[i] = stage[in->arg[k]];
         }
         if (in->op == IND_LOOP_REDUCE) stage[i]++;
@@ -1857,7 +1857,7 @@ static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *
     for (uint32_t i = body->num_inst; i-- > 1;) {
         const ind__inst *in = &body->inst[i];
         uint32_t used = in->op == IND_LOOP_REDUCE ? stage[i] - 1 : pass[i] > stage[i] ? pass[i] : stage[i];
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             if (in->arg[k] && pass[in->arg[k]] < used) pass[in->arg[k]] = used;
         }
     }
