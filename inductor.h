@@ -200,7 +200,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
    name:kind=default; number of results (0: as many as the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out.
+   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as default: may be left out.
    Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
    D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
    several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
@@ -348,6 +348,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(CALL, "call", "inputs*", "function:str", 1, "PQ") /* ind_call: a device function of the user */                  \
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */      \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -1050,6 +1051,25 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
    IND_NOT_SUPPORTED. */
 IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
 
+/* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
+   are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
+   operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
+   where any comes later, the call gets a copy. A call whose results nobody uses is dropped, and one may be made more
+   than once where it stands once only if the graph is run more than once. The callbacks are looked up when the graph is
+   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape
+   rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the rule
+   returns. */
+typedef struct ind_extern_args {
+    const ind_tensor *inputs;
+    int num_inputs;
+    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
+    int num_results;
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
+    const int *mutates;    /* numbers of operands that it overwrites */
+    int num_mutates;
+} ind_extern_args;
+IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
+
 /* -------------------------------------------------------------------------------------------------- >>text */
 
 /* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
@@ -1064,6 +1084,9 @@ IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_te
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
      assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"   (op: also a function's name)
+               | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
+                 [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
+                 (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
@@ -1218,6 +1241,7 @@ IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
     X(FLOATS, "floats", "a list of numbers")                                                                           \
     X(SIZES, "sizes", "a list of sizes")                                                                               \
     X(SIZE, "size", "a size")                                                                                          \
+    X(EXPRS, "exprs", "a list of expressions")                                                                         \
     X(SCALAR, "scalar", "a number") /* i if is_int, else f */
 
 typedef enum ind__attr_kind {
@@ -2064,6 +2088,57 @@ static ind_status ind__rule_call(ind__infer *in) {
     }
     ind__set_result(in, 0, f->dtype, s.size, s.rank);
     return IND_OK;
+}
+
+/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
+    int64_t dtype = 0, rank = -1;
+    bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
+              ind_expr_is_int(types->list[*at + 1], &rank);
+    ok = ok && dtype > IND_DTYPE_NONE && dtype < IND_NUM_DTYPES && rank >= 0 && rank <= IND_MAX_RANK &&
+         *at + 2 + rank <= types->count;
+    if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
+    const ind_expr *size = types->list + *at + 2;
+    if (ind__need_sizes(in, size, (int)rank)) return in->status;
+    ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
+    *at += 2 + (int)rank;
+    return IND_OK;
+}
+
+static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, uint32_t first) {
+    for (int k = 0; k < mutates->count; k++) {
+        int64_t x = -1;
+        ind_expr_is_int(mutates->list[k], &x);
+        bool ok = x >= 0 && x < in->num_operands;
+        for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
+        if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
+        const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
+        ind__set_result(in, first + (uint32_t)k, t->dtype, t->size, t->rank);
+    }
+    return IND_OK;
+}
+
+/* The declared results, then the operands that it overwrites. */
+static ind_status ind__rule_extern(ind__infer *in) {
+    const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
+    int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    int64_t rank;
+    for (int i = 0; i + 1 < types->count; num++) {
+        if (!ind_expr_is_int(types->list[i + 1], &rank) || rank < 0 || rank > IND_MAX_RANK) break;
+        i += 2 + (int)rank;
+    }
+    if (num + overwritten < 1 || num + overwritten > IND_MAX_EXTERN_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
+                           IND_MAX_EXTERN_RESULTS);
+    }
+    if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    if (ind__need_results(in, num + overwritten)) return in->status;
+    for (int k = 0; k < num; k++) {
+        if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
+    }
+    if (at != types->count) return ind__reject(in, IND_INVALID_ARGUMENT, "result %d has no type", num);
+    return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
 /* ---- reductions */
@@ -4383,6 +4458,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
     [IND_OP_CALL] = ind__rule_call,
+    [IND_OP_EXTERN] = ind__rule_extern,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
     [IND_OP_AMAX] = ind__rule_extremum,
@@ -4622,7 +4698,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
     }
-    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES) return ind__check_list(in, s, a);
+    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES || s->kind == IND__ATTR_EXPRS)
+        return ind__check_list(in, s, a);
     if (s->kind == IND__ATTR_FLOATS) return ind__check_floats(in, s, a);
     if (s->kind == IND__ATTR_DTYPE && (a->i <= IND_DTYPE_NONE || a->i >= IND_NUM_DTYPES)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
@@ -4929,7 +5006,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
     }
-    if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
+    bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
+    if (list && from->count > 0 && from->list) {
         /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
@@ -6778,6 +6856,130 @@ ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *ar
     return ind__graph_add(graph, IND_OP_CALL, id, (uint32_t)num_args, &a, 1, NULL, f->name);
 }
 
+/* ---- opaque calls */
+
+typedef struct ind__extern_build {
+    ind_graph *g;
+    const char *name;
+    uint32_t *operand;
+    uint32_t num_operands;
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
+    int num_types;                                /* -1: the shape rule says */
+    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    ind_expr mutates[IND_MAX_EXTERN_RESULTS];
+    int num_mutates;
+} ind__extern_build;
+
+static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status status) {
+    const char *why = ind_error_status(b->g->context) == status ? ind_error(b->g->context) : ind_status_text(status);
+    char copy[400];
+    snprintf(copy, sizeof copy, "%.390s", why);
+    return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
+}
+
+/* What was said must agree with the rule. */
+static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
+    bool same = b->num_types == num;
+    for (int k = 0; same && k < num; k++) {
+        same = b->type[k].dtype == type[k].dtype && b->type[k].rank == type[k].rank;
+        for (int d = 0; same && d < type[k].rank; d++) same = ind_known_eq(b->type[k].size[d], type[k].size[d]);
+    }
+    return same;
+}
+
+/* Asks the shape rule of the registered call, where there is one. */
+static ind_status ind__extern_rule(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    const ind__extern *e = ind__extern_find(g->context, b->name);
+    if (!e || !e->desc.shape) {
+        if (b->num_types >= 0) return IND_OK;
+        return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
+                               "%s: the types of its results are not given, and no shape rule is registered", b->name);
+    }
+    ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input), result[IND_MAX_EXTERN_RESULTS];
+    if (!input) return ind__graph_no_memory(g, b->name), g->status;
+    memset(result, 0, sizeof result);
+    for (uint32_t k = 0; k < b->num_operands; k++) {
+        const ind__tensor_info *t = &g->tensor[b->operand[k]];
+        input[k] = (ind_extern_type){.dtype = t->dtype, .rank = t->rank};
+        memcpy(input[k].size, t->size, sizeof t->size);
+    }
+    ind_expr workspace = ind_int(g->context, 0);
+    int num = 0;
+    g->context->error.status = IND_OK;
+    ind_status status =
+        e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
+    ind__free(g->context, input);
+    if (status) return ind__extern_rule_failed(b, status);
+    if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
+        return ind__graph_fail(g, IND_LIMIT, "%s: the shape rule gives %d results; at most %d are possible", b->name,
+                               num, IND_MAX_EXTERN_RESULTS);
+    if (b->num_types >= 0 && !ind__extern_agrees(b, result, num))
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
+                               b->name);
+    if (b->num_types < 0) memcpy(b->type, result, sizeof result);
+    b->num_types = num;
+    if (!ind__ok(b->workspace)) b->workspace = workspace;
+    return IND_OK;
+}
+
+static ind_tensor ind__add_extern(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    ind_expr list[IND_MAX_EXTERN_RESULTS * (2 + IND_MAX_RANK)];
+    int n = 0;
+    bool whole = true;
+    for (uint32_t k = 0; k < b->num_operands; k++) whole = whole && b->operand[k] && !g->tensor[b->operand[k]].weak;
+    ind_facts *before = ind__graph_enter(g);
+    if (whole && !g->status) ind__extern_rule(b); /* other operands are refused below */
+    ind__graph_leave(g, before);
+    for (int k = 0; !g->status && k < b->num_types; k++) {
+        int rank = b->type[k].rank;
+        if (rank < 0 || rank > IND_MAX_RANK)
+            return ind__graph_fail(g, IND_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
+                   ind__graph_tensor(g, 0);
+        list[n++] = ind_int(g->context, b->type[k].dtype);
+        list[n++] = ind_int(g->context, rank);
+        for (int d = 0; d < rank; d++) list[n++] = b->type[k].size[d];
+    }
+    if (g->status) return ind__graph_leave_here(g), ind__graph_tensor(g, 0);
+    ind__attr a[4] = {{.kind = IND__ATTR_STR, .s = b->name},
+                      {.kind = ind__ok(b->workspace) ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = b->workspace},
+                      {.kind = b->num_mutates ? IND__ATTR_INTS : IND__ATTR_NONE, .list = b->mutates, .count = b->num_mutates},
+                      {.kind = IND__ATTR_EXPRS, .list = list, .count = n}};
+    return ind__graph_add(g, IND_OP_EXTERN, b->operand, b->num_operands, a, 4, NULL, b->name);
+}
+
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args);
+
+ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args) {
+    ind__extern_build b = {.g = graph, .name = name, .num_types = -1};
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    bool lists = args && args->num_inputs >= 0 && args->num_results >= 0 && args->num_mutates >= 0 &&
+                 (args->inputs || !args->num_inputs) && (args->results || !args->num_results) &&
+                 (args->mutates || !args->num_mutates);
+    if (!name || !lists) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: the name, the arguments or one of their lists is NULL");
+    } else if (!ind__valid_name(name) || strlen(name) > 63) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
+    } else if (args->num_results > IND_MAX_EXTERN_RESULTS || args->num_mutates > IND_MAX_EXTERN_RESULTS) {
+        ind__graph_fail(graph, IND_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
+    }
+    if (!graph->status) {
+        b.num_operands = (uint32_t)args->num_inputs;
+        b.operand = ind__arena_alloc(&graph->arena, (b.num_operands + (size_t)1) * sizeof *b.operand);
+        if (!b.operand) ind__graph_no_memory(graph, name);
+        for (uint32_t k = 0; !graph->status && k < b.num_operands; k++)
+            if (!ind__check_handle(graph, name, k, args->inputs[k])) b.operand[k] = args->inputs[k].id;
+    }
+    if (graph->status || !ind__extern_texts(&b, args)) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    for (; b.num_mutates < args->num_mutates; b.num_mutates++)
+        b.mutates[b.num_mutates] = ind_int(graph->context, args->mutates[b.num_mutates]);
+    return ind__add_extern(&b);
+}
+
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
     if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
@@ -6859,7 +7061,8 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr *a = &n->attr[i];
         if (a->kind == IND__ATTR_SIZE) ind__mark_expr(g, a->e);
-        for (int k = 0; a->kind == IND__ATTR_SIZES && k < a->count; k++) ind__mark_expr(g, a->list[k]);
+        bool sizes = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        for (int k = 0; sizes && k < a->count; k++) ind__mark_expr(g, a->list[k]);
     }
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
 }
@@ -6983,6 +7186,7 @@ static void ind__print_attr(ind__text *t, const ind__attr *a) {
     case IND__ATTR_STR: ind__print_string(t, a->s); break;
     case IND__ATTR_DTYPE: ind__textf(t, "%s", ind_dtype_name((ind_dtype)a->i)); break;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: ind__print_dims(t, a->list, a->count); break;
     case IND__ATTR_FLOATS:
         for (int i = 0; i < a->count; i++) {
@@ -7016,6 +7220,7 @@ static bool ind__same_attr(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_FLOAT: return memcmp(&a->f, &b->f, sizeof a->f) == 0;
     case IND__ATTR_STR: return strcmp(a->s, b->s) == 0;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: return ind__same_list(a, b);
     case IND__ATTR_SIZE: return ind_expr_same(a->e, b->e);
     case IND__ATTR_FLOATS:
@@ -7051,10 +7256,17 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
 }
 
 static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
-    ind__textf(t, "%s(", n->attr[0].s);
+    bool opaque = n->op == IND_OP_EXTERN;
+    ind__textf(t, opaque ? "extern(\"%s\"" : "%s(", n->attr[0].s);
     for (uint32_t k = 0; k < n->num_operands; k++) {
-        if (k) ind__textf(t, ", ");
+        if (k || opaque) ind__textf(t, ", ");
         ind__print_operand(t, g, n->operand[k]);
+    }
+    for (uint32_t i = 1; opaque && i < 3; i++) {
+        const ind__attr_schema *s = &g->schema[n->op].attr[i];
+        if (ind__same_attr(&n->attr[i], &s->value)) continue;
+        ind__textf(t, ", %.*s=", s->length, s->name);
+        ind__print_attr(t, &n->attr[i]);
     }
     ind__textf(t, ")");
 }
@@ -7075,7 +7287,7 @@ static void ind__print_function(ind__text *t, const ind__function *f) {
 }
 
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
-    if (n->op == IND_OP_CALL) {
+    if (n->op == IND_OP_CALL || n->op == IND_OP_EXTERN) {
         ind__print_user_call(t, g, n);
         return;
     }
@@ -8047,21 +8259,26 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
+/* Gives the results of the op that was just added the names, and checks the types, that were written. */
+static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
+                              ind_tensor x) {
+    if (!ind__check_num_results(p, call, r, num, p->g->node[p->g->num_nodes - 1].num_results)) return false;
+    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    for (uint32_t k = 0; k < num; k++) {
+        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
+        if (!ind__rename(p->g, x.id + k, r[k].name, true))
+            return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    return true;
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
                        call->function ? call->function->name : NULL);
     if (!ind__check_graph(p, call->at)) return;
-    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
-    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
-    for (uint32_t k = 0; k < num_results; k++) {
-        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
-        if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
-            ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
-            return;
-        }
-    }
+    ind__name_results(p, call, r, num_results, x);
 }
 
 /* The names before "=", all different. */
@@ -8080,6 +8297,65 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
     return true;
 }
 
+static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
+    char name[IND__MAX_NAME + 1];
+    ind__attr list = {0};
+    ind_expr ints[IND__MAX_LIST];
+    uint32_t id;
+    const char *at = p->at;
+    if (!ind__at_keyword(p)) return ind__need_operand(p, call, 0, &id) && ind__push_operand(p, call, id);
+    if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
+    if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
+    if (strcmp(name, "mutates") || b->num_mutates)
+        return ind__parse_error(p, at, IND_PARSE, "extern has no argument \"%.60s\", or it is given twice; allowed: "
+                                                  "workspace, mutates", name);
+    if (!ind__need_ints(p, &list, ints)) return false;
+    if (list.count > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
+    memcpy(b->mutates, ints, (size_t)list.count * sizeof *ints);
+    b->num_mutates = list.count;
+    return true;
+}
+
+/* The types written before "=" are those of the declared results, unless a shape rule gives them. */
+static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
+    bool any = false, all = true;
+    for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
+    if (num < b->num_mutates || num > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, r->at, IND_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
+                                IND_MAX_EXTERN_RESULTS);
+    const ind__extern *e = ind__extern_find(p->g->context, b->name);
+    b->num_types = -1;
+    if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
+    if (!all)
+        return ind__parse_error(p, r->at, IND_PARSE, "%s: the types of its results are not written, and no shape rule "
+                                                     "is registered", b->name);
+    b->num_types = num - b->num_mutates;
+    for (int k = 0; any && k < b->num_types; k++) {
+        b->type[k] = (ind_extern_type){.dtype = r[k].type.dtype, .rank = r[k].type.rank};
+        memcpy(b->type[k].size, r[k].type.size, sizeof r[k].type.size);
+    }
+    return true;
+}
+
+/* extern "(" string { "," name } .. ")" */
+static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num) {
+    ind__attr name = {0};
+    ind__extern_build b = {.g = p->g};
+    if (!ind__need(p, '(') || !ind__need_string(p, &name)) return false;
+    b.name = name.s;
+    if (!ind__valid_name(b.name)) return ind__parse_error(p, call->at, IND_PARSE, "\"%.63s\" is not a name", b.name);
+    while (!p->status && ind__take(p, ',')) {
+        ind__skip(p);
+        ind__need_extern_argument(p, call, &b);
+    }
+    if (p->status || !ind__need(p, ')') || !ind__extern_written_types(p, &b, r, (int)num)) return false;
+    b.operand = call->operand;
+    b.num_operands = call->num_operands;
+    ind_tensor x = ind__add_extern(&b);
+    return ind__check_graph(p, call->at) && ind__name_results(p, call, r, num, x);
+}
+
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
@@ -8089,7 +8365,10 @@ static void ind__parse_assign(ind__parser *p) {
     bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
-    if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
+    if (ok && call.op == IND_OP_EXTERN)
+        ind__parse_extern(p, &call, result, n);
+    else if (ok && ind__parse_arguments(p, &call))
+        ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
     ind__free(p->g->context, result);
 }
@@ -8238,6 +8517,28 @@ ind_tensor ind_input(ind_graph *graph, const char *name, const char *type) {
 
 ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type) {
     return ind__add_source_text(graph, IND_OP_CONST, name, type);
+}
+
+/* The types of the results and the bytes of workspace, as far as they are given. */
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args) {
+    if (args->num_results || args->num_mutates) b->num_types = 0;
+    for (; b->num_types >= 0 && b->num_types < args->num_results; b->num_types++) {
+        const char *text = args->results[b->num_types];
+        ind__parser p = {.g = b->g, .text = text, .at = text};
+        ind__type t = {0};
+        if (!text) {
+            ind__graph_fail(b->g, IND_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name, b->num_types);
+            return false;
+        }
+        ind__need_type(&p, &t);
+        if (!ind__finish_string(&p, b->name)) return false;
+        b->type[b->num_types] = (ind_extern_type){.dtype = t.dtype, .rank = t.rank};
+        memcpy(b->type[b->num_types].size, t.size, sizeof t.size);
+    }
+    if (!args->workspace) return true;
+    ind__parser p = {.g = b->g, .text = args->workspace, .at = args->workspace};
+    ind__need_expr(&p, &b->workspace);
+    return ind__finish_string(&p, b->name);
 }
 
 ind_tensor ind_view_text(ind_tensor x, const char *size) {
@@ -8716,7 +9017,7 @@ static bool graph__node_equal(const ind__node *a, const ind__node *b) {
 }
 
 static bool graph__mergeable(ind_graph_op op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM && op != IND_OP_EXTERN;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
@@ -9783,6 +10084,51 @@ static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) 
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__scatter_element,
                                      l->node->op == IND_OP_SCATTER_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* ---- opaque calls ---- */
+
+/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
+    bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+    for (uint32_t i = 0; i < l->node->num_operands; i++)
+        dies = dies && (i == k || !graph__same_memory(x, graph__lower_operand_box(l, i)));
+    return dies ? x : ind__box_copy(l->w->program, x);
+}
+
+static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
+    ind__arena *arena = &l->w->program->arena;
+    uint32_t n = l->node->num_operands;
+    const ind__attr *mutates = &l->node->attr[2];
+    int overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    ind__box **input = ind__arena_alloc(arena, (n + 1) * sizeof *input);
+    bool *overwrites = ind__arena_alloc(arena, n + 1);
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS];
+    if (!input || !overwrites) return ind__failed(l->context);
+    int64_t operand[IND_MAX_EXTERN_RESULTS], none = 0;
+    for (int k = 0; k < overwritten; k++) {
+        ind_expr_is_int(mutates->list[k], &operand[k]);
+        overwrites[operand[k]] = true;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        input[k] = overwrites[k] ? graph__lower_overwritten(l, k) : graph__lower_operand_box(l, k);
+    ind__call_desc d = {.name = l->node->attr[0].s, .input = input, .overwrites = overwrites, .num_inputs = n,
+                        .result = type, .num_results = l->node->num_results - (uint32_t)overwritten};
+    for (uint32_t k = 0; k < d.num_results; k++) {
+        type[k] = (ind_extern_type){.dtype = l->result[k].dtype, .rank = l->result[k].rank};
+        memcpy(type[k].size, l->result[k].size, sizeof type[k].size);
+    }
+    if (!ind_expr_is_int(l->node->attr[1].e, &none) || none) d.workspace = l->node->attr[1].e;
+    ind__box *made[IND_MAX_EXTERN_RESULTS];
+    ind_status status = ind__box_call(l->w->program, &d, made);
+    for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
+    for (int k = 0; !status && k < overwritten; k++) { /* the boxes come by operand, the results as they were asked for */
+        int before = 0;
+        for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
+        results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];
+    }
+    return status;
 }
 
 /* A 0-d box with a number. */
@@ -12671,6 +13017,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
     X(CALL, pointwise, graph__lower_call, NONE, NONE)                                                                  \
+    X(EXTERN, extern, NULL, NONE, NONE)                                                                                \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
     X(AMAX, amax, NULL, NONE, NONE)                                                                                    \
@@ -13084,10 +13431,15 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
 }
 
 /* What the program calls must exist on the device that it is compiled for. */
-static ind_status ind__check_host_twins(const ind__compilation *k) {
+static ind_status ind__check_callbacks(const ind__compilation *k) {
     ind_status status = IND_OK;
-    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++)
-        status = ind__body_needs_host(k->lowered->loop[i].body);
+    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
+        const ind_body *b = k->lowered->loop[i].body;
+        if (k->device == IND_DEVICE_HOST)
+            status = ind__body_needs_host(b);
+        else if (b->call)
+            status = ind__call_needs(k->context, b->call, IND_DEVICE_CUDA);
+    }
     return status;
 }
 
@@ -13096,7 +13448,7 @@ static ind_status ind__compile_lower(ind__compilation *k) {
     if (!k->lowered) return ind__failed(k->context);
     ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
-    if (!status && k->device == IND_DEVICE_HOST && !k->desc.emit_only) status = ind__check_host_twins(k);
+    if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;
 }

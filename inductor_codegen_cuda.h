@@ -126,7 +126,7 @@ typedef struct ind__variant {
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
-    int num_variants;
+    int num_variants; /* 0: an opaque call */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -4886,6 +4886,7 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
     kp->kernel = k;
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
     ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
     kp->num_variants = 1;
     ind__variant *first = &kp->variant[0];
@@ -5078,6 +5079,7 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
+        if (p->kernel[i].kernel->body->call) ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         t->indent--;
     }
@@ -5146,6 +5148,10 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "{\"name\": ");
         ind__text_json(t, p->kernel[i].kernel->name);
+        if (p->kernel[i].kernel->body->call) {
+            ind__textf(t, ", \"call\": ");
+            ind__text_json(t, p->kernel[i].kernel->body->call->name);
+        }
         ind__textf(t, ", \"variants\": [\n");
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             cg__print_json_variant(t, p, &p->kernel[i].variant[v]);

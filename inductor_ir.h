@@ -631,6 +631,60 @@ typedef struct ind_function_desc {
    Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
 IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
 
+/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of the
+   schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its results; on
+   CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a graph) and
+   must not wait; on the host it does it. All that `call` points to is valid until it returns. */
+typedef struct ind_extern_tensor {
+    void *data; /* may be NULL where there are no elements */
+    ind_dtype dtype;
+    int rank;
+    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+} ind_extern_tensor;
+
+typedef struct ind_extern_call {
+    const char *name;
+    ind_device device; /* IND_DEVICE_HOST or IND_DEVICE_CUDA */
+    void *stream;      /* CUstream, of whose context it is called in; NULL on the host */
+    const ind_extern_tensor *input;
+    int num_inputs;
+    const ind_extern_tensor *output; /* the results, then the inputs that it overwrites */
+    int num_outputs;
+    void *workspace; /* aligned to 256 bytes; its contents are undefined; NULL if it asked for none */
+    int64_t workspace_bytes;
+    const ind_symbol *size; /* the module's declared sizes, and their values in this run */
+    const int64_t *size_value;
+    int num_sizes;
+    void *user; /* of the registration */
+} ind_extern_call;
+
+/* What is returned, if not IND_OK, comes out of ind_run with the op's name; nothing after it runs. Modules that run in
+   several threads call it in several threads. */
+typedef ind_status (*ind_extern_fn)(const ind_extern_call *call);
+
+typedef struct ind_extern_type {
+    ind_dtype dtype;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+} ind_extern_type;
+
+/* Types of the results (at most IND_MAX_EXTERN_RESULTS) and bytes of workspace (0 when it is called) for operands of
+   these types. It must depend on nothing else. What fails says why by its status. */
+#define IND_MAX_EXTERN_RESULTS 8
+typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern_type *input, int num_inputs,
+                                          ind_extern_type *result, int *num_results, ind_expr *workspace, void *user);
+
+typedef struct ind_extern_desc {
+    const char *name;          /* letters, digits, _ and . */
+    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
+    ind_extern_shape_fn shape; /* NULL: each call says the types of its results */
+    void *user;
+} ind_extern_desc;
+
+/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT (NULL,
+   no name; another one has the name), IND_OUT_OF_MEMORY. */
+IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
+
 /* Its value for values in a loop; arguments are cast to the declared types. Errors, as a failed op: no such function,
    another number of arguments, a type that does not promote to the declared one. */
 IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args);
@@ -870,6 +924,32 @@ bool ind__function_takes(ind_dtype argument, ind_dtype given);
 ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
 void ind__function_print_signature(ind__text *t, const ind__function *f);
 
+/* ---- opaque calls ---- */
+
+typedef struct ind__extern {
+    const struct ind__extern *next; /* registered before */
+    ind_extern_desc desc;
+} ind__extern;
+const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
+
+/* One operand of a call in a lowered program: a buffer, or a part of the program's view of one, that lies contiguous. */
+typedef struct ind__call_arg {
+    uint32_t buffer;
+    ind_extern_type type;
+} ind__call_arg;
+
+/* A loop that is none. Its body stands for it in all that asks what is read and written: it has no variables, loads an
+   element of each buffer that the call reads and stores one of each that it writes. */
+typedef struct ind__opaque {
+    const char *name;
+    const ind__extern *op; /* NULL: nobody registered it */
+    ind__call_arg *arg;    /* inputs, then outputs */
+    uint32_t num_inputs, num_outputs;
+    uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
+} ind__opaque;
+/* IND_NOT_SUPPORTED, naming it, if it has no callback for the device. */
+ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
+
 /* ---- bodies ---- */
 
 #define IND__MAX_ARGS IND_MAX_FUNCTION_ARGS
@@ -903,6 +983,7 @@ typedef struct ind_body {
     ind_expr *index;
     uint32_t num_index, cap_index;
     uint32_t result; /* the loop's value before it is stored; 0 once STOREs exist */
+    const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
 } ind_body;
 
 /* A handler is this struct first in a larger one. emit gets an instruction whose args are the handler's own values and
@@ -984,7 +1065,7 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r);
 
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*buffer_name)(uint32_t, void *), void *user);
 ind_status ind__body_verify(const ind_body *b);
-/* IND_NOT_SUPPORTED, naming it, if the body calls a function without a host twin. */
+/* IND_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
 ind_status ind__body_needs_host(const ind_body *b);
 const char *ind__loop_op_name(ind_loop_op op);
 int ind__loop_op_arity(ind_loop_op op);
@@ -1013,13 +1094,15 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
+#define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
+
 /* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */
 typedef struct ind__loop {
     ind_body *body;          /* with STOREs; owned */
     ind_reduction reduction; /* IND_REDUCE_NONE: pointwise. Several REDUCEs of a body share the ranges */
     uint32_t *origin;        /* graph nodes it came from, ascending; in the program's arena */
     uint32_t num_origins;
-    uint32_t output[2]; /* buffers written */
+    uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
 } ind__loop;
 
@@ -1114,6 +1197,18 @@ typedef struct ind__scan_desc {
     void *user;
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
+/* Opaque call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter); its new
+   version is the next result after the declared ones. workspace: bytes, invalid for none. */
+typedef struct ind__call_desc {
+    const char *name;
+    ind__box *const *input;
+    const bool *overwrites;
+    uint32_t num_inputs;
+    const ind_extern_type *result;
+    uint32_t num_results;
+    ind_expr workspace;
+} ind__call_desc;
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -1206,6 +1301,7 @@ struct ind_context {
     ind__arena names;
     ind__owned *owned; /* newest first */
     const struct ind__function *functions; /* newest first */
+    const struct ind__extern *externs;     /* newest first */
     void *runtime;     /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
@@ -9714,6 +9810,39 @@ ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *ar
     return o->emit(o, &i, NULL);
 }
 
+const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
+    const ind__extern *e = c->externs;
+    while (e && strcmp(e->desc.name, name)) e = e->next;
+    return e;
+}
+
+ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
+        return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
+    size_t n = strspn(desc->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    if (desc->name[n] || n > 63)
+        return ind__fail(context, IND_INVALID_ARGUMENT,
+                         "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed", desc->name);
+    const ind__extern *old = ind__extern_find(context, desc->name);
+    if (old) {
+        const ind_extern_desc *d = &old->desc;
+        bool same =
+            d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        return same ? IND_OK
+                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
+                                desc->name);
+    }
+    ind__extern *e = (ind__extern *)ind__arena_alloc(&context->names, sizeof *e);
+    const char *name = e ? ind__arena_string(&context->names, desc->name, n) : NULL;
+    if (!name) return ind__failed(context);
+    e->desc = *desc;
+    e->desc.name = name;
+    e->next = context->externs;
+    context->externs = e;
+    return IND_OK;
+}
+
 ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args) {
     if (!o) return ir__no_value;
     const ind__function *f = function ? ind__function_find(o->context, function) : NULL;
@@ -9740,7 +9869,18 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
     ind__textf(t, ") -> %s", ind_dtype_name(f->dtype));
 }
 
+ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
+    if (!call->op)
+        return ind__fail(c, IND_NOT_SUPPORTED, "%s: nobody registered this opaque call (ind_extern_register)",
+                         call->name);
+    bool host = device == IND_DEVICE_HOST;
+    if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
+    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this opaque call has no %s callback (ind_extern_register)", call->name,
+                     host ? "host" : "cuda");
+}
+
 ind_status ind__body_needs_host(const ind_body *b) {
+    if (b->call) return ind__call_needs(b->context, b->call, IND_DEVICE_HOST);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         if (x->op == IND_LOOP_CALL && !x->imm.function->host)
@@ -9868,7 +10008,7 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE) live[i] = 1;
+        if (i == b->result || x->op == IND_LOOP_STORE || b->call) live[i] = 1;
         if (!live[i]) continue;
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
@@ -10428,11 +10568,129 @@ static bool ir__is_contiguous(const ind_layout *l) {
     return true;
 }
 
+/* ---- opaque calls ---- */
+
+/* Does the box show a buffer, as it lies there, element by element? Then the order of its dimensions is settled. */
+static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
+    const ind__storage *s = x->storage;
+    if (!s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
+    ind_expr at[IND_MAX_RANK];
+    ir__box_symbols(p->context, x, at);
+    if (!x->identity) {
+        ind_expr seen = ind__linearise(p->context, at, x->size, x->rank);
+        ind_expr lies = ind__linearise(p->context, x->map, s->size, s->rank);
+        ind_expr all = ind_expr_product(p->context, x->size, x->rank);
+        if (!ind__ok(seen) || !ind_expr_same(seen, lies) ||
+            !ind_known_eq(all, ind_expr_product(p->context, s->size, s->rank)))
+            return false;
+    }
+    p->buffer[s->buffer].layout.ordered = true;
+    return true;
+}
+
+static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
+    if (!x || ind__box_realise(p, x)) return false;
+    if (!ir__settle_contiguous(p, x)) {
+        x = ind__box_copy(p, x);
+        if (!x || !ir__settle_contiguous(p, x)) return false;
+    }
+    arg->buffer = x->storage->buffer;
+    arg->type = (ind_extern_type){.dtype = x->storage->dtype, .rank = x->rank};
+    memcpy(arg->type.size, x->size, sizeof x->size);
+    return true;
+}
+
+static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__call_arg *arg) {
+    uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, t->dtype, t->size, t->rank);
+    if (made) p->buffer[made].layout.ordered = true;
+    if (arg) *arg = (ind__call_arg){made, *t};
+    return made;
+}
+
+/* The old contents are what the input showed; whoever else would read them later stores what it needs before. */
+static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
+    if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
+        ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
+        return 0;
+    }
+    uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
+    *arg = (ind__call_arg){made, input->type};
+    return made;
+}
+
+static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__opaque *call) {
+    ind__call_arg *out = call->arg + d->num_inputs;
+    for (uint32_t k = 0; k < d->num_inputs; k++)
+        if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
+    for (uint32_t k = 0; k < d->num_results; k++)
+        if (!ir__call_result(p, &d->result[k], out + call->num_outputs++)) return false;
+    for (uint32_t k = 0; k < d->num_inputs; k++)
+        if (d->overwrites[k] && !ir__call_version(p, &call->arg[k], out + call->num_outputs++)) return false;
+    ind_extern_type bytes = {.dtype = IND_U8, .rank = 1, .size = {d->workspace}};
+    if (!ind__ok(d->workspace)) return true;
+    call->workspace = ir__call_result(p, &bytes, NULL);
+    return call->workspace != 0;
+}
+
+static bool ir__call_touch(ind__lowered *p, ind_ops *o, uint32_t buffer, bool store) {
+    const ind__buffer *b = &p->buffer[buffer];
+    ind_expr zero[IND_MAX_RANK];
+    for (int d = 0; d < b->layout.rank; d++) zero[d] = ind_int(p->context, 0);
+    if (!store) return ind__emit_load(o, buffer, b->dtype, zero, b->layout.rank).id;
+    uint32_t before = ((ind__recorder *)o)->body->num_inst;
+    ind_value v = ind_op_constant_int(o, 0, ind_dtype_compute(b->dtype));
+    if (v.id) ind__emit_store(o, buffer, zero, b->layout.rank, v);
+    return v.id && ((ind__recorder *)o)->body->num_inst > before;
+}
+
+static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque *call) {
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < call->num_inputs; k++) ok = ir__call_touch(p, &r->ops, call->arg[k].buffer, false);
+    for (uint32_t k = 0; ok && k < call->num_outputs; k++)
+        ok = ir__call_touch(p, &r->ops, call->arg[call->num_inputs + k].buffer, true);
+    return ok && (!call->workspace || ir__call_touch(p, &r->ops, call->workspace, true));
+}
+
+static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opaque *call, ind__box **results) {
+    uint32_t *origin = (uint32_t *)ind__arena_copy(&p->arena, &p->origin, sizeof p->origin);
+    uint32_t loop = origin ? ir__add_loop(p, IND_REDUCE_NONE, origin, 1) : UINT32_MAX;
+    if (loop == UINT32_MAX) return ind__failed(p->context);
+    ind__loop *l = &p->loop[loop];
+    l->body = ind__record_end(r);
+    for (uint32_t k = 0; k < call->num_outputs; k++) l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
+    if (call->workspace) l->output[l->num_outputs++] = call->workspace;
+    for (uint32_t k = 0; k < l->num_outputs; k++) p->buffer[l->output[k]].loop = loop;
+    for (uint32_t k = 0; k < call->num_outputs; k++)
+        if (!(results[k] = ind__box_buffer(p, l->output[k]))) return ind__failed(p->context);
+    return IND_OK;
+}
+
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results) {
+    uint32_t most = d->num_inputs + d->num_results, versions = 0;
+    for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
+    if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
+        return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
+    ind__opaque *call = (ind__opaque *)ind__arena_alloc(&p->arena, sizeof *call);
+    if (!call) return ind__failed(p->context);
+    call->op = ind__extern_find(p->context, d->name);
+    call->name = ind__arena_string(&p->arena, d->name, strlen(d->name));
+    call->arg = (ind__call_arg *)ind__arena_alloc(&p->arena, (most + versions + 1) * sizeof *call->arg);
+    call->num_inputs = d->num_inputs;
+    if (!call->name || !call->arg || !ir__call_args(p, d, call)) return ind__failed(p->context);
+    ind__recorder r;
+    if (ind__record_begin(&r, p->context, NULL, 0, NULL, 0)) return ind__failed(p->context);
+    r.body->call = call;
+    ind_status status =
+        ir__call_record(p, &r, call) ? ir__call_add(p, &r, call, results) : ind__failed(p->context);
+    ind__record_abort(&r);
+    return status;
+}
+
 /* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
 static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
     const ind__buffer *b = &p->buffer[buffer];
     if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
-    if (!b->mutates) return !b->layout.ordered;
+    if (!b->mutates) return ir__is_contiguous(&b->layout);
     return p->buffer[ir__first_version(p, buffer)].kind == IND__BUFFER_COMPUTED && ir__is_contiguous(&b->layout);
 }
 
@@ -10738,7 +10996,25 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     ind__textf(t, "\n");
 }
 
+/* call topk(x, buf3) -> buf4, buf5 workspace buf6 */
+static void ir__print_call(ind__text *t, const ind__opaque *call, const char *(*name)(uint32_t, void *), void *user) {
+    ind__textf(t, "call %s(", call->name);
+    for (uint32_t k = 0; k < call->num_inputs + call->num_outputs; k++) {
+        ind__textf(t, k == call->num_inputs ? ") -> " : k ? ", " : "");
+        ir__print_source(t, call->arg[k].buffer, name, user);
+    }
+    if (call->workspace) {
+        ind__textf(t, " workspace ");
+        ir__print_source(t, call->workspace, name, user);
+    }
+    ind__textf(t, "\n");
+}
+
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*name)(uint32_t, void *), void *user) {
+    if (b->call) {
+        ir__print_call(t, b->call, name, user);
+        return;
+    }
     for (int v = 0; v < b->rank + b->rrank; v++) {
         ind__textf(t, v == b->rank ? "reduce " : v ? "" : "for ");
         ind__text_expr(t, b->var[v]);
