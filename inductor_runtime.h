@@ -1163,6 +1163,21 @@ static const char *rt__cuda_first_error(const char *log, int *line, size_t *leng
     return e;
 }
 
+/* If the error at `error` in the log is in a function of the user's, its lines in the source, and in name[] what it is
+   called; else the source. The emitter puts `#line 1 "swish"` in front of such a function (cg__define_functions). */
+static const char *rt__cuda_lines_of(const char *log, const char *error, const char *source, char name[72]) {
+    const char *begin = error;
+    while (begin > log && begin[-1] != '\n') begin--;
+    size_t n = strcspn(begin, "(\n");
+    char mark[96];
+    snprintf(mark, sizeof mark, "\n#line 1 \"%.*s\"\n", n < 64 ? (int)n : 64, begin);
+    const char *at = strstr(source, mark);
+    name[0] = 0;
+    if (!at) return source;
+    snprintf(name, 72, "%.*s, ", (int)(n < 64 ? n : 64), begin);
+    return at + strlen(mark);
+}
+
 static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     size_t bytes = 0;
     char *log = NULL;
@@ -1179,8 +1194,11 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     size_t length = 0;
     const char *error = log ? rt__cuda_first_error(log, &line, &length) : NULL;
     if (error && line) {
-        ind__textf(&text, "error at line %d: %.*s\n", line, (int)length, error);
-        rt__cuda_number_lines(&text, j->source, line, 2);
+        char function[72];
+        const char *lines = rt__cuda_lines_of(log, error, j->source, function);
+        ind__textf(&text, "error at %s%sline %d: %.*s\n", function[0] ? "function " : "", function, line, (int)length,
+                   error);
+        rt__cuda_number_lines(&text, lines, line, 2);
     } else {
         ind__textf(&text, "error %d: %.*s\n", j->result, error ? (int)length : 0, error ? error : "");
     }
