@@ -200,12 +200,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
    name:kind=default; number of results (0: as many as the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
-   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
-   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
-   PyTorch: f floats only, i integers and bool only, n not bool. */
+   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as
+   default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
+   and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
+   (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may
+   promote to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -347,8 +347,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
-    X(CALL, "call", "inputs*", "function:str", 1, "PQ") /* ind_call: a device function of the user */                  \
-    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */      \
+    X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */               \
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */     \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -1056,9 +1056,9 @@ IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_te
    operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
    where any comes later, the call gets a copy. A call whose results nobody uses is dropped, and one may be made more
    than once where it stands once only if the graph is run more than once. The callbacks are looked up when the graph is
-   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape
-   rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the rule
-   returns. */
+   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no
+   shape rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the
+   rule returns. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
@@ -6814,8 +6814,7 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     const ind__function *have = ind__graph_function(g, f->name);
     if (g->status) return g->status;
     if (have) {
-        return have == f ? IND_OK
-                         : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+        return have == f ? IND_OK : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
     }
     bool taken = ind__reserved_name(f->name, strlen(f->name));
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
@@ -6896,7 +6895,8 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
         return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
                                "%s: the types of its results are not given, and no shape rule is registered", b->name);
     }
-    ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input), result[IND_MAX_EXTERN_RESULTS];
+    ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input),
+                    result[IND_MAX_EXTERN_RESULTS];
     if (!input) return ind__graph_no_memory(g, b->name), g->status;
     memset(result, 0, sizeof result);
     for (uint32_t k = 0; k < b->num_operands; k++) {
@@ -6907,8 +6907,7 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
     ind_expr workspace = ind_int(g->context, 0);
     int num = 0;
     g->context->error.status = IND_OK;
-    ind_status status =
-        e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
+    ind_status status = e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
     ind__free(g->context, input);
     if (status) return ind__extern_rule_failed(b, status);
     if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
@@ -6942,10 +6941,11 @@ static ind_tensor ind__add_extern(ind__extern_build *b) {
         for (int d = 0; d < rank; d++) list[n++] = b->type[k].size[d];
     }
     if (g->status) return ind__graph_leave_here(g), ind__graph_tensor(g, 0);
-    ind__attr a[4] = {{.kind = IND__ATTR_STR, .s = b->name},
-                      {.kind = ind__ok(b->workspace) ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = b->workspace},
-                      {.kind = b->num_mutates ? IND__ATTR_INTS : IND__ATTR_NONE, .list = b->mutates, .count = b->num_mutates},
-                      {.kind = IND__ATTR_EXPRS, .list = list, .count = n}};
+    ind__attr a[4] = {
+        {.kind = IND__ATTR_STR, .s = b->name},
+        {.kind = ind__ok(b->workspace) ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = b->workspace},
+        {.kind = b->num_mutates ? IND__ATTR_INTS : IND__ATTR_NONE, .list = b->mutates, .count = b->num_mutates},
+        {.kind = IND__ATTR_EXPRS, .list = list, .count = n}};
     return ind__graph_add(g, IND_OP_EXTERN, b->operand, b->num_operands, a, 4, NULL, b->name);
 }
 
@@ -7728,9 +7728,9 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 typedef struct ind__parsed_call {
     ind_graph_op op;
     const ind__schema *schema;
-    const char *at;    /* of the op's name */
+    const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
-    uint32_t *operand; /* ids; for an op with a list of tensors as many as there are */
+    uint32_t *operand;             /* ids; for an op with a list of tensors as many as there are */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -7979,8 +7979,7 @@ static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *
         if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
         return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
     }
-    return !call->operand_set[*k] ||
-           ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+    return !call->operand_set[*k] || ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
 }
 
 static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
@@ -8228,8 +8227,8 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)",
-                            r->name))
+    if (!ind__need_new_name(
+            p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
@@ -8274,9 +8273,8 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
-    ind_tensor x =
-        ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
-                       call->function ? call->function->name : NULL);
+    ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
+                                  call->function ? call->function->name : NULL);
     if (!ind__check_graph(p, call->at)) return;
     ind__name_results(p, call, r, num_results, x);
 }
@@ -8307,8 +8305,10 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
     if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
     if (strcmp(name, "mutates") || b->num_mutates)
-        return ind__parse_error(p, at, IND_PARSE, "extern has no argument \"%.60s\", or it is given twice; allowed: "
-                                                  "workspace, mutates", name);
+        return ind__parse_error(p, at, IND_PARSE,
+                                "extern has no argument \"%.60s\", or it is given twice; allowed: "
+                                "workspace, mutates",
+                                name);
     if (!ind__need_ints(p, &list, ints)) return false;
     if (list.count > IND_MAX_EXTERN_RESULTS)
         return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
@@ -8328,8 +8328,10 @@ static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, cons
     b->num_types = -1;
     if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
     if (!all)
-        return ind__parse_error(p, r->at, IND_PARSE, "%s: the types of its results are not written, and no shape rule "
-                                                     "is registered", b->name);
+        return ind__parse_error(p, r->at, IND_PARSE,
+                                "%s: the types of its results are not written, and no shape rule "
+                                "is registered",
+                                b->name);
     b->num_types = num - b->num_mutates;
     for (int k = 0; any && k < b->num_types; k++) {
         b->type[k] = (ind_extern_type){.dtype = r[k].type.dtype, .rank = r[k].type.rank};
@@ -8832,8 +8834,7 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
-    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT)
-        return false;
+    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT) return false;
     ind_dtype t =
         ind_dtype_compute(ind__op_has(n->op, 'B') ? ind__result_type(g, n->operand, n->num_operands) : result);
     if (n->op == IND_OP_CAST) t = result;
@@ -10113,8 +10114,12 @@ static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
     }
     for (uint32_t k = 0; k < n; k++)
         input[k] = overwrites[k] ? graph__lower_overwritten(l, k) : graph__lower_operand_box(l, k);
-    ind__call_desc d = {.name = l->node->attr[0].s, .input = input, .overwrites = overwrites, .num_inputs = n,
-                        .result = type, .num_results = l->node->num_results - (uint32_t)overwritten};
+    ind__call_desc d = {.name = l->node->attr[0].s,
+                        .input = input,
+                        .overwrites = overwrites,
+                        .num_inputs = n,
+                        .result = type,
+                        .num_results = l->node->num_results - (uint32_t)overwritten};
     for (uint32_t k = 0; k < d.num_results; k++) {
         type[k] = (ind_extern_type){.dtype = l->result[k].dtype, .rank = l->result[k].rank};
         memcpy(type[k].size, l->result[k].size, sizeof type[k].size);
@@ -10123,7 +10128,8 @@ static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
     ind__box *made[IND_MAX_EXTERN_RESULTS];
     ind_status status = ind__box_call(l->w->program, &d, made);
     for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
-    for (int k = 0; !status && k < overwritten; k++) { /* the boxes come by operand, the results as they were asked for */
+    for (int k = 0; !status && k < overwritten;
+         k++) { /* the boxes come by operand, the results as they were asked for */
         int before = 0;
         for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
         results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];

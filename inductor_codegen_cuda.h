@@ -185,11 +185,11 @@ typedef struct ind__writer {
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
-    struct cg__mm_problem *matmul; /* MATMUL: what cg__choose_matmul found out */
-    bool optimistic;               /* variant 0: likely conditions may become guards */
-    bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
-    ind__text code;                /* body of the kernel function */
-    uint64_t prelude;              /* pieces used: bits of the prelude table */
+    struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
+    bool optimistic;                /* variant 0: likely conditions may become guards */
+    bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
+    ind__text code;                 /* body of the kernel function */
+    uint64_t prelude;               /* pieces used: bits of the prelude table */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
@@ -5079,7 +5079,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
-        if (p->kernel[i].kernel->body->call) ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
+        if (p->kernel[i].kernel->body->call)
+            ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         t->indent--;
     }

@@ -492,7 +492,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
     X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
-    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */       \
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */    \
     X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as that has */
 
 typedef enum ind_loop_op {
@@ -604,10 +604,11 @@ IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind
    (first + width - 1) / 64; first + width <= 128. */
 IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
-/* A function of the user's for one element, written in CUDA C, with a twin in C for the host device. It fuses like every
-   other op: ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have declared
-   types; f16, bf16 and the 8-bit floats arrive as float and the result is rounded where it is stored, all other types
-   arrive as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be pure. */
+/* A function of the user's for one element, written in CUDA C, with a twin in C for the host device. It fuses like
+   every other op: ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have
+   declared types; f16, bf16 and the 8-bit floats arrive as float and the result is rounded where it is stored, all
+   other types arrive as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be
+   pure. */
 #define IND_MAX_FUNCTION_ARGS 5
 
 typedef union ind_element {
@@ -631,10 +632,10 @@ typedef struct ind_function_desc {
    Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
 IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
 
-/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of the
-   schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its results; on
-   CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a graph) and
-   must not wait; on the host it does it. All that `call` points to is valid until it returns. */
+/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
+   the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
+   results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
+   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. */
 typedef struct ind_extern_tensor {
     void *data; /* may be NULL where there are no elements */
     ind_dtype dtype;
@@ -681,8 +682,8 @@ typedef struct ind_extern_desc {
     void *user;
 } ind_extern_desc;
 
-/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT (NULL,
-   no name; another one has the name), IND_OUT_OF_MEMORY. */
+/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT
+   (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
 
 /* Its value for values in a loop; arguments are cast to the declared types. Errors, as a failed op: no such function,
@@ -932,7 +933,8 @@ typedef struct ind__extern {
 } ind__extern;
 const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
 
-/* One operand of a call in a lowered program: a buffer, or a part of the program's view of one, that lies contiguous. */
+/* One operand of a call in a lowered program: a buffer, or a part of the program's view of one, that lies contiguous.
+ */
 typedef struct ind__call_arg {
     uint32_t buffer;
     ind_extern_type type;
@@ -982,7 +984,7 @@ typedef struct ind_body {
     uint32_t num_inst, cap_inst;
     ind_expr *index;
     uint32_t num_index, cap_index;
-    uint32_t result; /* the loop's value before it is stored; 0 once STOREs exist */
+    uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
     const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
 } ind_body;
 
@@ -1299,10 +1301,10 @@ struct ind_context {
     void *error_lock;   /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
-    ind__owned *owned; /* newest first */
+    ind__owned *owned;                     /* newest first */
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
-    void *runtime;     /* of inductor_runtime.h: devices, compiled kernels */
+    void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
 
@@ -9770,8 +9772,7 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
     ind_status status = ir__signature_parse(&s);
     if (status) return status;
     const ind__function *old = ind__function_find(context, s.name[0]);
-    if (!old)
-        return ir__function_make(&s, desc->cuda, desc->host, desc->user, true) ? IND_OK : ind__failed(context);
+    if (!old) return ir__function_make(&s, desc->cuda, desc->host, desc->user, true) ? IND_OK : ind__failed(context);
     bool same = ir__same_signature(old, &s) && ir__same_code(old->cuda, desc->cuda) && old->host == desc->host &&
                 old->user == desc->user;
     return same ? IND_OK
@@ -9823,12 +9824,12 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
     size_t n = strspn(desc->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
     if (desc->name[n] || n > 63)
         return ind__fail(context, IND_INVALID_ARGUMENT,
-                         "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed", desc->name);
+                         "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed",
+                         desc->name);
     const ind__extern *old = ind__extern_find(context, desc->name);
     if (old) {
         const ind_extern_desc *d = &old->desc;
-        bool same =
-            d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
         return same ? IND_OK
                     : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
                                 desc->name);
@@ -10657,7 +10658,8 @@ static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opa
     if (loop == UINT32_MAX) return ind__failed(p->context);
     ind__loop *l = &p->loop[loop];
     l->body = ind__record_end(r);
-    for (uint32_t k = 0; k < call->num_outputs; k++) l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
+    for (uint32_t k = 0; k < call->num_outputs; k++)
+        l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
     if (call->workspace) l->output[l->num_outputs++] = call->workspace;
     for (uint32_t k = 0; k < l->num_outputs; k++) p->buffer[l->output[k]].loop = loop;
     for (uint32_t k = 0; k < call->num_outputs; k++)
@@ -10680,8 +10682,7 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     ind__recorder r;
     if (ind__record_begin(&r, p->context, NULL, 0, NULL, 0)) return ind__failed(p->context);
     r.body->call = call;
-    ind_status status =
-        ir__call_record(p, &r, call) ? ir__call_add(p, &r, call, results) : ind__failed(p->context);
+    ind_status status = ir__call_record(p, &r, call) ? ir__call_add(p, &r, call, results) : ind__failed(p->context);
     ind__record_abort(&r);
     return status;
 }

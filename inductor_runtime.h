@@ -1509,7 +1509,7 @@ typedef struct ind__executable {
     rt__exec_arg *arg;
     uint32_t num_args, cap_args;
     uint32_t num_tensors; /* operands of opaque calls */
-    bool checked; /* some kernel checks indices that come from data */
+    bool checked;         /* some kernel checks indices that come from data */
     rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
@@ -2351,9 +2351,9 @@ static void rt__instance_clear(ind_instance *n) {
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
     for (int i = 0; n->worker && i < n->num_workers; i++) ind__free(c, n->worker[i].block);
-    void *const owned[] = {n->size, n->next_size, n->slot,   n->scratch, n->pointer, n->next_pointer, n->address,
-                           n->cell, n->param,     n->chosen, n->grid,    n->buffer,  n->worker,       n->index_error,
-                           n->tensor, n->tensor_dim};
+    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,   n->pointer, n->next_pointer,
+                           n->address, n->cell,        n->param,  n->chosen,    n->grid,    n->buffer,
+                           n->worker,  n->index_error, n->tensor, n->tensor_dim};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 

@@ -62,7 +62,7 @@ typedef struct ind__access {
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
     X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
-    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */                                  \
+    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */                                 \
     X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
@@ -661,8 +661,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call)
-        return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
