@@ -646,6 +646,21 @@ static void test_bad_calls(void) {
     ind_extern(g, "put", &(ind_extern_args){.inputs = &x, .num_inputs = 1, .results = (const char *[]){"f32[4]"}, .num_results = 1, .workspace = "-1"});
     fails(c, g, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
 
+    g = ind_graph_create(c, "t");
+    ind_call(g, "swish", NULL, 2);
+    fails(c, g, IND_INVALID_ARGUMENT, "swish: 0 operands are given; it takes 2");
+    g = ind_graph_create(c, "t");
+    ind_extern(g, "put", NULL);
+    fails(c, g, IND_INVALID_ARGUMENT, "one of their lists is NULL");
+    g = ind_graph_create(c, "t");
+    ind_extern(g, "put", &(ind_extern_args){.num_inputs = 1});
+    fails(c, g, IND_INVALID_ARGUMENT, "one of their lists is NULL");
+    g = ind_graph_create(c, "t");
+    ind_extern(g, "put", &(ind_extern_args){.results = (const char *[]){NULL}, .num_results = 1});
+    fails(c, g, IND_INVALID_ARGUMENT, "the type of result 0 is NULL");
+    CHECK(ind_function_register(NULL, &f) == IND_INVALID_ARGUMENT && ind_extern_register(NULL, &e) == IND_INVALID_ARGUMENT, "no context");
+    CHECK(!ind_op_call(NULL, "swish", NULL, 0).id, "no handler");
+
     /* both devices' callbacks are looked for when it is compiled */
     static const char *const missing[][2] = {
         {"y = gpu_only(x)", "gpu_only: the host device needs a host twin"},
