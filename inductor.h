@@ -106,6 +106,12 @@ extern "C" {
    that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
    whether the position is data (index_copy) or a symbolic size (slice_scatter).
 
+   OPS OF ONE'S OWN
+   In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
+   written in CUDA C, with a twin in C for the host device (ind_function_register); both fuse with the ops around them.
+   ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
+   step of its own that gets stream, pointers, sizes and workspace.
+
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
    instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a
