@@ -62,7 +62,8 @@ typedef struct ind__access {
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
     X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
-    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */
+    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */                                 \
+    X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
 #define X(name, text) IND_KERNEL_##name,
@@ -123,6 +124,7 @@ typedef struct ind_fusion_policy {
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
     X(SCAN, "a scan or a sort is a kernel of its own")                                                                 \
+    X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
@@ -262,6 +264,7 @@ typedef struct sched__group {
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
+    bool call;                  /* it is an opaque call */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -406,7 +409,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         uint32_t m = 0;
-        for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
+        for (int k = 0; k < IND__MAX_ARGS; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
         if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
@@ -422,7 +425,7 @@ static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
         const ind__inst *in = &body->inst[i];
         bool dot = in->op == IND_LOOP_REDUCE && in->reduction == IND_REDUCE_DOT;
         any |= dot;
-        for (int k = 0; (dot || flag[i]) && k < 3; k++) flag[in->arg[k]] = 1;
+        for (int k = 0; (dot || flag[i]) && k < IND__MAX_ARGS; k++) flag[in->arg[k]] = 1;
     }
     return any;
 }
@@ -508,6 +511,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     bool dot = sched__mark_operands(body, flag);
     *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
+    g->call = body->call != NULL;
     f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -670,7 +674,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts) return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -978,6 +982,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 
 static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->call || y->call) return IND_FUSION_EXTERN;
     /* kernels that work on rows may store an element more than once */
     if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
@@ -1580,6 +1585,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     sched__recording user = {f, g};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
+    r.body->call = f->program->loop[f->group[g].head].body->call;
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
         ind__replay replay = {.body = f->program->loop[l].body,
@@ -1594,7 +1600,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
     ind_body *body = sched__record(f, g);
-    if (!body) return NULL;
+    if (!body || body->call) return body;
     ind_body *merged = f->failed ? NULL : sched__record_merged(f, body);
     ind__body_free(body);
     return merged;
@@ -1690,6 +1696,7 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 /* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
+    if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
@@ -1724,7 +1731,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
     int64_t per_output = 0, per_element = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
+    for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
         if (in->op == IND_LOOP_SCAN)
@@ -1774,7 +1781,8 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
 
 static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     const sched__group *group = &f->group[g];
-    k->kind = group->sorts     ? IND_KERNEL_SORT
+    k->kind = group->call      ? IND_KERNEL_EXTERN
+              : group->sorts   ? IND_KERNEL_SORT
               : group->scans   ? IND_KERNEL_SCAN
               : group->reduces ? IND_KERNEL_REDUCTION
                                : IND_KERNEL_POINTWISE;
@@ -2038,7 +2046,7 @@ static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         stage[i] = pass[i] = 0;
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             if (in->arg[k] && stage[in->arg[k]] > stage[i]) stage[i] = stage[in->arg[k]];
         }
         if (in->op == IND_LOOP_REDUCE) stage[i]++;
@@ -2046,7 +2054,7 @@ static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *
     for (uint32_t i = body->num_inst; i-- > 1;) {
         const ind__inst *in = &body->inst[i];
         uint32_t used = in->op == IND_LOOP_REDUCE ? stage[i] - 1 : pass[i] > stage[i] ? pass[i] : stage[i];
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             if (in->arg[k] && pass[in->arg[k]] < used) pass[in->arg[k]] = used;
         }
     }
@@ -2070,7 +2078,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
-    if (k->kind == IND_KERNEL_SORT) return false;
+    if (k->kind == IND_KERNEL_SORT || k->kind == IND_KERNEL_EXTERN) return false;
     if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
         return false;
     uint32_t store = sched__only_store(body, out);
@@ -2446,6 +2454,7 @@ static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    if (k->kind == IND_KERNEL_EXTERN) return load && store;
     return load && store && k->kind == IND_KERNEL_POINTWISE &&
            ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
 }
