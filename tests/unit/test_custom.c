@@ -60,6 +60,11 @@ static ind_element five(const ind_element *x, void *user) {
     return (ind_element){.f = x[0].f + 2 * x[1].f + 3 * x[2].f + 4 * x[3].f + 5 * x[4].f};
 }
 
+static ind_element larger(const ind_element *x, void *user) {
+    (void)user;
+    return x[0].f > x[1].f ? x[0] : x[1];
+}
+
 static double quarter = 0.25;
 
 static const ind_function_desc functions[] = {
@@ -69,6 +74,7 @@ static const ind_function_desc functions[] = {
     {"mix(x: f64, n: i64, up: bool) -> f64", "x * (double)n + (up ? 0.25 : -0.25)", mix, &quarter},
     {"low_byte(x: u8, y: u8) -> u8", "(unsigned char)(x * 3 + y)", low_byte, NULL},
     {"five(a: f32, b: f32, c: f32, d: f32, e: f32) -> f32", "a + 2 * b + 3 * c + 4 * d + 5 * e", five, NULL},
+    {"larger(x: f32, y: f32) -> f32", "x > y ? x : y", larger, NULL},
     {"gpu_only(x: f32) -> f32", "x + 1", NULL, NULL},
 };
 
@@ -223,6 +229,30 @@ static void test_calls(ind_context *c) {
     CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
     near(y, want_y, 50, 1e-5, "ind_call");
     near(z, want_z, 50, 1e-5, "ind_op_call");
+    ind_module_destroy(m);
+    ind_graph_destroy(g);
+}
+
+/* As the combine function of a scan. */
+static void larger_of(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    ind_value x[2] = {left[0], right[0]};
+    (void)user;
+    out[0] = ind_op_call(o, "larger", x, 2);
+}
+
+static void test_scan(ind_context *c) {
+    static float x[4 * 300], y[4 * 300];
+    static double want[4 * 300];
+    fill(x, 1200, 15);
+    for (int i = 0; i < 1200; i++) want[i] = i % 300 ? fmax(want[i - 1], x[i]) : x[i];
+    ind_graph *g = ind_graph_create(c, "t");
+    ind_tensor in = ind_input(g, "x", "f32[4, 300]");
+    ind_output(g, "y", ind_associative_scan(g, &(ind_scan_desc){.x = &in, .num = 1, .dim = 1, .combine = larger_of}));
+    ind_module *m = NULL;
+    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 2, .memory = IND_MEMORY_HOST};
+    CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
+    near(y, want, 1200, 0, "combine function");
     ind_module_destroy(m);
     ind_graph_destroy(g);
 }
@@ -768,6 +798,7 @@ static void test_device(ind_device device) {
     test_shapes(c);
     test_types(c);
     test_calls(c);
+    test_scan(c);
     test_rolled(c);
     test_overwrites(c, false);
     test_overwrites(c, true);
