@@ -1123,11 +1123,10 @@ IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_te
 /* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
    are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
    operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
-   where any comes later, the call gets a copy. A call whose results nobody uses is dropped, and one may be made more
-   than once where it stands once only if the graph is run more than once. The callbacks are looked up when the graph is
-   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no
-   shape rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the
-   rule returns. */
+   where any comes later, the call gets a copy. A call whose results nobody uses is dropped; any other is made once in
+   each run. The callbacks are looked up when the graph is compiled: a missing one is IND_NOT_SUPPORTED there. Errors:
+   IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH (the rule gives others),
+   IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), what the rule returns. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
@@ -2202,7 +2201,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
 static ind_status ind__rule_extern(ind__infer *in) {
     const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
     int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
-    int64_t rank;
+    int64_t rank, least, most;
     for (int i = 0; i + 1 < types->count; num++) {
         if (!ind_expr_is_int(types->list[i + 1], &rank) || rank < 0 || rank > IND_MAX_RANK) break;
         i += 2 + (int)rank;
@@ -2213,6 +2212,9 @@ static ind_status ind__rule_extern(ind__infer *in) {
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    ind_expr_bounds(in->attr[1].e, &least, &most);
+    if (most > INT64_MAX / 2)
+        return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
     if (ind__need_results(in, num + overwritten)) return in->status;
     for (int k = 0; k < num; k++) {
         if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;

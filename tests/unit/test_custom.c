@@ -652,6 +652,7 @@ static void test_bad_texts(void) {
         {"y : f32[N] = extern(\"nobody\", 1)", IND_PARSE, "the name of a tensor"},
         {"y : f32[N] = extern(\"nobody\", x, size=2)", IND_PARSE, "allowed: workspace, mutates"},
         {"y : f32[N] = extern(\"nobody\", x, workspace=N - 8)", IND_OUT_OF_RANGE, "the bytes of workspace may be negative"},
+        {"y : f32[N] = extern(\"nobody\", x, workspace=N*N*N*N*N*N*N*N*N*N*N)", IND_OVERFLOW, "more bytes than 64 bits count"},
         {"y : f32[N, 8] = extern(\"nobody\", x, mutates=[1])", IND_INVALID_ARGUMENT, "it cannot overwrite operand 1"},
         {"y : f32[N, 8], z : f32[N, 8] = extern(\"nobody\", x, mutates=[0, 0])", IND_INVALID_ARGUMENT, "it cannot overwrite operand 0"},
         {"y : f32[N, 7] = extern(\"nobody\", x, mutates=[0])", IND_TYPE_MISMATCH, "y is written as f32[N, 7], the op gives f32[N, 8]"},
