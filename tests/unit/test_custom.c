@@ -62,7 +62,7 @@ static ind_element five(const ind_element *x, void *user) {
 
 static ind_element larger(const ind_element *x, void *user) {
     (void)user;
-    return x[0].f > x[1].f ? x[0] : x[1];
+    return x[3].f > x[4].f ? x[3] : x[4];
 }
 
 static double quarter = 0.25;
@@ -74,7 +74,7 @@ static const ind_function_desc functions[] = {
     {"mix(x: f64, n: i64, up: bool) -> f64", "x * (double)n + (up ? 0.25 : -0.25)", mix, &quarter},
     {"low_byte(x: u8, y: u8) -> u8", "(unsigned char)(x * 3 + y)", low_byte, NULL},
     {"five(a: f32, b: f32, c: f32, d: f32, e: f32) -> f32", "a + 2 * b + 3 * c + 4 * d + 5 * e", five, NULL},
-    {"larger(x: f32, y: f32) -> f32", "x > y ? x : y", larger, NULL},
+    {"larger(a: f32, b: f32, c: f32, x: f32, y: f32) -> f32", "x > y ? x : y", larger, NULL},
     {"gpu_only(x: f32) -> f32", "x + 1", NULL, NULL},
 };
 
@@ -235,9 +235,9 @@ static void test_calls(ind_context *c) {
 
 /* As the combine function of a scan. */
 static void larger_of(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
-    ind_value x[2] = {left[0], right[0]};
+    ind_value one = ind_op_constant(o, 1, IND_F32), x[5] = {one, one, one, left[0], right[0]};
     (void)user;
-    out[0] = ind_op_call(o, "larger", x, 2);
+    out[0] = ind_op_call(o, "larger", x, 5);
 }
 
 static void test_scan(ind_context *c) {
