@@ -4079,6 +4079,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+    if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
     return IND_OK;
@@ -8825,6 +8826,7 @@ static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, doubl
 
 static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
     graph__typed_number f = graph__typed_number_of(factor);
+    if (l->compute == IND_BOOL) return f.i || f.f != 0 ? x : ind_op_constant_int(o, 0, IND_BOOL);
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
@@ -8865,8 +8867,8 @@ static ind_value graph__lower_binary(ind_ops *o, const ind_expr *index, int rank
 /* self + alpha * other, and the same with minus. */
 static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
-    if (l->compute == IND_BOOL) return ind__emit2(o, l->row->bool_op, a, b);
     graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
+    if (l->compute == IND_BOOL) return alpha.i || alpha.f != 0 ? ind__emit2(o, l->row->bool_op, a, b) : a;
     if (alpha.i != 1 && alpha.f != 1) b = ind_op_mul(o, b, graph__lower_number(o, alpha, l->compute));
     return ind__emit2(o, l->row->op, a, b);
 }
