@@ -1,13 +1,14 @@
 /* fuzz_ops: random graphs over the whole op table, each run in many ways that must agree.
  *
- *     fuzz_ops [--seed N] [--graphs N] [--seconds N] [--ops N] [--device host|cuda] [--op NAME] [--keep]
+ *     fuzz_ops [--seed N] [--graphs N] [--seconds N] [--ops N] [--device host|cuda|emulated] [--op NAME] [--all]
+ * [--keep]
  *
  * A graph grows by trial: an op of the table with operands and attributes drawn from the schema alone is parsed as a
  * graph of one op; what the library refuses is drawn again, so what is legal is written nowhere but there, and a new op
  * is drawn without being told. An accepted op runs at once, alone and unfused, on the values of its operands. These
  * eager values are the reference for the whole graph: fused, unfused, without passes, with everything stored, with a
  * random policy, and with
- * --device cuda on the GPU or its emulation (there in two orders of threads).
+ * --device cuda on the GPU, also unfused, or on its emulation, in two orders of threads.
  *
  * What may differ, and by how much: a value is exact if every way computes the same bits: inputs, what only moves,
  * selects or compares exact values, integers. Ops that jump (comparisons, rounding, sorting, argmax ..) take exact
@@ -388,7 +389,7 @@ static void draw_related_shape(const graph *g, value *v, const value *x) {
         v->rank -= first;
         memmove(v->dim[0], v->dim[first], sizeof v->dim[0] * (size_t)v->rank);
     } else if (kind == 6) { /* one dimension alone */
-        memmove(v->dim[0], v->dim[rnd((uint32_t)v->rank)], DIM);
+        memmove(v->dim[0], v->dim[v->rank > 1 && chance(50) ? 1 : (int)rnd((uint32_t)v->rank)], DIM);
         v->rank = 1;
     } else if (kind == 7) { /* another size somewhere */
         choose(small, v->dim[rnd((uint32_t)v->rank)], DIM);
@@ -503,6 +504,19 @@ static int draw_old(const trial *t, char kind) {
     return -1;
 }
 
+/* Shaped like the operand before, after the first, or as weights between the two. */
+static bool draw_like_last(const trial *t, value *v) {
+    const value *first = &t->g->v[t->s.operand[0]], *last = &t->g->v[t->s.operand[t->s.num_operands - 1]];
+    if (t->s.num_operands < 2 || !last->rank || chance(65)) return false;
+    v->rank = last->rank;
+    memcpy(v->dim, last->dim, sizeof v->dim);
+    if (last->rank < 3 || first->rank != last->rank || chance(60)) return true;
+    memcpy(v->dim[0], first->dim[1], DIM);
+    memcpy(v->dim[1], last->dim[1], DIM);
+    for (int d = 2; d < v->rank; d++) snprintf(v->dim[d], DIM, "1");
+    return true;
+}
+
 static void set_kind(const trial *t, value *v, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     v->dtype = first && chance(85) ? first->dtype : chance(60) ? t->g->main : draw_dtype();
@@ -532,6 +546,8 @@ static bool draw_operand(trial *t, char kind) {
     v->is_const = chance(20);
     if (kind == 's')
         v->rank = 0;
+    else if (first && draw_like_last(t, v))
+        ;
     else if (first && chance(90))
         draw_related_shape(t->g, v, first);
     else
@@ -705,9 +721,11 @@ static void draw_attribute(trial *t, const ind__attr_schema *a) {
             choose(by_name[i].choices, text, sizeof text);
     }
     const value *x = first_operand(t);
-    if (x && x->rank > 2 && listed(per_window_dimension, name) && !ind__op_has(t->op, 'D') && chance(70))
-        draw_numbers(text, sizeof text, x->rank - 2 - (x->rank > 3 && chance(30)),
-                     *name == 'p' || *name == 'o' ? "0|0|1" : "1|2|1|3");
+    if (x && x->rank > 2 && listed(per_window_dimension, name) && !ind__op_has(t->op, 'D') && chance(80)) {
+        bool zero = *name == 'p' || *name == 'o', plain = chance(60) && *name != 'k';
+        int n = x->rank - 2 + (x->rank == 3 && *name == 'k' && chance(20));
+        draw_numbers(text, sizeof text, n, plain ? (zero ? "0" : "1") : zero ? "0|1" : "1|2|3");
+    }
     if (!*text) draw_by_kind(text, sizeof text, t, a, name);
     if (t->s.call[strlen(t->s.call) - 1] != '(') add(t, ", ");
     add(t, name);
@@ -1183,7 +1201,8 @@ static way ways[] = {
     {"cuda, threads reversed", {.device = IND_DEVICE_CUDA}, "reverse"},
     {"cuda, no fusion", {.device = IND_DEVICE_CUDA, .fusion = {.disable = true}}, "forward"},
 };
-enum { ANY_POLICY = 4, HOST_WAYS = 5, ALL_WAYS = sizeof ways / sizeof *ways };
+enum { ANY_POLICY = 4, NUM_WAYS = sizeof ways / sizeof *ways };
+enum { ON_HOST = 0x1f, ON_GPU = ON_HOST | 0xa0, EMULATED = ON_HOST | 0x60 }; /* bit per way */
 
 static void draw_policy(ind_compile_desc *d) {
     *d = (ind_compile_desc){.device = IND_DEVICE_HOST, .disabled_passes = rnd(1u << IND_NUM_PASSES)};
@@ -1290,25 +1309,29 @@ static int check_text(graph *g, ind_graph *parsed, char why[WHY]) {
     return failed;
 }
 
-/* Runs ways [first, last); the one that fails in *at. */
-static int check(graph *g, int first, int last, int *at, char why[WHY]) {
+/* Runs these ways; the one that fails in *at. */
+static int check(graph *g, unsigned mask, int *at, char why[WHY]) {
     char text[TEXT];
     graph_text(g, text, sizeof text);
     ind_graph *parsed = ind_graph_parse(g->ctx, text, NULL);
-    *at = first;
+    for (*at = 0; !(mask >> *at & 1);) ++*at;
     if (!parsed) return snprintf(why, WHY, "parse: %s", ind_error(g->ctx)), 1;
     int failed = check_text(g, parsed, why);
-    for (int k = first; !failed && k < last; k++) failed = check_way(g, parsed, &ways[ *at = k], why);
+    for (int k = *at; !failed && k < NUM_WAYS; k++) {
+        if (!(mask >> k & 1)) continue;
+        failed = check_way(g, parsed, &ways[k], why);
+        *at = k;
+    }
     ind_graph_destroy(parsed);
     return failed;
 }
 
 /* ---- shrinking */
 
-static bool still_fails(graph *g, int first, int last, char why[WHY]) {
+static bool still_fails(graph *g, unsigned mask, char why[WHY]) {
     char other[WHY];
     int at;
-    if (!check(g, first, last, &at, other)) return false;
+    if (!check(g, mask, &at, other)) return false;
     if (!strncmp(other, "parse: ", 7)) return false;
     memcpy(why, other, sizeof other);
     return true;
@@ -1327,17 +1350,17 @@ static bool drop_unused(graph *g) {
     return any;
 }
 
-static void shrink(graph *g, int first, int last, char why[WHY]) {
+static void shrink(graph *g, unsigned mask, char why[WHY]) {
     bool smaller = true;
     for (int k = 0; k < g->num_values; k++) {
         int was = g->v[k].mutated_to;
         g->v[k].mutated_to = -1;
-        if (was >= 0 && !still_fails(g, first, last, why)) g->v[k].mutated_to = was;
+        if (was >= 0 && !still_fails(g, mask, why)) g->v[k].mutated_to = was;
     }
     for (int k = g->num_outputs - 1; k >= 0 && g->num_outputs > 1; k--) {
         int was = g->output[k];
         g->output[k] = g->output[--g->num_outputs];
-        if (still_fails(g, first, last, why)) continue;
+        if (still_fails(g, mask, why)) continue;
         g->output[g->num_outputs++] = g->output[k];
         g->output[k] = was;
     }
@@ -1346,14 +1369,14 @@ static void shrink(graph *g, int first, int last, char why[WHY]) {
         for (int i = g->num_statements - 1; i >= 0; i--) {
             if (g->s[i].gone) continue;
             g->s[i].gone = true;
-            if (still_fails(g, first, last, why))
+            if (still_fails(g, mask, why))
                 smaller = true;
             else
                 g->s[i].gone = false;
         }
         if (drop_unused(g)) {
             smaller = true;
-            if (!still_fails(g, first, last, why)) return;
+            if (!still_fails(g, mask, why)) return;
         }
     }
 }
@@ -1364,7 +1387,8 @@ typedef struct options {
     uint64_t seed;
     long graphs;
     double seconds;
-    int most_ops, last_way;
+    int most_ops;
+    unsigned ways;
     const char *op;
     bool keep; /* go on after a disagreement */
     bool all;  /* an op that is never drawn fails */
@@ -1374,7 +1398,7 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     graph *g = calloc(1, sizeof *g);
     if (!g) return NULL;
     random_state = seed * 0x9e3779b97f4a7c15u + 11;
-    if (ind_context_create(&(ind_context_desc){.verify = 1, .num_threads = o->last_way > HOST_WAYS ? 0 : 1}, &g->ctx))
+    if (ind_context_create(&(ind_context_desc){.verify = 1, .num_threads = o->ways == ON_GPU ? 0 : 1}, &g->ctx))
         return free(g), NULL;
     g->main = any_dtype[rnd(6)];
     g->next_name = 1;
@@ -1383,7 +1407,7 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     int most = 1 + (int)rnd((uint32_t)o->most_ops), before = (int)rnd((uint32_t)most), failed = 0;
     for (int i = 0; i < 3 * most && failed >= 0 && g->num_statements < most; i++) {
         ind_graph_op op = i == before ? wanted : (ind_graph_op)rnd(IND_NUM_OPS);
-        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 1500 : 30);
+        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 6000 : 30);
     }
     if (failed < 0) counts.disagreements++;
     if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), g;
@@ -1398,9 +1422,9 @@ static void one_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     if (!g) return;
     draw_policy(&ways[ANY_POLICY].desc);
     counts.graphs++;
-    if (check(g, 0, o->last_way, &at, why)) {
+    if (check(g, o->ways, &at, why)) {
         counts.disagreements++;
-        shrink(g, at, at + 1, why);
+        shrink(g, 1u << at, why);
         graph_text(g, text, sizeof text);
         printf("seed %llu: ", (unsigned long long)seed);
         fail(g, ways[at].name, text, why);
@@ -1414,8 +1438,12 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static unsigned device_ways(const char *name) {
+    return !strcmp(name, "cuda") ? ON_GPU : !strcmp(name, "emulated") ? EMULATED : ON_HOST;
+}
+
 static bool read_options(int argc, char **argv, options *o) {
-    *o = (options){.seed = 1, .graphs = 1000000000, .seconds = 1e9, .most_ops = 12, .last_way = HOST_WAYS};
+    *o = (options){.seed = 1, .graphs = 1000000000, .seconds = 1e9, .most_ops = 12, .ways = ON_HOST};
     for (int i = 1; i < argc; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--keep"))
@@ -1433,7 +1461,7 @@ static bool read_options(int argc, char **argv, options *o) {
         else if (!strcmp(argv[i], "--ops"))
             o->most_ops = (int)strtol(argv[++i], NULL, 10);
         else if (!strcmp(argv[i], "--device"))
-            o->last_way = !strcmp(argv[++i], "cuda") ? ALL_WAYS : HOST_WAYS;
+            o->ways = device_ways(argv[++i]);
         else if (!strcmp(argv[i], "--op"))
             o->op = argv[++i];
         else
