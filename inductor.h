@@ -3687,7 +3687,11 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         ind__agreement same = {0, d, "", 1, d, "has", ""}, index = {0, d, "", 2, d, "has", ""};
         if (max && ind__need_agree(in, index)) return in->status;
         if (s < 0 && ind__need_agree(in, same)) return in->status;
-        if (s < 0 || !ceil) continue;
+        if (s < 0) continue;
+        if (!ceil &&
+            (ind__need_positive(in, grad->size[d], "output size") || ind__need_positive(in, x->size[d], "input size")))
+            return in->status;
+        if (!ceil) continue;
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
@@ -4211,6 +4215,9 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
+    if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -4269,6 +4276,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+    if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
     return IND_OK;
@@ -9793,6 +9801,7 @@ static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, doubl
 
 static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
     graph__typed_number f = graph__typed_number_of(factor);
+    if (l->compute == IND_BOOL) return f.i || f.f != 0 ? x : ind_op_constant_int(o, 0, IND_BOOL);
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
@@ -9833,8 +9842,8 @@ static ind_value graph__lower_binary(ind_ops *o, const ind_expr *index, int rank
 /* self + alpha * other, and the same with minus. */
 static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
-    if (l->compute == IND_BOOL) return ind__emit2(o, l->row->bool_op, a, b);
     graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
+    if (l->compute == IND_BOOL) return alpha.i || alpha.f != 0 ? ind__emit2(o, l->row->bool_op, a, b) : a;
     if (alpha.i != 1 && alpha.f != 1) b = ind_op_mul(o, b, graph__lower_number(o, alpha, l->compute));
     return ind__emit2(o, l->row->op, a, b);
 }
