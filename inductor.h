@@ -13502,7 +13502,7 @@ static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer 
     x = graph__raise_whole_view(r, b, s);
     if (!x.id) x = graph__raise_part_view(r, b, s);
     if (!x.id) x = graph__raise_as_strided(r, b, s);
-    int flipped[IND_MAX_RANK], n = 0;
+    int flipped[IND_MAX_RANK + 1] = {0}, n = 0;
     for (int k = 0; k < s->n; k++)
         if (s->flipped[k]) flipped[n++] = k;
     ind_expr list[IND_MAX_RANK];
@@ -13545,7 +13545,6 @@ static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tenso
     for (int k = rows; k < num; k++) inner[1 + k - rows] = size[k];
     table = graph__raise_reshape(r, table, inner, 1 + num - rows);
     ind_tensor operand[2] = {table, rows ? graph__raise_reshape(r, t, size, rows) : graph__raise_flat(r, t)};
-    if (!rows) size[0] = ind_int(r->c, 1);
     ind__attr dim = ind__attr_int(0);
     if (!wrap) operand[1] = graph__raise_flat(r, operand[1]);
     ind_tensor y = wrap ? graph__raise_call(r, IND_OP_INDEX, operand, 2, NULL, 0)
@@ -13601,7 +13600,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
 /* The elements at e; where the mask is false any. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
-    ind_tensor at = graph__raise_expr(r, e), x = b->held;
+    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
     if (mask.id && !ind_known_lt(zero, numel)) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
         at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
@@ -13631,6 +13630,20 @@ static bool graph__raised_mask_idle(const graph__raise *r, uint32_t load) {
     return b->result != load;
 }
 
+static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, int rank) {
+    bool empty = false;
+    for (int d = 0; d < rank; d++) empty = empty || graph__size_is_zero(size[d]);
+    return empty && r->c;
+}
+
+/* Zeros of these sizes. */
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    bool is_float = ind_dtype_is_float(dtype);
+    ind__attr a[3] = {ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float},
+                      ind__attr_dtype(dtype)};
+    return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
 static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     const graph__raised_buffer *b = &r->buffer[i->source];
@@ -13638,6 +13651,10 @@ static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
     ind_expr e = graph__raised_offset(r, i);
     ind_tensor mask = {r->g, 0}, x;
     if (i->arg[0] && !(mask = graph__raise_operand(r, i->arg[0])).id) return mask;
+    if (graph__raised_is_empty(r, b->size, b->rank)) {
+        bool never = graph__raised_is_empty(r, r->loops.extent, r->rank);
+        return graph__raise_zeros(r, r->loops.extent, never ? r->rank : 0, (ind_dtype)i->dtype);
+    }
     graph__strided_loops(r, &s, 0);
     x = graph__raise_view(r, b, e, &s);
     if (!x.id && !i->arg[0]) x = graph__raise_lookup(r, b, e);
@@ -13930,7 +13947,9 @@ static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer 
 static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like) {
     ind_expr size[IND_MAX_RANK];
     for (int d = 0; d < r->rank; d++)
-        size[d] = graph__raised_varies(r, x, d) ? graph__raised_size(r, x, d) : graph__raised_size(r, like, d);
+        size[d] = graph__size_is_zero(r->loops.extent[d]) ? r->loops.extent[d]
+                  : graph__raised_varies(r, x, d)         ? graph__raised_size(r, x, d)
+                                                          : graph__raised_size(r, like, d);
     return graph__raise_expand(r, x, size, r->rank);
 }
 
@@ -14009,7 +14028,11 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     ind_expr e = graph__raised_offset(r, i);
     ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), b->dtype), y = {r->g, 0};
     if (!x.id) return;
-    if (!i->arg[1] && !i->reduction) y = graph__raise_fill(r, b, e, x);
+    if (graph__raised_is_empty(r, b->size, b->rank)) {
+        y = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    } else if (!i->arg[1] && !i->reduction) {
+        y = graph__raise_fill(r, b, e, x);
+    }
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status)
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
@@ -14044,23 +14067,44 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     return (ind_tensor){r->g, 0};
 }
 
-/* More dimensions than a tensor may have are joined where their indices allow it. */
+/* Makes loops v and v + 1 one, whatever the indices come to. */
+static bool graph__raise_force_join(ind__loops *l, int v) {
+    ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
+    ind_expr extent = ind_expr_mul(l->extent[v], inner);
+    ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
+    if (!ind_known_le(ind_int(l->context, 1), inner)) return false;
+    ind_expr value[2] = {ind_expr_floordiv(joined, inner), ind_expr_mod(joined, inner)};
+    for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], pair, value, 2);
+    l->var[v] = joined, l->extent[v] = extent;
+    for (int k = v + 1; k + 1 < l->rank + l->rrank; k++) l->var[k] = l->var[k + 1], l->extent[k] = l->extent[k + 1];
+    if (v < l->rank)
+        l->rank--;
+    else
+        l->rrank--;
+    return true;
+}
+
+/* More loops than a tensor may have dimensions are joined: those of which no index minds first, then the last of the
+   reduction or of the parallel ones. */
 static bool graph__raise_join_loops(ind__loops *l) {
     bool joined = true;
     while (joined && l->rank + l->rrank > IND_MAX_RANK) {
         joined = false;
         for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
             joined = v + 1 != l->rank && ind__loops_merge(l, v);
+        if (!joined && l->rrank > 1) joined = graph__raise_force_join(l, l->rank + l->rrank - 2);
+        if (!joined && l->rank > 1) joined = graph__raise_force_join(l, l->rank - 2);
     }
     return l->rank + l->rrank <= IND_MAX_RANK;
 }
 
 /* Splits that rid an index of a division; a scan stays one loop. */
 static void graph__raise_split_loops(ind__loops *l, bool scans) {
+    ind_expr one = ind_int(l->context, 1);
     for (int v = 0; v < (scans ? l->rank : l->rank + l->rrank); v++) {
         while (l->rank + l->rrank < IND_MAX_RANK) {
             ind_expr size = ind__loops_split_size(l, v, NULL);
-            if (!ind__ok(size) || !ind__loops_split(l, v, size)) break;
+            if (!ind__ok(size) || !ind_known_le(one, size) || !ind__loops_split(l, v, size)) break;
         }
     }
 }
@@ -14085,12 +14129,24 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     return !l->failed;
 }
 
+/* Where a parallel loop has no points nothing happens: what is written is empty or stays as it is. */
+static bool graph__raise_nothing(graph__raise *r) {
+    if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
+    for (uint32_t n = 1; n < r->body->num_inst; n++) {
+        graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
+        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    }
+    return true;
+}
+
 static void graph__raise_body(graph__raise *r) {
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
+    if (!r->g->status && graph__raise_nothing(r)) return;
     for (uint32_t n = 1; !r->g->status && n < r->body->num_inst; n++) {
         if (r->body->inst[n].op == IND_LOOP_STORE)
             graph__raise_store(r, &r->body->inst[n]);
@@ -14177,6 +14233,26 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     }
 }
 
+/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs. */
+static bool graph__raise_rename(ind_graph *g) {
+    uint8_t *kept = ind__alloc(g->context, g->num_tensors);
+    bool ok = kept != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) kept[g->output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->num_mutations; i++) kept[g->mutation[i].value] = 1;
+    for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
+        kept[t] = kept[t] || g->tensor[t].weak || ind__is_source(g, t);
+        const char *name = kept[t] ? NULL : g->tensor[t].name;
+        if (name) ind__find_slot(g, name, strlen(name))->tensor = 0;
+        if (!kept[t]) g->tensor[t].name = NULL;
+    }
+    for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
+        ind_graph_op op = g->node[g->tensor[t].node].op;
+        if (!kept[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
+    }
+    ind__free(g->context, kept);
+    return ok;
+}
+
 /* The graph without what was made on the way and is not used, or is there twice: a rewritten copy that takes over the
    conditions. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
@@ -14190,6 +14266,8 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
         out->condition[i].text = ind__arena_string(&out->arena, text, strlen(text));
         if (!out->condition[i].text) ind__graph_no_memory(out, "kernel graph");
     }
+    memset(out->op_count, 0, sizeof out->op_count);
+    if (!graph__raise_rename(out)) ind__graph_no_memory(out, "kernel graph");
     out->facts_borrowed = false;
     g->facts_borrowed = true;
     ind_graph_destroy(g);
@@ -14227,7 +14305,8 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     }
     ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
     if (!g || !g->status) return g;
-    ind__fail(module->context, g->status, "kernel graph of %s: %s", s->kernel[kernel].name, g->error);
+    ind_status status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    ind__fail(module->context, status, "kernel graph of %s: %s", s->kernel[kernel].name, g->error);
     ind_graph_destroy(g);
     return NULL;
 }
@@ -14289,7 +14368,8 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     ind__graph_leave(g, before);
     graph__raise_free(&r);
     if (!g->status) return g;
-    ind__fail(c, g->status, "pointwise graph of %s: %s", n->name, g->error);
+    ind_status status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    ind__fail(c, status, "pointwise graph of %s: %s", n->name, g->error);
     ind_graph_destroy(g);
     return NULL;
 }
