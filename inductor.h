@@ -14109,6 +14109,35 @@ static void graph__raise_split_loops(ind__loops *l, bool scans) {
     }
 }
 
+/* Splits the loop that runs across the places `stride` apart in a buffer: what lies in a dimension is a loop then. */
+static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stride) {
+    ind__loops *l = &r->loops;
+    ind_expr one = ind_int(r->c, 1), coefficient;
+    for (int v = 0; v < l->rank + l->rrank && l->rank + l->rrank < IND_MAX_RANK; v++) {
+        if (!ind__expr_depends(l->index[index], l->var[v])) continue;
+        if (!ind__affine(l->index[index], l->var[v], &coefficient, NULL)) continue;
+        ind_expr size = ind__exact_quotient(stride, coefficient);
+        if (ind__ok(size) && ind_known_lt(one, size) && ind_known_lt(size, l->extent[v]) && ind__loops_split(l, v, size))
+            return;
+    }
+}
+
+/* Loops that were joined are told apart as the dimensions of the first buffer that is filled. */
+static void graph__raise_split_dims(graph__raise *r) {
+    const ind_body *body = r->body;
+    for (uint32_t n = 1; n < body->num_inst; n++) {
+        const ind__inst *i = &body->inst[n];
+        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        const graph__raised_buffer *b = &r->buffer[i->source];
+        ind_expr stride = ind_int(r->c, 1);
+        for (int d = b->rank; d-- > 1;) {
+            stride = ind_expr_mul(stride, b->size[d]);
+            graph__raise_split_at(r, i->index, stride);
+        }
+        return;
+    }
+}
+
 static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     bool scans = ind__body_scan(r->body) != 0, reduces = scans;
     ind__loops *l = &r->loops;
@@ -14125,6 +14154,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
         return false;
     }
     graph__raise_split_loops(l, scans);
+    if (!scans) graph__raise_split_dims(r);
     r->rank = l->rank + l->rrank;
     return !l->failed;
 }
