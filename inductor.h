@@ -13114,16 +13114,28 @@ static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
 
 static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank);
 
-/* Of a reshape what is reshaped is cast: so that reshapes meet. */
+/* The narrow float that x is the f32 of; id 0: of none. */
+static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    ind_tensor from = {r->g, n && n->op == IND_OP_CAST ? n->operand[0] : 0};
+    ind_dtype dtype = ind_tensor_dtype(from);
+    return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
+}
+
+/* Of a reshape what is reshaped is cast: so that reshapes meet. What was widened is as it was when narrowed again. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     ind__attr a = ind__attr_dtype(dtype);
-    ind_tensor from = graph__raised_from(r, x);
+    ind_tensor from = graph__raised_from(r, x), narrow = graph__raised_narrow(r, x);
     ind_expr size[IND_MAX_RANK];
     if (ind_tensor_dtype(x) == dtype) return x;
+    if (narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
     if (!from.id) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
     int rank = ind_tensor_rank(x);
     for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
-    return graph__raise_reshape(r, graph__raise_call(r, IND_OP_CAST, &from, 1, &a, 1), size, rank);
+    narrow = graph__raised_narrow(r, from);
+    bool back = narrow.id && ind_tensor_dtype(narrow) == dtype;
+    return graph__raise_reshape(r, back ? narrow : graph__raise_call(r, IND_OP_CAST, &from, 1, &a, 1), size, rank);
 }
 
 static ind_tensor graph__raise_integer(graph__raise *r, int64_t v) {
@@ -13174,8 +13186,17 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
         moved[m++] = place[dims[d]];
     }
     if (in_order) return graph__raise_reshape(r, x, size, rank);
-    ind__attr a = graph__raise_dims(r, list, moved, n);
     x = graph__raise_reshape(r, x, kept, n);
+    const ind__node *from = x.id ? &r->g->node[r->g->tensor[x.id].node] : NULL;
+    if (from && from->op == IND_OP_PERMUTE) { /* two of them are one */
+        for (int d = 0; d < n; d++) moved[d] = graph__permuted_dim(from, n, moved[d]);
+        x.id = from->operand[0];
+        for (int d = 0; d < n; d++) kept[d] = ind_tensor_size(x, moved[d]);
+    }
+    in_order = true;
+    for (int d = 0; d < n; d++) in_order = in_order && moved[d] == d;
+    if (in_order) return graph__raise_reshape(r, x, size, rank);
+    ind__attr a = graph__raise_dims(r, list, moved, n);
     return graph__raise_reshape(r, graph__raise_call(r, IND_OP_PERMUTE, &x, 1, &a, 1), size, rank);
 }
 
@@ -13850,7 +13871,21 @@ static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
 }
 
-static ind_tensor graph__raise_product(graph__raise *r, ind_tensor a, ind_tensor b) {
+/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results are
+   not rounded. */
+static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
+    ind_tensor *x[2] = {a, b}, narrow[2];
+    ind_dtype dtype[2];
+    for (int k = 0; k < 2; k++) {
+        ind_tensor from = graph__raised_from(r, *x[k]);
+        narrow[k] = graph__raised_narrow(r, from.id ? from : *x[k]);
+        dtype[k] = ind_tensor_dtype(narrow[k]);
+    }
+    if (dtype[0] != dtype[1] || (dtype[0] != IND_F16 && dtype[0] != IND_BF16)) return;
+    for (int k = 0; k < 2; k++) *x[k] = graph__raise_cast(r, *x[k], dtype[k]);
+}
+
+static ind_tensor graph__raise_product(graph__raise *r, ind_tensor a, ind_tensor b, ind_dtype dtype) {
     graph__product_loops p;
     ind_expr size[IND_MAX_RANK];
     int of[IND_MAX_RANK], rank = 0;
@@ -13860,9 +13895,11 @@ static ind_tensor graph__raise_product(graph__raise *r, ind_tensor a, ind_tensor
     int rows = rank;
     graph__raise_push(r, b, p.n, p.num_n, of, &rank);
     for (int k = 0; k < rank; k++) size[k] = graph__raised_size(r, k < rows ? a : b, of[k]);
+    graph__raise_narrow_operands(r, &a, &b);
     a = graph__raise_matrix(r, a, &p, p.m, p.num_m, p.k, p.num_k);
     b = graph__raise_matrix(r, b, &p, p.k, p.num_k, p.n, p.num_n);
-    ind_tensor y = graph__raise_reshape(r, graph__raise_two(r, IND_OP_MATMUL, a, b), size, rank);
+    ind_tensor y = graph__raise_cast(r, graph__raise_two(r, IND_OP_MATMUL, a, b), dtype);
+    y = graph__raise_reshape(r, y, size, rank);
     return graph__raise_over(r, y, of, rank, r->rank);
 }
 
@@ -13878,7 +13915,7 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
     case IND_REDUCE_ARGMAX: return graph__raise_reduce_dim(r, IND_OP_ARGMAX, x, dtype);
     case IND_REDUCE_WELFORD: return graph__raise_welford(r, x, part);
     case IND_REDUCE_ONLINE_SOFTMAX: return graph__raise_softmax_part(r, x, part);
-    case IND_REDUCE_DOT: return graph__raise_product(r, x, graph__raise_operand(r, i->arg[1]));
+    case IND_REDUCE_DOT: return graph__raise_product(r, x, graph__raise_operand(r, i->arg[1]), dtype);
     default: break;
     }
     ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the reduction %s",
@@ -13953,15 +13990,16 @@ static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor 
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* flat with the values at the indices, put there or joined with what is there. */
-static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor flat, ind_tensor at, ind_tensor x) {
+/* x, as if it were flat, with the values at the indices, put there or joined with what is there. */
+static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor x, ind_tensor at, ind_tensor v) {
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
-    ind_tensor operand[3] = {flat, graph__raise_flat(r, at), graph__raise_flat(r, x)};
+    ind_tensor operand[3] = {x, at, v};
     ind__attr joined[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
     ind__attr added = ind__attr_bool(mode == IND_REDUCE_SUM);
-    return reduce[mode] ? graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2)
-                        : graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
+    if (!reduce[mode]) return graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
+    for (int k = 0; k < 3; k++) operand[k] = graph__raise_flat(r, operand[k]);
+    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
 }
 
 /* Is what a mask asks of x implied by the check of an index of the store? */
@@ -14004,21 +14042,30 @@ static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *stor
     return all;
 }
 
+/* Where a store goes. An index into the whole buffer that was read from memory is checked by the op. */
+static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr numel) {
+    const ind_symbol *s = ind_expr_symbol(e);
+    ind_expr one = ind_int(r->c, 1);
+    bool whole = s && s->kind == IND_SYMBOL_INDIRECT && ind_known_eq(s->extent, numel);
+    if (whole && r->body->inst[s->slot].flags & IND__INST_WRAP)
+        return graph__raise_operand(r, r->body->inst[s->slot].arg[0]);
+    return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
+}
+
 /* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that is
    cut off again. */
 static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
-                                       ind_tensor x) {
+                                       ind_tensor v) {
     bool masked = false;
-    ind_tensor mask = {r->g, 0}, flat = graph__raise_flat(r, b->held), at = graph__raise_expr(r, e);
-    ind_expr numel = ind_tensor_size(flat, 0), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
+    ind_tensor mask = {r->g, 0}, x = b->held, at = graph__raise_target(r, e, numel);
     if (i->arg[1]) mask = graph__raise_store_mask(r, i, &masked);
-    if (ind__tensor_of(at) && ind__tensor_of(at)->weak) at = graph__raise_arange(r, e, one, one, -1);
     if (masked) {
-        flat = graph__raise_padded(r, flat);
+        x = graph__raise_padded(r, graph__raise_flat(r, x));
         at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
     }
-    at = graph__raise_points(r, at, x);
-    ind_tensor y = graph__raise_put(r, (ind_reduction)i->reduction, flat, at, graph__raise_points(r, x, at));
+    at = graph__raise_points(r, at, v);
+    ind_tensor y = graph__raise_put(r, (ind_reduction)i->reduction, x, at, graph__raise_points(r, v, at));
     if (masked) y = graph__raise_slice(r, y, 0, zero, one, numel);
     return graph__raise_reshape(r, y, b->size, b->rank);
 }
