@@ -218,6 +218,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RANDPERM, "randperm", "seed", "n:size dtype:dtype=i64 stream:int=0", 1, "N")                                     \
     X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
+    X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
@@ -603,6 +604,9 @@ IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, con
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* Bits [first, first + width) of Philox under that key, stream and position (all i64, broadcast), as a number >= 0: what
+   the ops above are made of. width in [1, 63], within one half of the 128 bits. Not an op of PyTorch's. */
+IND_API ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
                                       ind_tensor *mask);
@@ -1949,6 +1953,17 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
                        ind__say_type(in, k));
 }
 
+static ind_status ind__check_philox(ind__infer *in, ind_dtype result) {
+    int64_t first = in->attr[0].i, width = in->attr[1].i;
+    if (result != IND_I64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+                           ind_dtype_name(result));
+    if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE,
+                       "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
+                       (long long)first, (long long)width);
+}
+
 /* What single pointwise ops ask beyond broadcasting and promotion. */
 static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     if (ind__check_promoted(in, result)) return in->status;
@@ -1962,6 +1977,7 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_PHILOX: return ind__check_philox(in, result);
     case IND_OP_POLYGAMMA:
         if (in->attr[0].i >= 0) return IND_OK;
         return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
@@ -5499,6 +5515,12 @@ ind_tensor ind_round(ind_tensor a, int decimals) {
     return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
 }
 
+ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width) {
+    ind_tensor x[3] = {key, stream, position};
+    ind__attr a[2] = {ind__attr_int(first), ind__attr_int(width)};
+    return ind__call(IND_OP_PHILOX, x, 3, a, 2);
+}
+
 ind_tensor ind_polygamma(int n, ind_tensor a) {
     ind__attr order = ind__attr_int(n);
     return ind__call(IND_OP_POLYGAMMA, &a, 1, &order, 1);
@@ -8973,6 +8995,12 @@ static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, u
     return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
 }
 
+static ind_value graph__lower_philox(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v[3];
+    for (uint32_t k = 0; k < 3; k++) v[k] = graph__lower_operand(o, l, k, index, rank);
+    return ind_op_philox(o, v[0], v[1], v[2], (int)l->node->attr[0].i, (int)l->node->attr[1].i);
+}
+
 static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_dtype d = l->result->dtype;
     int width = d == IND_F64 ? 53 : d == IND_F16 ? 11 : d == IND_BF16 ? 8 : 24;
@@ -12327,6 +12355,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(RANDPERM, randperm, NULL, NONE, NONE)                                                                            \
     X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
     X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
+    X(PHILOX, pointwise, graph__lower_philox, NONE, NONE)                                                              \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
     X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
@@ -13079,6 +13108,7 @@ static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
     [IND_LOOP_AND] = IND_OP_LOGICAL_AND,
     [IND_LOOP_OR] = IND_OP_LOGICAL_OR,
     [IND_LOOP_WHERE] = IND_OP_WHERE,
+    [IND_LOOP_PHILOX] = IND_OP_PHILOX,
 };
 
 /* ---- one op each */
@@ -13730,6 +13760,8 @@ static ind_tensor graph__raise_pointwise(graph__raise *r, const ind__inst *i) {
     int n = ind__loop_op_arity((ind_loop_op)i->op);
     ind_graph_op op = (ind_graph_op)graph__raised_op[i->op];
     graph__raise_operands(r, i, x, n);
+    ind__attr bits[2] = {ind__attr_int(i->imm.i & 255), ind__attr_int(i->imm.i >> 8)};
+    if (i->op == IND_LOOP_PHILOX) return graph__raise_call(r, op, x, 3, bits, 2);
     ind__attr trunc = {.kind = IND__ATTR_STR, .s = "trunc"};
     bool whole = i->op == IND_LOOP_DIV && !ind_dtype_is_float((ind_dtype)i->dtype);
     return graph__raise_call(r, op, x, (uint32_t)n, &trunc, whole);
@@ -14251,6 +14283,23 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
         (void)ind_fact(g, text);
 }
 
+/* That a loop has no negative number of points is nothing new, but is not always seen from the form of the number. */
+static void graph__raise_extents(ind_graph *g, const ind_body *body) {
+    ind_expr zero = ind_int(g->context, 0);
+    for (int v = 0; !g->status && v < body->rank + body->rrank; v++) {
+        ind_expr extent = ind_expr_symbol(body->var[v])->extent;
+        ind_facts *before = ind__graph_enter(g);
+        bool known = ind_known_le(zero, extent);
+        ind__graph_leave(g, before);
+        ind__text t = {.context = g->context};
+        if (!known) ind__textf(&t, "0 <= ");
+        if (!known) ind__text_expr(&t, extent);
+        if (t.data && !t.failed) (void)ind_fact(g, t.data);
+        if (t.failed) ind__graph_no_memory(g, "kernel graph");
+        ind__text_free(&t);
+    }
+}
+
 /* An input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
@@ -14360,6 +14409,7 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     const char *text;
     for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++)
         graph__raise_condition(g, text, guard);
+    graph__raise_extents(g, k->body);
     graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
@@ -14436,6 +14486,7 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
     for (uint32_t i = 0; i < x.graph->num_conditions; i++)
         graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
+    graph__raise_extents(g, n->body);
     graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(c, (n->num_operands + (size_t)1) * sizeof *r.buffer);
