@@ -14283,23 +14283,6 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
         (void)ind_fact(g, text);
 }
 
-/* That a loop has no negative number of points is nothing new, but is not always seen from the form of the number. */
-static void graph__raise_extents(ind_graph *g, const ind_body *body) {
-    ind_expr zero = ind_int(g->context, 0);
-    for (int v = 0; !g->status && v < body->rank + body->rrank; v++) {
-        ind_expr extent = ind_expr_symbol(body->var[v])->extent;
-        ind_facts *before = ind__graph_enter(g);
-        bool known = ind_known_le(zero, extent);
-        ind__graph_leave(g, before);
-        ind__text t = {.context = g->context};
-        if (!known) ind__textf(&t, "0 <= ");
-        if (!known) ind__text_expr(&t, extent);
-        if (t.data && !t.failed) (void)ind_fact(g, t.data);
-        if (t.failed) ind__graph_no_memory(g, "kernel graph");
-        ind__text_free(&t);
-    }
-}
-
 /* An input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
@@ -14409,7 +14392,6 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     const char *text;
     for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++)
         graph__raise_condition(g, text, guard);
-    graph__raise_extents(g, k->body);
     graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
@@ -14423,6 +14405,18 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     return tidy;
 }
 
+/* The finished graph, or NULL with the reason. What was not proven for lack of memory must not show. */
+static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *name) {
+    if (!g) return NULL;
+    ind_context *c = g->context;
+    ind_status status = ind__refused_since(c, refusals);
+    if (!status && !g->status) return g;
+    if (!status) status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    ind__fail(c, status, "kernel graph of %s: %s", name, g->status ? g->error : "out of memory");
+    ind_graph_destroy(g);
+    return NULL;
+}
+
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
     const ind_schedule *s = module->desc.schedule;
@@ -14430,12 +14424,9 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
+    const uint32_t refusals = module->context->refusals;
     ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
-    if (!g || !g->status) return g;
-    ind_status status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
-    ind__fail(module->context, status, "kernel graph of %s: %s", s->kernel[kernel].name, g->error);
-    ind_graph_destroy(g);
-    return NULL;
+    return graph__raise_end(g, refusals, s->kernel[kernel].name);
 }
 
 /* All kernels as graphs, in the order in which they run; where there is none, why. */
@@ -14481,12 +14472,12 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
         return NULL;
     }
     ind_context *c = x.graph->context;
+    const uint32_t refusals = c->refusals;
     ind_graph *g = ind_graph_create(c, n->name);
     if (!g) return NULL;
     for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
     for (uint32_t i = 0; i < x.graph->num_conditions; i++)
         graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
-    graph__raise_extents(g, n->body);
     graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(c, (n->num_operands + (size_t)1) * sizeof *r.buffer);
@@ -14495,11 +14486,7 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     g = graph__raise_tidy(g);
     ind__graph_leave(g, before);
     graph__raise_free(&r);
-    if (!g->status) return g;
-    ind_status status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
-    ind__fail(c, status, "pointwise graph of %s: %s", n->name, g->error);
-    ind_graph_destroy(g);
-    return NULL;
+    return graph__raise_end(g, refusals, n->name);
 }
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
