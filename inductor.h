@@ -604,8 +604,8 @@ IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, con
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
-/* Bits [first, first + width) of Philox under that key, stream and position (all i64, broadcast), as a number >= 0: what
-   the ops above are made of. width in [1, 63], within one half of the 128 bits. Not an op of PyTorch's. */
+/* Bits [first, first + width) of Philox under that key, stream and position (all i64, broadcast), as a number >= 0:
+   what the ops above are made of. width in [1, 63], within one half of the 128 bits. Not an op of PyTorch's. */
 IND_API ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
@@ -1125,13 +1125,13 @@ IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
 /* What kernel `kernel` (0-based, in the order in which they run) computes, as a graph of ops: its recorded body, with
-   f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads and
-   outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
-   kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that is
-   mutated (`mutate old = new`). Sizes, facts and guards are the module's; the graph is in its context, lives on after it
-   and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford reduction
-   by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND past the
-   last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
+   f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads
+   and outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
+   kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
+   is mutated (`mutate old = new`). Sizes, facts and guards are the module's; the graph is in its context, lives on
+   after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
+   reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
+   past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* The same of the function of a custom op, x being the result of ind_pointwise: its inputs are the tensors that the
    function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
@@ -13474,8 +13474,7 @@ static bool graph__slice_dim(graph__raise *r, const graph__raised_buffer *b, con
     for (int d = b->rank; d-- > 0; stride = ind_expr_mul(stride, b->size[d])) {
         ind_expr step = ind__exact_quotient(s->stride[k], stride);
         if (!ind__ok(step) || p->symbol[d] >= 0) continue;
-        ind_expr last =
-            ind_expr_add(p->first[d], ind_expr_mul(step, ind_expr_sub(s->extent[k], one)));
+        ind_expr last = ind_expr_add(p->first[d], ind_expr_mul(step, ind_expr_sub(s->extent[k], one)));
         if (!ind_known_lt(last, b->size[d])) continue;
         p->symbol[d] = k;
         p->step[d] = step;
@@ -13508,8 +13507,8 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
     ind_expr one = ind_int(r->c, 1);
     ind_expr end = ind_expr_add(ind_expr_add(first, ind_expr_mul(step, ind_expr_sub(count, one))), one);
     ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(first), ind__attr_size(end), ind__attr_size(step)};
-    bool all = graph__size_is_zero(first) && graph__raised_is_one(r, step) &&
-               ind_known_eq(count, ind_tensor_size(x, dim));
+    bool all =
+        graph__size_is_zero(first) && graph__raised_is_one(r, step) && ind_known_eq(count, ind_tensor_size(x, dim));
     return all ? x : graph__raise_call(r, IND_OP_SLICE, &x, 1, a, 4);
 }
 
@@ -13690,8 +13689,8 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
 /* Zeros of these sizes. */
 static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
     bool is_float = ind_dtype_is_float(dtype);
-    ind__attr a[3] = {ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float},
-                      ind__attr_dtype(dtype)};
+    ind__attr a[3] = {
+        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
     return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
 }
 
@@ -13712,7 +13711,7 @@ static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
     if (!x.id) x = graph__raise_take(r, b, e, mask);
     x = graph__raise_cast(r, x, (ind_dtype)i->dtype);
     if (!i->arg[0] || graph__raised_mask_idle(r, n)) return x;
-    ind_tensor zero = i->dtype == IND_BOOL ? graph__raise_full(r, &(ind__inst){.dtype = IND_BOOL})
+    ind_tensor zero = i->dtype == IND_BOOL                      ? graph__raise_full(r, &(ind__inst){.dtype = IND_BOOL})
                       : ind_dtype_is_float((ind_dtype)i->dtype) ? ind_scalar(r->g, 0)
                                                                 : graph__raise_integer(r, 0);
     return graph__raise_where(r, mask, x, zero);
@@ -13745,8 +13744,8 @@ static void graph__raise_operands(graph__raise *r, const ind__inst *i, ind_tenso
     for (int k = first; k < n; k++) tensor = tensor || r->body->inst[i->arg[k]].op != IND_LOOP_CONSTANT;
     for (int k = 0; k < n; k++) {
         const ind__inst *from = &r->body->inst[i->arg[k]];
-        bool number = tensor && k >= first && from->op == IND_LOOP_CONSTANT && from->dtype != IND_BOOL &&
-                      i->op != IND_LOOP_POW;
+        bool number =
+            tensor && k >= first && from->op == IND_LOOP_CONSTANT && from->dtype != IND_BOOL && i->op != IND_LOOP_POW;
         if (!number)
             x[k] = graph__raise_operand(r, i->arg[k]);
         else
@@ -13802,8 +13801,7 @@ static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
 /* x over all reduction loops, and over no fewer parallel ones than it was. */
 static ind_tensor graph__raise_over_row(graph__raise *r, ind_tensor x) {
     ind_expr size[IND_MAX_RANK];
-    for (int d = 0; d < r->rank; d++)
-        size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
+    for (int d = 0; d < r->rank; d++) size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
     return graph__raise_expand(r, x, size, r->rank);
 }
 
@@ -13903,8 +13901,8 @@ static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
 }
 
-/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results are
-   not rounded. */
+/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results
+   are not rounded. */
 static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
@@ -13959,9 +13957,12 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t part) {
     static const uint16_t op[IND_NUM_SCANS] = {
-        [IND_SCAN_SUM] = IND_OP_CUMSUM,         [IND_SCAN_PROD] = IND_OP_CUMPROD,
-        [IND_SCAN_MAX] = IND_OP_CUMMAX,         [IND_SCAN_MIN] = IND_OP_CUMMIN,
-        [IND_SCAN_LOGADDEXP] = IND_OP_LOGCUMSUMEXP, [IND_SCAN_ASCENDING] = IND_OP_SORT,
+        [IND_SCAN_SUM] = IND_OP_CUMSUM,
+        [IND_SCAN_PROD] = IND_OP_CUMPROD,
+        [IND_SCAN_MAX] = IND_OP_CUMMAX,
+        [IND_SCAN_MIN] = IND_OP_CUMMIN,
+        [IND_SCAN_LOGADDEXP] = IND_OP_LOGCUMSUMEXP,
+        [IND_SCAN_ASCENDING] = IND_OP_SORT,
         [IND_SCAN_DESCENDING] = IND_OP_SORT,
     };
     ind_tensor x = graph__raise_over_row(r, graph__raise_operand(r, i->arg[0]));
@@ -14052,7 +14053,7 @@ static bool graph__raised_checked(const graph__raise *r, const ind__inst *store,
 }
 
 /* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
-   *more: is there any? */
+ *more: is there any? */
 static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
     uint32_t todo[64], n = 0;
     ind_tensor all = {r->g, 0};
@@ -14084,8 +14085,8 @@ static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr nume
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that is
-   cut off again. */
+/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that
+   is cut off again. */
 static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
                                        ind_tensor v) {
     bool masked = false;
@@ -14113,8 +14114,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         y = graph__raise_fill(r, b, e, x);
     }
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
-    if (!y.id && !r->g->status)
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
+    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
 }
 
@@ -14142,7 +14142,8 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     default: break;
     }
     if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
-    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the loop op %s", ind__loop_op_name((ind_loop_op)i->op));
+    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the loop op %s",
+                    ind__loop_op_name((ind_loop_op)i->op));
     return (ind_tensor){r->g, 0};
 }
 
@@ -14196,8 +14197,8 @@ static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stri
         if (!ind__expr_depends(l->index[index], l->var[v])) continue;
         if (!ind__affine(l->index[index], l->var[v], &coefficient, NULL)) continue;
         ind_expr size = ind__exact_quotient(stride, coefficient);
-        if (ind__ok(size) && ind_known_lt(one, size) && ind_known_lt(size, l->extent[v]) && ind__loops_split(l, v, size))
-            return;
+        if (!ind__ok(size) || !ind_known_le(one, size) || graph__raised_is_one(r, size)) continue;
+        if (!ind_known_le(l->extent[v], size) && ind__loops_split(l, v, size)) return;
     }
 }
 
@@ -14342,7 +14343,8 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs. */
+/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs.
+ */
 static bool graph__raise_rename(ind_graph *g) {
     uint8_t *kept = ind__alloc(g->context, g->num_tensors);
     bool ok = kept != NULL;
