@@ -13277,6 +13277,63 @@ static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, num), size, n);
 }
 
+/* ---- affine indices */
+
+/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
+   round, and its symbol marked as flipped. */
+typedef struct graph__strided {
+    int n;
+    ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
+    bool used[IND_MAX_RANK + 1], flipped[IND_MAX_RANK + 1];
+} graph__strided;
+
+static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
+    ind_expr zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
+    s->offset = e;
+    for (int k = 0; k < s->n; k++) {
+        s->stride[k] = zero;
+        s->used[k] = ind__expr_depends(s->offset, s->symbol[k]);
+        if (!s->used[k]) continue;
+        if (!ind__affine(s->offset, s->symbol[k], &s->stride[k], &s->offset)) return false;
+        if (!ind__expr_is_size(s->stride[k])) return false;
+        if (!ind_known_lt(s->stride[k], zero)) continue;
+        ind_expr last = ind_expr_mul(s->stride[k], ind_expr_sub(s->extent[k], one));
+        s->offset = ind_expr_add(s->offset, last);
+        s->stride[k] = ind_expr_neg(s->stride[k]);
+        s->flipped[k] = true;
+    }
+    return ind__expr_is_size(s->offset);
+}
+
+/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
+   last is 1: then they number `covered` elements. False: they do not. */
+static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
+    int left = 0;
+    uint32_t taken = 0;
+    ind_expr next = ind_int(r->c, 1);
+    for (int k = 0; k < s->n; k++) left += s->used[k];
+    *num = left;
+    while (left > 0) {
+        int found = -1;
+        for (int k = s->n; found < 0 && k-- > 0;)
+            if (s->used[k] && !(taken >> k & 1) && ind_known_eq(s->stride[k], next)) found = k;
+        if (found < 0) return false;
+        taken |= 1u << found;
+        order[--left] = found;
+        next = ind_expr_mul(next, s->extent[found]);
+    }
+    *covered = next;
+    return true;
+}
+
+static void graph__strided_loops(const graph__raise *r, graph__strided *s, int at) {
+    for (int v = 0; v < r->rank; v++) {
+        s->symbol[at + v] = r->loops.var[v];
+        s->extent[at + v] = r->loops.extent[v];
+    }
+    s->n = at + r->rank;
+}
+
 /* ---- index expressions as tensors */
 
 static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e);
@@ -13292,6 +13349,24 @@ static ind_tensor graph__raise_arange(graph__raise *r, ind_expr start, ind_expr 
     ind_tensor x = graph__raise_call(r, IND_OP_ARANGE, NULL, 0, a, 3);
     if (v < 0) return graph__raise_reshape(r, x, &one, 0);
     return graph__raise_over(r, x, &v, 1, r->rank);
+}
+
+/* Numbers that follow each other over several loops: one arange in their shape. id 0, without an error: they do not. */
+static ind_tensor graph__raise_run(graph__raise *r, ind_expr e) {
+    graph__strided s = {0};
+    int order[IND_MAX_RANK + 1], num;
+    ind_expr covered, size[IND_MAX_RANK + 1];
+    graph__strided_loops(r, &s, 0);
+    bool run = ind_expr_query_kind(e) == IND_EXPR_ADD && graph__strided_of(r, &s, e) &&
+               graph__strided_order(r, &s, order, &num, &covered) && num > 1;
+    for (int v = 0; v < s.n; v++) run = run && !s.flipped[v];
+    if (!run) return (ind_tensor){r->g, 0};
+    ind__attr a[2] = {ind__attr_size(s.offset), ind__attr_size(ind_expr_add(s.offset, covered))};
+    if (graph__size_is_zero(s.offset)) a[0].kind = IND__ATTR_NONE;
+    for (int k = 0; k < num; k++) size[k] = s.extent[order[k]];
+    ind_tensor x = graph__raise_call(r, IND_OP_ARANGE, NULL, 0, a, 2);
+    if (!ind_known_eq(ind_tensor_size(x, 0), covered)) return (ind_tensor){r->g, 0};
+    return graph__raise_over(r, graph__raise_reshape(r, x, size, num), order, num, r->rank);
 }
 
 static int graph__raised_loop(const graph__raise *r, ind_expr symbol) {
@@ -13361,6 +13436,8 @@ static ind_tensor graph__raise_expr_op(graph__raise *r, ind_expr e) {
     ind_expr coefficient, rest;
     int v = graph__raised_affine_loop(r, e, &coefficient, &rest);
     if (v >= 0) return graph__raise_arange(r, rest, coefficient, r->loops.extent[v], v);
+    ind_tensor run = graph__raise_run(r, e);
+    if (run.id) return run;
     if (ind__expr_is_size(e) && kind <= IND_EXPR_MAX)
         return graph__raise_arange(r, e, ind_int(r->c, 1), ind_int(r->c, 1), -1);
     switch (kind) {
@@ -13396,53 +13473,6 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
 }
 
 /* ---- accesses */
-
-/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
-   round, and its symbol marked as flipped. */
-typedef struct graph__strided {
-    int n;
-    ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
-    bool used[IND_MAX_RANK + 1], flipped[IND_MAX_RANK + 1];
-} graph__strided;
-
-static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
-    ind_expr zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
-    s->offset = e;
-    for (int k = 0; k < s->n; k++) {
-        s->stride[k] = zero;
-        s->used[k] = ind__expr_depends(s->offset, s->symbol[k]);
-        if (!s->used[k]) continue;
-        if (!ind__affine(s->offset, s->symbol[k], &s->stride[k], &s->offset)) return false;
-        if (!ind__expr_is_size(s->stride[k])) return false;
-        if (!ind_known_lt(s->stride[k], zero)) continue;
-        ind_expr last = ind_expr_mul(s->stride[k], ind_expr_sub(s->extent[k], one));
-        s->offset = ind_expr_add(s->offset, last);
-        s->stride[k] = ind_expr_neg(s->stride[k]);
-        s->flipped[k] = true;
-    }
-    return ind__expr_is_size(s->offset);
-}
-
-/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
-   last is 1: then they number `covered` elements. False: they do not. */
-static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
-    int left = 0;
-    uint32_t taken = 0;
-    ind_expr next = ind_int(r->c, 1);
-    for (int k = 0; k < s->n; k++) left += s->used[k];
-    *num = left;
-    while (left > 0) {
-        int found = -1;
-        for (int k = s->n; found < 0 && k-- > 0;)
-            if (s->used[k] && !(taken >> k & 1) && ind_known_eq(s->stride[k], next)) found = k;
-        if (found < 0) return false;
-        taken |= 1u << found;
-        order[--left] = found;
-        next = ind_expr_mul(next, s->extent[found]);
-    }
-    *covered = next;
-    return true;
-}
 
 /* All of x, its dimensions regrouped and permuted. */
 static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
@@ -13558,14 +13588,6 @@ static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer 
     ind_expr list[IND_MAX_RANK];
     ind__attr a = graph__raise_dims(r, list, flipped, n);
     return n && x.id ? graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1) : x;
-}
-
-static void graph__strided_loops(const graph__raise *r, graph__strided *s, int at) {
-    for (int v = 0; v < r->rank; v++) {
-        s->symbol[at + v] = r->loops.var[v];
-        s->extent[at + v] = r->loops.extent[v];
-    }
-    s->n = at + r->rank;
 }
 
 /* The one index symbol in e that was read from memory, where it is the only one; else invalid. */

@@ -87,7 +87,7 @@ class Chain:
         return run_kernels(self.library, self.kernels, self.modules[1:], inputs, sizes)
 
     def again(self):
-        """How many kernels are one kernel when compiled again, and how many of them print the same."""
+        """How many kernels are one kernel when compiled again, and how many of them do the same in the same ops."""
         found = [kernels_of(self.library, module)[0] for module in self.modules[1:]]
         one = [(text, again[0]) for text, again in zip(self.texts, found, strict=True) if len(again) == 1]
         return len(one), sum(body(a) == body(b) for a, b in one)
@@ -101,8 +101,17 @@ class Chain:
 
 
 def body(text):
-    """Without the name, which tells the ops that it came from."""
-    return text.strip().split("\n", 1)[1]
+    """What becomes of what, without the names of results and the order of the lines."""
+    value = {}
+    renamed = lambda t: re.sub(r"\b[A-Za-z_][\w.]*\b(?![(=])", lambda m: value.get(m[0], m[0]), t)
+    for line in text.splitlines():
+        if found := re.fullmatch(r"  (.*?) = (\w+\(.*\))", line):
+            call = str(hash(renamed(found[2])))
+            for k, result in enumerate(re.findall(r"([\w.]+) : \w+\[", found[1])):
+                value[result] = f"{call}#{k}"
+    ends = [(n, value.get(t or n, t)) for line in re.findall(r"^  output (.*)$", text, re.M) for n, t in re.findall(r"([\w.]+)(?: = ([\w.]+))?", line)]
+    ends += [(old, value[new]) for old, new in re.findall(r"^  mutate ([\w.]+) = ([\w.]+)$", text, re.M)]
+    return sorted(ends), sorted(re.findall(r"^  (?:input|const) .*", text, re.M))
 
 
 def check_case(library, data, case):
