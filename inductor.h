@@ -106,6 +106,12 @@ extern "C" {
    that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
    whether the position is data (index_copy) or a symbolic size (slice_scatter).
 
+   OPS OF ONE'S OWN
+   In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
+   written in CUDA C, with a twin in C for the host device (ind_function_register); both fuse with the ops around them.
+   ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
+   step of its own that gets stream, pointers, sizes and workspace.
+
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
    instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a
@@ -200,12 +206,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
    name:kind=default; number of results (0: as many as the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
-   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
-   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
-   PyTorch: f floats only, i integers and bool only, n not bool. */
+   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as
+   default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
+   and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
+   (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may
+   promote to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -347,6 +353,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
+    X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */               \
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */     \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -1105,6 +1113,31 @@ typedef struct ind_scan_desc {
     void *user; /* only needed until the call returns */
 } ind_scan_desc;
 IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
+/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
+   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
+   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   IND_NOT_SUPPORTED. */
+IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
+
+/* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
+   are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
+   operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
+   where any comes later, the call gets a copy. A call whose results nobody uses is dropped, and one may be made more
+   than once where it stands once only if the graph is run more than once. The callbacks are looked up when the graph is
+   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no
+   shape rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the
+   rule returns. */
+typedef struct ind_extern_args {
+    const ind_tensor *inputs;
+    int num_inputs;
+    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
+    int num_results;
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
+    const int *mutates;    /* numbers of operands that it overwrites */
+    int num_mutates;
+} ind_extern_args;
+IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
@@ -1113,11 +1146,16 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | input | const | assign | mutate | output
+     statement = size | fact | guard | function | input | const | assign | mutate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
-     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"
+     function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
+                 (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
+     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"   (op: also a function's name)
+               | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
+                 [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
+                 (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
@@ -1281,6 +1319,7 @@ IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
     X(FLOATS, "floats", "a list of numbers")                                                                           \
     X(SIZES, "sizes", "a list of sizes")                                                                               \
     X(SIZE, "size", "a size")                                                                                          \
+    X(EXPRS, "exprs", "a list of expressions")                                                                         \
     X(SCALAR, "scalar", "a number") /* i if is_int, else f */
 
 typedef enum ind__attr_kind {
@@ -1354,6 +1393,8 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
+    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    uint32_t num_functions, cap_functions;
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name was given up */
@@ -2099,6 +2140,85 @@ static ind_status ind__rule_custom(ind__infer *in) {
     }
     ind__set_result(in, 0, (ind_dtype)in->attr[0].i, size, in->body->rank);
     return IND_OK;
+}
+
+static const ind__function *ind__graph_function(const ind_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->num_functions; i++)
+        if (!strcmp(g->function[i]->name, name)) return g->function[i];
+    return NULL;
+}
+
+/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+static ind_status ind__rule_call(ind__infer *in) {
+    const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
+    ind__shape s = {0};
+    if (!f) return ind__reject(in, IND_NOT_FOUND, "no function of this name is known here");
+    if (in->num_operands != (uint32_t)f->num_args) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %d", (unsigned)in->num_operands,
+                           f->num_args);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        ind_dtype takes = f->arg_dtype[k];
+        if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+        }
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    ind__set_result(in, 0, f->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
+    int64_t dtype = 0, rank = -1;
+    bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
+              ind_expr_is_int(types->list[*at + 1], &rank);
+    ok = ok && dtype > IND_DTYPE_NONE && dtype < IND_NUM_DTYPES && rank >= 0 && rank <= IND_MAX_RANK &&
+         *at + 2 + rank <= types->count;
+    if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
+    const ind_expr *size = types->list + *at + 2;
+    if (ind__need_sizes(in, size, (int)rank)) return in->status;
+    ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
+    *at += 2 + (int)rank;
+    return IND_OK;
+}
+
+static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, uint32_t first) {
+    for (int k = 0; k < mutates->count; k++) {
+        int64_t x = -1;
+        ind_expr_is_int(mutates->list[k], &x);
+        bool ok = x >= 0 && x < in->num_operands;
+        for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
+        if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
+        const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
+        ind__set_result(in, first + (uint32_t)k, t->dtype, t->size, t->rank);
+    }
+    return IND_OK;
+}
+
+/* The declared results, then the operands that it overwrites. */
+static ind_status ind__rule_extern(ind__infer *in) {
+    const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
+    int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    int64_t rank;
+    for (int i = 0; i + 1 < types->count; num++) {
+        if (!ind_expr_is_int(types->list[i + 1], &rank) || rank < 0 || rank > IND_MAX_RANK) break;
+        i += 2 + (int)rank;
+    }
+    if (num + overwritten < 1 || num + overwritten > IND_MAX_EXTERN_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
+                           IND_MAX_EXTERN_RESULTS);
+    }
+    if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    if (ind__need_results(in, num + overwritten)) return in->status;
+    for (int k = 0; k < num; k++) {
+        if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
+    }
+    if (at != types->count) return ind__reject(in, IND_INVALID_ARGUMENT, "result %d has no type", num);
+    return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
 /* ---- reductions */
@@ -4593,6 +4713,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EYE] = ind__rule_eye,
     [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
+    [IND_OP_CALL] = ind__rule_call,
+    [IND_OP_EXTERN] = ind__rule_extern,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
     [IND_OP_AMAX] = ind__rule_extremum,
@@ -4775,6 +4897,7 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -4843,7 +4966,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
     }
-    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES) return ind__check_list(in, s, a);
+    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES || s->kind == IND__ATTR_EXPRS)
+        return ind__check_list(in, s, a);
     if (s->kind == IND__ATTR_FLOATS) return ind__check_floats(in, s, a);
     if (s->kind == IND__ATTR_DTYPE && (a->i <= IND_DTYPE_NONE || a->i >= IND_NUM_DTYPES)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
@@ -4901,6 +5025,7 @@ static ind_status ind__infer_results(ind__infer *in) {
 /* ----------------------------------------------------------------------------------------------- >>builder */
 
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f);
 
 /* The first failure stays; the caller's position, where known, is put behind it. */
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) {
@@ -5050,6 +5175,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     if (!g->facts_borrowed) ind_facts_destroy(g->facts);
     ind__free(c, g->output);
     ind__free(c, g->mutation);
+    ind__free(c, (void *)g->function);
     ind__free(c, g->names);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
@@ -5148,7 +5274,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
     }
-    if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
+    bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
+    if (list && from->count > 0 && from->list) {
         /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
@@ -7005,6 +7132,177 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
+/* A name that text can use: no op has it. */
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
+    const ind__function *have = ind__graph_function(g, f->name);
+    if (g->status) return g->status;
+    if (have) {
+        return have == f ? IND_OK : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+    }
+    bool taken = ind__reserved_name(f->name, strlen(f->name));
+    for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
+    if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
+    const ind__function **place =
+        IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
+    if (!place) return ind__graph_no_memory(g, "function");
+    *place = f;
+    return IND_OK;
+}
+
+/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
+    const ind__function *f = ind__graph_function(g, name);
+    if (f) return f;
+    f = ind__function_find(g->context, name);
+    return f && f->cuda && !ind__graph_add_function(g, f) ? f : NULL;
+}
+
+ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args) {
+    uint32_t id[IND_MAX_FUNCTION_ARGS];
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    const ind__function *f = function ? ind__graph_find_function(graph, function) : NULL;
+    if (!f && !graph->status) {
+        ind__graph_fail(graph, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "(NULL)");
+    } else if (f && (num_args != f->num_args || (num_args > 0 && !args))) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
+                        args ? num_args : 0, f->num_args);
+    }
+    for (int k = 0; !graph->status && k < num_args; k++) {
+        if (!ind__check_handle(graph, f->name, (uint32_t)k, args[k])) id[k] = args[k].id;
+    }
+    if (graph->status) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    ind__attr a = {.kind = IND__ATTR_STR, .s = f->name};
+    return ind__graph_add(graph, IND_OP_CALL, id, (uint32_t)num_args, &a, 1, NULL, f->name);
+}
+
+/* ---- opaque calls */
+
+typedef struct ind__extern_build {
+    ind_graph *g;
+    const char *name;
+    uint32_t *operand;
+    uint32_t num_operands;
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
+    int num_types;                                /* -1: the shape rule says */
+    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    ind_expr mutates[IND_MAX_EXTERN_RESULTS];
+    int num_mutates;
+} ind__extern_build;
+
+static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status status) {
+    const char *why = ind_error_status(b->g->context) == status ? ind_error(b->g->context) : ind_status_text(status);
+    char copy[400];
+    snprintf(copy, sizeof copy, "%.390s", why);
+    return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
+}
+
+/* What was said must agree with the rule. */
+static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
+    bool same = b->num_types == num;
+    for (int k = 0; same && k < num; k++) {
+        same = b->type[k].dtype == type[k].dtype && b->type[k].rank == type[k].rank;
+        for (int d = 0; same && d < type[k].rank; d++) same = ind_known_eq(b->type[k].size[d], type[k].size[d]);
+    }
+    return same;
+}
+
+/* Asks the shape rule of the registered call, where there is one. */
+static ind_status ind__extern_rule(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    const ind__extern *e = ind__extern_find(g->context, b->name);
+    if (!e || !e->desc.shape) {
+        if (b->num_types >= 0) return IND_OK;
+        return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
+                               "%s: the types of its results are not given, and no shape rule is registered", b->name);
+    }
+    ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input),
+                    result[IND_MAX_EXTERN_RESULTS];
+    if (!input) return ind__graph_no_memory(g, b->name), g->status;
+    memset(result, 0, sizeof result);
+    for (uint32_t k = 0; k < b->num_operands; k++) {
+        const ind__tensor_info *t = &g->tensor[b->operand[k]];
+        input[k] = (ind_extern_type){.dtype = t->dtype, .rank = t->rank};
+        memcpy(input[k].size, t->size, sizeof t->size);
+    }
+    ind_expr workspace = ind_int(g->context, 0);
+    int num = 0;
+    g->context->error.status = IND_OK;
+    ind_status status = e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
+    ind__free(g->context, input);
+    if (status) return ind__extern_rule_failed(b, status);
+    if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
+        return ind__graph_fail(g, IND_LIMIT, "%s: the shape rule gives %d results; at most %d are possible", b->name,
+                               num, IND_MAX_EXTERN_RESULTS);
+    if (b->num_types >= 0 && !ind__extern_agrees(b, result, num))
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
+                               b->name);
+    if (b->num_types < 0) memcpy(b->type, result, sizeof result);
+    b->num_types = num;
+    if (!ind__ok(b->workspace)) b->workspace = workspace;
+    return IND_OK;
+}
+
+static ind_tensor ind__add_extern(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    ind_expr list[IND_MAX_EXTERN_RESULTS * (2 + IND_MAX_RANK)];
+    int n = 0;
+    bool whole = true;
+    for (uint32_t k = 0; k < b->num_operands; k++) whole = whole && b->operand[k] && !g->tensor[b->operand[k]].weak;
+    ind_facts *before = ind__graph_enter(g);
+    if (whole && !g->status) ind__extern_rule(b); /* other operands are refused below */
+    ind__graph_leave(g, before);
+    for (int k = 0; !g->status && k < b->num_types; k++) {
+        int rank = b->type[k].rank;
+        if (rank < 0 || rank > IND_MAX_RANK)
+            return ind__graph_fail(g, IND_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
+                   ind__graph_tensor(g, 0);
+        list[n++] = ind_int(g->context, b->type[k].dtype);
+        list[n++] = ind_int(g->context, rank);
+        for (int d = 0; d < rank; d++) list[n++] = b->type[k].size[d];
+    }
+    if (g->status) return ind__graph_leave_here(g), ind__graph_tensor(g, 0);
+    ind__attr a[4] = {
+        {.kind = IND__ATTR_STR, .s = b->name},
+        {.kind = ind__ok(b->workspace) ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = b->workspace},
+        {.kind = b->num_mutates ? IND__ATTR_INTS : IND__ATTR_NONE, .list = b->mutates, .count = b->num_mutates},
+        {.kind = IND__ATTR_EXPRS, .list = list, .count = n}};
+    return ind__graph_add(g, IND_OP_EXTERN, b->operand, b->num_operands, a, 4, NULL, b->name);
+}
+
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args);
+
+ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args) {
+    ind__extern_build b = {.g = graph, .name = name, .num_types = -1};
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    bool lists = args && args->num_inputs >= 0 && args->num_results >= 0 && args->num_mutates >= 0 &&
+                 (args->inputs || !args->num_inputs) && (args->results || !args->num_results) &&
+                 (args->mutates || !args->num_mutates);
+    if (!name || !lists) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: the name, the arguments or one of their lists is NULL");
+    } else if (!ind__valid_name(name) || strlen(name) > 63) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
+    } else if (args->num_results > IND_MAX_EXTERN_RESULTS || args->num_mutates > IND_MAX_EXTERN_RESULTS) {
+        ind__graph_fail(graph, IND_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
+    }
+    if (!graph->status) {
+        b.num_operands = (uint32_t)args->num_inputs;
+        b.operand = ind__arena_alloc(&graph->arena, (b.num_operands + (size_t)1) * sizeof *b.operand);
+        if (!b.operand) ind__graph_no_memory(graph, name);
+        for (uint32_t k = 0; !graph->status && k < b.num_operands; k++)
+            if (!ind__check_handle(graph, name, k, args->inputs[k])) b.operand[k] = args->inputs[k].id;
+    }
+    if (graph->status || !ind__extern_texts(&b, args)) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    for (; b.num_mutates < args->num_mutates; b.num_mutates++)
+        b.mutates[b.num_mutates] = ind_int(graph->context, args->mutates[b.num_mutates]);
+    return ind__add_extern(&b);
+}
+
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
     if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
@@ -7213,7 +7511,8 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr *a = &n->attr[i];
         if (a->kind == IND__ATTR_SIZE) ind__mark_expr(g, a->e);
-        for (int k = 0; a->kind == IND__ATTR_SIZES && k < a->count; k++) ind__mark_expr(g, a->list[k]);
+        bool sizes = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        for (int k = 0; sizes && k < a->count; k++) ind__mark_expr(g, a->list[k]);
     }
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
 }
@@ -7337,6 +7636,7 @@ static void ind__print_attr(ind__text *t, const ind__attr *a) {
     case IND__ATTR_STR: ind__print_string(t, a->s); break;
     case IND__ATTR_DTYPE: ind__textf(t, "%s", ind_dtype_name((ind_dtype)a->i)); break;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: ind__print_dims(t, a->list, a->count); break;
     case IND__ATTR_FLOATS:
         for (int i = 0; i < a->count; i++) {
@@ -7370,6 +7670,7 @@ static bool ind__same_attr(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_FLOAT: return memcmp(&a->f, &b->f, sizeof a->f) == 0;
     case IND__ATTR_STR: return strcmp(a->s, b->s) == 0;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: return ind__same_list(a, b);
     case IND__ATTR_SIZE: return ind_expr_same(a->e, b->e);
     case IND__ATTR_FLOATS:
@@ -7404,7 +7705,42 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
     return list || count > 0;
 }
 
+static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    bool opaque = n->op == IND_OP_EXTERN;
+    ind__textf(t, opaque ? "extern(\"%s\"" : "%s(", n->attr[0].s);
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        if (k || opaque) ind__textf(t, ", ");
+        ind__print_operand(t, g, n->operand[k]);
+    }
+    for (uint32_t i = 1; opaque && i < 3; i++) {
+        const ind__attr_schema *s = &g->schema[n->op].attr[i];
+        if (ind__same_attr(&n->attr[i], &s->value)) continue;
+        ind__textf(t, ", %.*s=", s->length, s->name);
+        ind__print_attr(t, &n->attr[i]);
+    }
+    ind__textf(t, ")");
+}
+
+/* function swish(x: f32) -> f32 = "x / (1.0f + expf(-x))" */
+static void ind__print_function(ind__text *t, const ind__function *f) {
+    ind__textf(t, "  function ");
+    ind__function_print_signature(t, f);
+    ind__textf(t, " = \"");
+    for (const char *s = f->cuda; *s; s++) {
+        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
+        if (*s == '\n')
+            ind__textf(t, "\\n");
+        else
+            ind__text_raw(t, s, 1);
+    }
+    ind__textf(t, "\"\n");
+}
+
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    if (n->op == IND_OP_CALL || n->op == IND_OP_EXTERN) {
+        ind__print_user_call(t, g, n);
+        return;
+    }
     const ind__schema *schema = &g->schema[n->op];
     ind__textf(t, "%s(", ind__op_name(n->op));
     bool comma = ind__print_operands(t, g, n);
@@ -7464,6 +7800,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
     for (uint32_t i = 0; i < g->num_conditions; i++) {
         ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
     }
+    for (uint32_t i = 0; i < g->num_functions; i++) ind__print_function(t, g->function[i]);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
@@ -7841,8 +8178,9 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 typedef struct ind__parsed_call {
     ind_graph_op op;
     const ind__schema *schema;
-    const char *at;    /* of the op's name */
-    uint32_t *operand; /* ids; for an op with a list of tensors as many as there are */
+    const char *at;                /* of the op's name */
+    const ind__function *function; /* CALL */
+    uint32_t *operand;             /* ids; for an op with a list of tensors as many as there are */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -7870,7 +8208,7 @@ static int ind__edit_distance(const char *a, size_t na, const char *b, size_t nb
 }
 
 static bool ind__op_in_text(int op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR && op != IND_OP_CALL;
 }
 
 static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
@@ -7907,6 +8245,13 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
+    }
+    call->function = ind__graph_find_function(p->g, name);
+    if (p->g->status) return ind__parse_error(p, call->at, p->g->status, "%s", p->g->error);
+    if (call->function) {
+        call->op = IND_OP_CALL;
+        call->schema = &p->g->schema[IND_OP_CALL];
+        return true;
     }
     return ind__unknown_op(p, call->at, name);
 }
@@ -8071,8 +8416,46 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     return true;
 }
 
+/* The argument of a function that comes next: the one named, or the first that has none yet. */
+static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *call, int *k) {
+    const ind__function *f = call->function;
+    char name[IND__MAX_NAME + 1];
+    const char *at = p->at;
+    bool keyword = ind__at_keyword(p);
+    if (keyword && (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '='))) return false;
+    for (*k = 0; *k < f->num_args; ++*k)
+        if (keyword ? !strcmp(f->arg[*k], name) : !call->operand_set[*k]) break;
+    if (*k == f->num_args) {
+        if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
+        return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
+    }
+    return !call->operand_set[*k] || ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+}
+
+static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
+    const ind__function *f = call->function;
+    int k;
+    for (k = 0; k < f->num_args; k++)
+        if (!ind__push_operand(p, call, 0)) return false;
+    if (!ind__need(p, '(')) return false;
+    while (!p->status && !ind__peek(p, ')')) {
+        if (!ind__need_function_argument(p, call, &k)) return false;
+        call->operand_set[k] = true;
+        if (!ind__need_operand(p, call, 0, &call->operand[k])) return false;
+        if (!ind__peek(p, ')') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \")\"");
+    }
+    if (!ind__need(p, ')')) return false;
+    for (k = 0; k < f->num_args; k++) {
+        if (!call->operand_set[k])
+            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
+    }
+    call->attr[0] = (ind__attr){.kind = IND__ATTR_STR, .s = f->name};
+    return true;
+}
+
 static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
+    if (call->function) return ind__parse_function_arguments(p, call);
     for (uint32_t k = 0; k < ind__num_single(s); k++) {
         if (!ind__push_operand(p, call, 0)) return false;
     }
@@ -8229,6 +8612,50 @@ static void ind__parse_output(ind__parser *p) {
     } while (ind__take(p, ','));
 }
 
+/* The text of a string with its escapes resolved: \" \\ \n. In the graph's memory. */
+static const char *ind__need_code(ind__parser *p) {
+    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
+    const char *begin = p->at, *s = p->at + 1;
+    while (*s && *s != '"' && *s != '\n') s += *s == '\\' && s[1] && s[1] != '\n' ? 2 : 1;
+    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    char *code = ind__arena_alloc(&p->g->arena, (size_t)(s - begin) + 1), *to = code;
+    if (!code) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (const char *from = begin + 1; from < s; from++) {
+        bool escaped = *from == '\\';
+        if (escaped) from++;
+        *to++ = escaped && *from == 'n' ? '\n' : *from;
+    }
+    p->at = s + 1;
+    return code;
+}
+
+/* function = "function" signature "=" string */
+static void ind__parse_function(ind__parser *p) {
+    ind__skip(p);
+    const char *at = p->at;
+    size_t n = strcspn(at, "=\"\n{}#");
+    const char *signature = ind__arena_string(&p->g->arena, at, n);
+    if (!signature) {
+        ind__parse_error(p, at, IND_OUT_OF_MEMORY, "out of memory");
+        return;
+    }
+    p->at = at + n;
+    const char *code = ind__need(p, '=') ? ind__need_code(p) : NULL;
+    if (!code) return;
+    if (!code[strspn(code, " \t\n")]) {
+        ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
+        return;
+    }
+    const ind__function *f = ind__function_declare(p->g->context, signature, code);
+    if (!f) {
+        ind_status s = ind_error_status(p->g->context);
+        ind__parse_error(p, at, s ? s : IND_PARSE, "%s", ind_error(p->g->context));
+        return;
+    }
+    ind__graph_add_function(p->g, f);
+    ind__check_graph(p, at);
+}
+
 /* mutate = "mutate" name "=" name */
 static void ind__parse_mutate(ind__parser *p) {
     ind__skip(p);
@@ -8250,8 +8677,8 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
-                            r->name))
+    if (!ind__need_new_name(
+            p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
@@ -8281,20 +8708,25 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
+/* Gives the results of the op that was just added the names, and checks the types, that were written. */
+static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
+                              ind_tensor x) {
+    if (!ind__check_num_results(p, call, r, num, p->g->node[p->g->num_nodes - 1].num_results)) return false;
+    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    for (uint32_t k = 0; k < num; k++) {
+        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
+        if (!ind__rename(p->g, x.id + k, r[k].name, true))
+            return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    return true;
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
-    ind_tensor x =
-        ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
+    ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
+                                  call->function ? call->function->name : NULL);
     if (!ind__check_graph(p, call->at)) return;
-    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
-    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
-    for (uint32_t k = 0; k < num_results; k++) {
-        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
-        if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
-            ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
-            return;
-        }
-    }
+    ind__name_results(p, call, r, num_results, x);
 }
 
 /* The names before "=", all different. */
@@ -8313,6 +8745,69 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
     return true;
 }
 
+static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
+    char name[IND__MAX_NAME + 1];
+    ind__attr list = {0};
+    ind_expr ints[IND__MAX_LIST];
+    uint32_t id;
+    const char *at = p->at;
+    if (!ind__at_keyword(p)) return ind__need_operand(p, call, 0, &id) && ind__push_operand(p, call, id);
+    if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
+    if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
+    if (strcmp(name, "mutates") || b->num_mutates)
+        return ind__parse_error(p, at, IND_PARSE,
+                                "extern has no argument \"%.60s\", or it is given twice; allowed: "
+                                "workspace, mutates",
+                                name);
+    if (!ind__need_ints(p, &list, ints)) return false;
+    if (list.count > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
+    memcpy(b->mutates, ints, (size_t)list.count * sizeof *ints);
+    b->num_mutates = list.count;
+    return true;
+}
+
+/* The types written before "=" are those of the declared results, unless a shape rule gives them. */
+static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
+    bool any = false, all = true;
+    for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
+    if (num < b->num_mutates || num > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, r->at, IND_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
+                                IND_MAX_EXTERN_RESULTS);
+    const ind__extern *e = ind__extern_find(p->g->context, b->name);
+    b->num_types = -1;
+    if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
+    if (!all)
+        return ind__parse_error(p, r->at, IND_PARSE,
+                                "%s: the types of its results are not written, and no shape rule "
+                                "is registered",
+                                b->name);
+    b->num_types = num - b->num_mutates;
+    for (int k = 0; any && k < b->num_types; k++) {
+        b->type[k] = (ind_extern_type){.dtype = r[k].type.dtype, .rank = r[k].type.rank};
+        memcpy(b->type[k].size, r[k].type.size, sizeof r[k].type.size);
+    }
+    return true;
+}
+
+/* extern "(" string { "," name } .. ")" */
+static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num) {
+    ind__attr name = {0};
+    ind__extern_build b = {.g = p->g};
+    if (!ind__need(p, '(') || !ind__need_string(p, &name)) return false;
+    b.name = name.s;
+    if (!ind__valid_name(b.name)) return ind__parse_error(p, call->at, IND_PARSE, "\"%.63s\" is not a name", b.name);
+    while (!p->status && ind__take(p, ',')) {
+        ind__skip(p);
+        ind__need_extern_argument(p, call, &b);
+    }
+    if (p->status || !ind__need(p, ')') || !ind__extern_written_types(p, &b, r, (int)num)) return false;
+    b.operand = call->operand;
+    b.num_operands = call->num_operands;
+    ind_tensor x = ind__add_extern(&b);
+    return ind__check_graph(p, call->at) && ind__name_results(p, call, r, num, x);
+}
+
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
@@ -8322,7 +8817,10 @@ static void ind__parse_assign(ind__parser *p) {
     bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
-    if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
+    if (ok && call.op == IND_OP_EXTERN)
+        ind__parse_extern(p, &call, result, n);
+    else if (ok && ind__parse_arguments(p, &call))
+        ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
     ind__free(p->g->context, result);
 }
@@ -8343,6 +8841,8 @@ static void ind__parse_statement(ind__parser *p) {
         ind__parse_condition(p, false, NULL);
     } else if (ind__take_keyword(p, "guard")) {
         ind__parse_condition(p, true, NULL);
+    } else if (ind__take_keyword(p, "function")) {
+        ind__parse_function(p);
     } else if (ind__take_keyword(p, "input")) {
         ind__parse_source(p, IND_OP_INPUT);
     } else if (ind__take_keyword(p, "const")) {
@@ -8469,6 +8969,28 @@ ind_tensor ind_input(ind_graph *graph, const char *name, const char *type) {
 
 ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type) {
     return ind__add_source_text(graph, IND_OP_CONST, name, type);
+}
+
+/* The types of the results and the bytes of workspace, as far as they are given. */
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args) {
+    if (args->num_results || args->num_mutates) b->num_types = 0;
+    for (; b->num_types >= 0 && b->num_types < args->num_results; b->num_types++) {
+        const char *text = args->results[b->num_types];
+        ind__parser p = {.g = b->g, .text = text, .at = text};
+        ind__type t = {0};
+        if (!text) {
+            ind__graph_fail(b->g, IND_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name, b->num_types);
+            return false;
+        }
+        ind__need_type(&p, &t);
+        if (!ind__finish_string(&p, b->name)) return false;
+        b->type[b->num_types] = (ind_extern_type){.dtype = t.dtype, .rank = t.rank};
+        memcpy(b->type[b->num_types].size, t.size, sizeof t.size);
+    }
+    if (!args->workspace) return true;
+    ind__parser p = {.g = b->g, .text = args->workspace, .at = args->workspace};
+    ind__need_expr(&p, &b->workspace);
+    return ind__finish_string(&p, b->name);
 }
 
 ind_tensor ind_view_text(ind_tensor x, const char *size) {
@@ -8762,7 +9284,7 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
-    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CAT) return false;
+    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT) return false;
     ind_dtype t =
         ind_dtype_compute(ind__op_has(n->op, 'B') ? ind__result_type(g, n->operand, n->num_operands) : result);
     if (n->op == IND_OP_CAST) t = result;
@@ -8946,7 +9468,8 @@ static bool graph__node_equal(const ind__node *a, const ind__node *b) {
 }
 
 static bool graph__mergeable(ind_graph_op op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN;
+    bool own = op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN || op == IND_OP_EXTERN; /* made by C functions */
+    return op != IND_OP_INPUT && op != IND_OP_CONST && !own;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
@@ -9061,6 +9584,10 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
+    for (uint32_t i = 0; i < g->num_functions; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+        if (status) return status;
+    }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         ind__node n = g->node[i];
         if (!r->live[i]) continue;
@@ -9803,6 +10330,15 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
+/* Arguments come in the types that the function declares. */
+static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
+    ind_value x[IND_MAX_FUNCTION_ARGS];
+    for (int k = 0; k < f->num_args; k++)
+        x[k] = graph__lower_operand_as(o, l, (uint32_t)k, index, rank, ind_dtype_compute(f->arg_dtype[k]));
+    return ind__emit_call(o, f, x);
+}
+
 /* ---- gathers ---- */
 
 /* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
@@ -10208,6 +10744,56 @@ static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) 
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__scatter_element,
                                      l->node->op == IND_OP_SCATTER_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* ---- opaque calls ---- */
+
+/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
+    bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+    for (uint32_t i = 0; i < l->node->num_operands; i++)
+        dies = dies && (i == k || !graph__same_memory(x, graph__lower_operand_box(l, i)));
+    return dies ? x : ind__box_copy(l->w->program, x);
+}
+
+static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
+    ind__arena *arena = &l->w->program->arena;
+    uint32_t n = l->node->num_operands;
+    const ind__attr *mutates = &l->node->attr[2];
+    int overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    ind__box **input = ind__arena_alloc(arena, (n + 1) * sizeof *input);
+    bool *overwrites = ind__arena_alloc(arena, n + 1);
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS];
+    if (!input || !overwrites) return ind__failed(l->context);
+    int64_t operand[IND_MAX_EXTERN_RESULTS], none = 0;
+    for (int k = 0; k < overwritten; k++) {
+        ind_expr_is_int(mutates->list[k], &operand[k]);
+        overwrites[operand[k]] = true;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        input[k] = overwrites[k] ? graph__lower_overwritten(l, k) : graph__lower_operand_box(l, k);
+    ind__call_desc d = {.name = l->node->attr[0].s,
+                        .input = input,
+                        .overwrites = overwrites,
+                        .num_inputs = n,
+                        .result = type,
+                        .num_results = l->node->num_results - (uint32_t)overwritten};
+    for (uint32_t k = 0; k < d.num_results; k++) {
+        type[k] = (ind_extern_type){.dtype = l->result[k].dtype, .rank = l->result[k].rank};
+        memcpy(type[k].size, l->result[k].size, sizeof type[k].size);
+    }
+    if (!ind_expr_is_int(l->node->attr[1].e, &none) || none) d.workspace = l->node->attr[1].e;
+    ind__box *made[IND_MAX_EXTERN_RESULTS];
+    ind_status status = ind__box_call(l->w->program, &d, made);
+    for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
+    for (int k = 0; !status && k < overwritten;
+         k++) { /* the boxes come by operand, the results as they were asked for */
+        int before = 0;
+        for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
+        results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];
+    }
+    return status;
 }
 
 /* A 0-d box with a number. */
@@ -13521,6 +14107,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
+    X(CALL, pointwise, graph__lower_call, NONE, NONE)                                                                  \
+    X(EXTERN, extern, NULL, NONE, NONE)                                                                                \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
     X(AMAX, amax, NULL, NONE, NONE)                                                                                    \
@@ -13944,11 +14532,25 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
     return IND_OK;
 }
 
+/* What the program calls must exist on the device that it is compiled for. */
+static ind_status ind__check_callbacks(const ind__compilation *k) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
+        const ind_body *b = k->lowered->loop[i].body;
+        if (k->device == IND_DEVICE_HOST)
+            status = ind__body_needs_host(b);
+        else if (b->call)
+            status = ind__call_needs(k->context, b->call, IND_DEVICE_CUDA);
+    }
+    return status;
+}
+
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
     ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;
 }

@@ -126,7 +126,7 @@ typedef struct ind__variant {
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
-    int num_variants;
+    int num_variants; /* 0: an opaque call */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -185,11 +185,13 @@ typedef struct ind__writer {
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
-    struct cg__mm_problem *matmul; /* MATMUL: what cg__choose_matmul found out */
-    bool optimistic;               /* variant 0: likely conditions may become guards */
-    bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
-    ind__text code;                /* body of the kernel function */
-    uint64_t prelude;              /* pieces used: bits of the prelude table */
+    struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
+    bool optimistic;                /* variant 0: likely conditions may become guards */
+    bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
+    ind__text code;                 /* body of the kernel function */
+    uint64_t prelude;               /* pieces used: bits of the prelude table */
+    const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
+    uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
     bool needs_error;
@@ -1197,6 +1199,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
     {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
     {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
+    {IND_LOOP_CALL, NULL, NULL, NULL, NULL}, /* cg__call */
 };
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
@@ -1689,6 +1692,19 @@ static void cg__cast(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, to == IND_BOOL ? " != 0;\n" : ";\n");
 }
 
+static void cg__call(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    uint32_t n = 0;
+    while (n + 1 < w->num_functions && w->function[n] != inst->imm.function) n++;
+    cg__declare(w, i);
+    ind__textf(&w->code, "ind_user_%u(", (unsigned)n);
+    for (int k = 0; k < inst->imm.function->num_args; k++) {
+        ind__textf(&w->code, k ? ", " : "");
+        cg__value(w, inst->arg[k]);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
 /* Ops of the spelling table. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -1784,6 +1800,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_INDIRECT: cg__indirect(w, i); break;
     case IND_LOOP_INDEX: cg__index_value(w, i); break;
     case IND_LOOP_CAST: cg__cast(w, i); break;
+    case IND_LOOP_CALL: cg__call(w, i); break;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
     case IND_LOOP_SCAN:
@@ -1805,7 +1822,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
 static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
-    for (int k = inst->op == IND_LOOP_STORE; k < 3; k++)
+    for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
         if (inst->arg[k]) f(w, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
@@ -4894,6 +4911,50 @@ static void cg__free(ind__writer *w) {
     memset(w, 0, sizeof *w);
 }
 
+/* The user's functions that the body calls, in order of their first call. */
+static bool cg__find_functions(ind__writer *w) {
+    const ind_body *b = w->body;
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) most += b->inst[i].op == IND_LOOP_CALL;
+    if (most) w->function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->function);
+    if (most && !w->function) return false;
+    for (uint32_t i = 1; most && i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_CALL) continue;
+        uint32_t n = 0;
+        while (n < w->num_functions && w->function[n] != b->inst[i].imm.function) n++;
+        w->function[n] = b->inst[i].imm.function;
+        if (n == w->num_functions) w->num_functions++;
+    }
+    return true;
+}
+
+static void cg__function_head(ind__text *t, const ind__function *f, uint32_t number) {
+    ind__textf(t, "static IND_INLINE %s ind_user_%u(", cg__types[ind_dtype_compute(f->dtype)].value, (unsigned)number);
+    for (int k = 0; k < f->num_args; k++)
+        ind__textf(t, "%s%s %s", k ? ", " : "", cg__types[ind_dtype_compute(f->arg_dtype[k])].value, f->arg[k]);
+    ind__textf(t, ")");
+}
+
+/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+static void cg__declare_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        cg__function_head(t, w->function[n], n);
+        ind__textf(t, ";\n");
+    }
+    if (w->num_functions) ind__textf(t, "\n");
+}
+
+static void cg__define_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        const ind__function *f = w->function[n];
+        ind__textf(t, "\n/* function %s */\n", f->name);
+        cg__function_head(t, f, n);
+        ind__textf(t, strchr(f->cuda, ';') ? " {\n#line 1 \"%s\"\n" : " { return (\n#line 1 \"%s\"\n", f->name);
+        ind__text_raw(t, f->cuda, strlen(f->cuda));
+        ind__textf(t, strchr(f->cuda, ';') ? "\n}\n" : "\n); }\n");
+    }
+}
+
 /* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
 static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
     uint32_t n = k->body->num_inst + 1;
@@ -4924,6 +4985,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
+    if (!cg__find_functions(w)) return ind__failed(p->context);
     cg__domain_init(w);
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
@@ -4968,7 +5030,7 @@ static ind_status cg__assemble(ind__writer *w) {
         if (!a) return ind__failed(w->context);
         a->kind = IND__ARG_ERROR;
     }
-    if (w->prelude) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!(w->prelude >> i & 1)) continue;
         ind__text_raw(&t, cg__prelude[i].text, strlen(cg__prelude[i].text));
@@ -4976,9 +5038,11 @@ static ind_status cg__assemble(ind__writer *w) {
     }
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
+    cg__define_functions(w, &t);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     v->num_args = w->num_args;
     v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
@@ -5046,6 +5110,7 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
     kp->kernel = k;
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
     ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
     kp->num_variants = 1;
     ind__variant *first = &kp->variant[0];
@@ -5238,6 +5303,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
+        if (p->kernel[i].kernel->body->call)
+            ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         t->indent--;
     }
@@ -5306,6 +5373,10 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "{\"name\": ");
         ind__text_json(t, p->kernel[i].kernel->name);
+        if (p->kernel[i].kernel->body->call) {
+            ind__textf(t, ", \"call\": ");
+            ind__text_json(t, p->kernel[i].kernel->body->call->name);
+        }
         ind__textf(t, ", \"variants\": [\n");
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             cg__print_json_variant(t, p, &p->kernel[i].variant[v]);

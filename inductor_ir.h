@@ -398,7 +398,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
    bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
    a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
-   random bits, s structure.
+   random bits, u a function of the user, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
@@ -494,7 +494,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
     X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
-    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */    \
+    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as that has */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -606,6 +607,92 @@ IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind
    (first + width - 1) / 64; first + width <= 128. */
 IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
+/* A function of the user's for one element, written in CUDA C, with a twin in C for the host device. It fuses like
+   every other op: ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have
+   declared types; f16, bf16 and the 8-bit floats arrive as float and the result is rounded where it is stored, all
+   other types arrive as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be
+   pure. */
+#define IND_MAX_FUNCTION_ARGS 5
+
+typedef union ind_element {
+    float f;   /* f32, f16, bf16, 8-bit floats */
+    double d;  /* f64 */
+    int64_t i; /* integers and bool */
+} ind_element;
+
+/* The host twin: the result for one element; called from several threads at once. */
+typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
+
+typedef struct ind_function_desc {
+    const char *signature; /* "swish(x: f32, beta: f32) -> f32"; names are letters, digits and _ */
+    const char *cuda;      /* an expression in the arguments, or, if there is a ; in it, the body of a function */
+    ind_function_fn host;  /* NULL: none, and the host device says IND_NOT_SUPPORTED */
+    void *user;
+} ind_function_desc;
+
+/* Makes a function known in a context under its name; strings are copied. A text that declares it (>>text in
+   inductor.h) finds its host twin by the name; for that alone, cuda may be NULL. The same may be said again.
+   Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
+IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
+
+/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
+   the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
+   results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
+   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. */
+typedef struct ind_extern_tensor {
+    void *data; /* may be NULL where there are no elements */
+    ind_dtype dtype;
+    int rank;
+    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+} ind_extern_tensor;
+
+typedef struct ind_extern_call {
+    const char *name;
+    ind_device device; /* IND_DEVICE_HOST or IND_DEVICE_CUDA */
+    void *stream;      /* CUstream, of whose context it is called in; NULL on the host */
+    const ind_extern_tensor *input;
+    int num_inputs;
+    const ind_extern_tensor *output; /* the results, then the inputs that it overwrites */
+    int num_outputs;
+    void *workspace; /* aligned to 256 bytes; its contents are undefined; NULL if it asked for none */
+    int64_t workspace_bytes;
+    const ind_symbol *size; /* the module's declared sizes, and their values in this run */
+    const int64_t *size_value;
+    int num_sizes;
+    void *user; /* of the registration */
+} ind_extern_call;
+
+/* What is returned, if not IND_OK, comes out of ind_run with the op's name; nothing after it runs. Modules that run in
+   several threads call it in several threads. */
+typedef ind_status (*ind_extern_fn)(const ind_extern_call *call);
+
+typedef struct ind_extern_type {
+    ind_dtype dtype;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+} ind_extern_type;
+
+/* Types of the results (at most IND_MAX_EXTERN_RESULTS) and bytes of workspace (0 when it is called) for operands of
+   these types. It must depend on nothing else. What fails says why by its status. */
+#define IND_MAX_EXTERN_RESULTS 8
+typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern_type *input, int num_inputs,
+                                          ind_extern_type *result, int *num_results, ind_expr *workspace, void *user);
+
+typedef struct ind_extern_desc {
+    const char *name;          /* letters, digits, _ and . */
+    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
+    ind_extern_shape_fn shape; /* NULL: each call says the types of its results */
+    void *user;
+} ind_extern_desc;
+
+/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT
+   (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
+IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
+
+/* Its value for values in a loop; arguments are cast to the declared types. Errors, as a failed op: no such function,
+   another number of arguments, a type that does not promote to the declared one. */
+IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args);
+
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
 /* How a buffer lies in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
@@ -621,8 +708,9 @@ typedef struct ind_layout {
 
 /* ------------------------------------------------------------------------------------------------- >>loops */
 
-/* When a value that is computed on the fly is stored instead. Zero fields mean the default, which are the
-   values measured by TorchInductor's authors (realize_reads_threshold and so on). */
+/* When a value that is computed on the fly is stored instead: where storing moves fewer bytes than computing it again
+   in each of its users, and beyond these limits. Zero fields mean the default, which are the values measured by
+   TorchInductor's authors (realize_reads_threshold and so on). */
 typedef struct ind_realise_policy {
     int max_reads_shared; /* used more than once: store if it reads more buffers than this; default 4 */
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
@@ -818,7 +906,59 @@ uint32_t ind__program_add(ind__program *p, ind_expr e);
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
 void ind__program_free(ind__program *p);
 
+/* ---- functions of the user ---- */
+
+/* Immutable; in the context's memory. */
+typedef struct ind__function {
+    const struct ind__function *next; /* made before */
+    const char *name, *cuda;          /* cuda NULL: only the twin was registered */
+    const char *arg[IND_MAX_FUNCTION_ARGS];
+    ind_dtype arg_dtype[IND_MAX_FUNCTION_ARGS], dtype;
+    int num_args;
+    ind_function_fn host;
+    void *user;
+    bool registered; /* found by its name in the context; else it belongs to a text */
+} ind__function;
+/* The registered function of this name; NULL: there is none. */
+const ind__function *ind__function_find(const ind_context *c, const char *name);
+/* The function that a text declares; one made before where it is equal, its twin that of the registered one.
+   NULL on failure. */
+const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda);
+/* May an operand of this type stand for an argument of that one: does it promote to it? */
+bool ind__function_takes(ind_dtype argument, ind_dtype given);
+ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
+void ind__function_print_signature(ind__text *t, const ind__function *f);
+
+/* ---- opaque calls ---- */
+
+typedef struct ind__extern {
+    const struct ind__extern *next; /* registered before */
+    ind_extern_desc desc;
+} ind__extern;
+const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
+
+/* One operand of a call in a lowered program: a buffer, or a part of the program's view of one, that lies contiguous.
+ */
+typedef struct ind__call_arg {
+    uint32_t buffer;
+    ind_extern_type type;
+} ind__call_arg;
+
+/* A loop that is none. Its body stands for it in all that asks what is read and written: it has no variables, loads an
+   element of each buffer that the call reads and stores one of each that it writes. */
+typedef struct ind__opaque {
+    const char *name;
+    const ind__extern *op; /* NULL: nobody registered it */
+    ind__call_arg *arg;    /* inputs, then outputs */
+    uint32_t num_inputs, num_outputs;
+    uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
+} ind__opaque;
+/* IND_NOT_SUPPORTED, naming it, if it has no callback for the device. */
+ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
+
 /* ---- bodies ---- */
+
+#define IND__MAX_ARGS IND_MAX_FUNCTION_ARGS
 
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
@@ -826,10 +966,11 @@ typedef struct ind__inst {
     uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
                           it, SUM PROD MAX MIN combine atomically */
     uint8_t flags;     /* IND__INST_* */
-    uint32_t arg[3];   /* instruction numbers, 0 none, always lower than this one's */
+    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0 none, always lower than this one's */
     union {
         double f;
         int64_t i;
+        const struct ind__function *function;
     } imm;
     uint32_t source;    /* LOAD, STORE: buffer number (or operand number while recording a graph op) */
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
@@ -848,7 +989,8 @@ typedef struct ind_body {
     uint32_t num_inst, cap_inst;
     ind_expr *index;
     uint32_t num_index, cap_index;
-    uint32_t result; /* the loop's value before it is stored; 0 once STOREs exist */
+    uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
+    const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
 } ind_body;
 
 /* A handler is this struct first in a larger one. emit gets an instruction whose args are the handler's own values and
@@ -940,6 +1082,8 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r);
 
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*buffer_name)(uint32_t, void *), void *user);
 ind_status ind__body_verify(const ind_body *b);
+/* IND_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
+ind_status ind__body_needs_host(const ind_body *b);
 const char *ind__loop_op_name(ind_loop_op op);
 int ind__loop_op_arity(ind_loop_op op);
 char ind__loop_op_class(ind_loop_op op);
@@ -967,8 +1111,9 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_SCANNED 4 /* values of an element that a combine function is given, and the most buffers of a loop */
-#define IND__MAX_STATES  5 /* the same with the flag that begins a segment */
+#define IND__MAX_SCANNED      4 /* values of an element that a combine function is given */
+#define IND__MAX_STATES       5 /* the same with the flag that begins a segment */
+#define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
 /* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */
 typedef struct ind__loop {
@@ -976,7 +1121,7 @@ typedef struct ind__loop {
     ind_reduction reduction; /* IND_REDUCE_NONE: pointwise. Several REDUCEs of a body share the ranges */
     uint32_t *origin;        /* graph nodes it came from, ascending; in the program's arena */
     uint32_t num_origins;
-    uint32_t output[IND__MAX_SCANNED]; /* buffers written */
+    uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
     const char *note; /* for texts: why it is as it is; NULL: nothing to say */
 } ind__loop;
@@ -1018,6 +1163,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
+    double read_bytes, bytes;    /* what the body reads, and what storing its result would write, at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -1089,6 +1235,18 @@ typedef struct ind__combine_desc {
     void *user;
 } ind__combine_desc;
 ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results);
+/* Opaque call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter); its new
+   version is the next result after the declared ones. workspace: bytes, invalid for none. */
+typedef struct ind__call_desc {
+    const char *name;
+    ind__box *const *input;
+    const bool *overwrites;
+    uint32_t num_inputs;
+    const ind_extern_type *result;
+    uint32_t num_results;
+    ind_expr workspace;
+} ind__call_desc;
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -1179,8 +1337,10 @@ struct ind_context {
     void *error_lock;   /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
-    ind__owned *owned; /* newest first */
-    void *runtime;     /* of inductor_runtime.h: devices, compiled kernels */
+    ind__owned *owned;                     /* newest first */
+    const struct ind__function *functions; /* newest first */
+    const struct ind__extern *externs;     /* newest first */
+    void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
 
@@ -9204,9 +9364,10 @@ ind_body *ind__record_end(ind__recorder *r) {
 }
 
 static uint64_t ir__inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
-    uint64_t key[4] = {i->op | (uint64_t)i->dtype << 8 | (uint64_t)i->reduction << 16 | (uint64_t)i->flags << 24 |
+    uint64_t key[5] = {i->op | (uint64_t)i->dtype << 8 | (uint64_t)i->reduction << 16 | (uint64_t)i->flags << 24 |
                            (uint64_t)i->source << 32,
-                       i->arg[0] | (uint64_t)i->arg[1] << 32, i->arg[2], (uint64_t)i->imm.i};
+                       i->arg[0] | (uint64_t)i->arg[1] << 32, i->arg[2] | (uint64_t)i->arg[3] << 32, i->arg[4],
+                       (uint64_t)i->imm.i};
     uint64_t h = ind__hash(key, sizeof key, 3);
     for (uint32_t k = 0; k < num_index; k++) h = h * 1099511628211ull ^ index[k].id;
     return h ^ h >> 31;
@@ -9286,7 +9447,7 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     ind__recorder *r = (ind__recorder *)o;
     ind_body *b = r->body;
     if (!b) return ir__no_value;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < IND__MAX_ARGS; k++) {
         if (inst->arg[k] >= b->num_inst)
             return ir__op_fail(o, IND_INVALID_ARGUMENT, "an operand is no value of this loop", (ind_loop_op)inst->op);
     }
@@ -9526,6 +9687,247 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
     return o->emit(o, &i, NULL);
 }
 
+/* ---- functions of the user ---- */
+
+const ind__function *ind__function_find(const ind_context *c, const char *name) {
+    const ind__function *f = c->functions;
+    while (f && !(f->registered && !strcmp(f->name, name))) f = f->next;
+    return f;
+}
+
+typedef struct ir__signature {
+    ind_context *context;
+    const char *text, *at;
+    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, of its arguments */
+    ind_dtype dtype[1 + IND_MAX_FUNCTION_ARGS];
+    int num_args;
+} ir__signature;
+
+static ind_status ir__signature_expects(const ir__signature *s, const char *what) {
+    return ind__fail(s->context, IND_PARSE,
+                     "function: \"%.200s\": column %d: expected %s; it is written as \"swish(x: f32) -> f32\"", s->text,
+                     (int)(s->at - s->text) + 1, what);
+}
+
+static size_t ir__word_length(const char *s) {
+    size_t n = 0;
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
+           (n && s[n] >= '0' && s[n] <= '9'))
+        n++;
+    return n;
+}
+
+static bool ir__signature_take(ir__signature *s, const char *token) {
+    while (*s->at == ' ') s->at++;
+    size_t n = strlen(token);
+    bool is = !strncmp(s->at, token, n);
+    if (is) s->at += n;
+    while (is && *s->at == ' ') s->at++;
+    return is;
+}
+
+static ind_status ir__signature_name(ir__signature *s, int which) {
+    size_t n = ir__word_length(s->at);
+    if (n == 0 || n >= sizeof s->name[0]) return ir__signature_expects(s, "a name of at most 63 letters, digits and _");
+    memcpy(s->name[which], s->at, n);
+    for (int k = 1; k < which; k++)
+        if (!strcmp(s->name[k], s->name[which])) return ir__signature_expects(s, "a name that is not taken");
+    s->at += n;
+    return IND_OK;
+}
+
+static ind_status ir__signature_dtype(ir__signature *s, int which) {
+    size_t n = ir__word_length(s->at);
+    s->dtype[which] = ind_dtype_parse(s->at, n);
+    if (s->dtype[which] == IND_DTYPE_NONE) return ir__signature_expects(s, "an element type");
+    s->at += n;
+    return IND_OK;
+}
+
+/* signature = name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype */
+static ind_status ir__signature_parse(ir__signature *s) {
+    ir__signature_take(s, "");
+    if (ir__signature_name(s, 0)) return IND_PARSE;
+    if (!ir__signature_take(s, "(")) return ir__signature_expects(s, "\"(\"");
+    while (!ir__signature_take(s, ")")) {
+        int k = s->num_args + 1;
+        if (s->num_args && !ir__signature_take(s, ",")) return ir__signature_expects(s, "\",\" or \")\"");
+        if (k > IND_MAX_FUNCTION_ARGS)
+            return ind__fail(s->context, IND_LIMIT, "function %s: at most %d arguments are possible", s->name[0],
+                             IND_MAX_FUNCTION_ARGS);
+        if (ir__signature_name(s, k)) return IND_PARSE;
+        if (!ir__signature_take(s, ":")) return ir__signature_expects(s, "\":\"");
+        if (ir__signature_dtype(s, k)) return IND_PARSE;
+        s->num_args++;
+    }
+    if (!ir__signature_take(s, "->")) return ir__signature_expects(s, "\"->\"");
+    if (ir__signature_dtype(s, 0)) return IND_PARSE;
+    ir__signature_take(s, "");
+    return *s->at ? ir__signature_expects(s, "the end") : IND_OK;
+}
+
+static bool ir__same_signature(const ind__function *f, const ir__signature *s) {
+    bool same = !strcmp(f->name, s->name[0]) && f->num_args == s->num_args && f->dtype == s->dtype[0];
+    for (int k = 0; same && k < f->num_args; k++)
+        same = !strcmp(f->arg[k], s->name[k + 1]) && f->arg_dtype[k] == s->dtype[k + 1];
+    return same;
+}
+
+static bool ir__same_code(const char *a, const char *b) {
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static const ind__function *ir__function_make(ir__signature *s, const char *cuda, ind_function_fn host, void *user,
+                                              bool registered) {
+    ind__arena *names = &s->context->names;
+    ind__function *f = (ind__function *)ind__arena_alloc(names, sizeof *f);
+    if (!f) return NULL;
+    *f = (ind__function){.next = s->context->functions,
+                         .dtype = s->dtype[0],
+                         .num_args = s->num_args,
+                         .host = host,
+                         .user = user,
+                         .registered = registered};
+    bool ok = (f->name = ind__arena_string(names, s->name[0], strlen(s->name[0]))) != NULL;
+    if (cuda) ok = ok && (f->cuda = ind__arena_string(names, cuda, strlen(cuda))) != NULL;
+    for (int k = 0; ok && k < f->num_args; k++) {
+        f->arg_dtype[k] = s->dtype[k + 1];
+        ok = (f->arg[k] = ind__arena_string(names, s->name[k + 1], strlen(s->name[k + 1]))) != NULL;
+    }
+    if (ok) s->context->functions = f;
+    return ok ? f : NULL;
+}
+
+ind_status ind_function_register(ind_context *context, const ind_function_desc *desc) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!desc || !desc->signature || (!desc->cuda && !desc->host))
+        return ind__fail(context, IND_INVALID_ARGUMENT, "function: the signature, or both of cuda and host, are NULL");
+    if (desc->cuda && !desc->cuda[strspn(desc->cuda, " \t\n")])
+        return ind__fail(context, IND_INVALID_ARGUMENT, "function: \"%.100s\" has an empty text", desc->signature);
+    ir__signature s = {.context = context, .text = desc->signature, .at = desc->signature};
+    ind_status status = ir__signature_parse(&s);
+    if (status) return status;
+    const ind__function *old = ind__function_find(context, s.name[0]);
+    if (!old) return ir__function_make(&s, desc->cuda, desc->host, desc->user, true) ? IND_OK : ind__failed(context);
+    bool same = ir__same_signature(old, &s) && ir__same_code(old->cuda, desc->cuda) && old->host == desc->host &&
+                old->user == desc->user;
+    return same ? IND_OK
+                : ind__fail(context, IND_INVALID_ARGUMENT, "function: another function is registered as %s", s.name[0]);
+}
+
+const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda) {
+    ir__signature s = {.context = c, .text = signature, .at = signature};
+    if (ir__signature_parse(&s)) return NULL;
+    const ind__function *twin = ind__function_find(c, s.name[0]);
+    if (twin && (!ir__same_signature(twin, &s) || (twin->cuda && strcmp(twin->cuda, cuda)))) {
+        ind__fail(c, IND_INVALID_ARGUMENT, "function: %s is registered with another %s", s.name[0],
+                  ir__same_signature(twin, &s) ? "text" : "signature");
+        return NULL;
+    }
+    if (twin && twin->cuda) return twin;
+    ind_function_fn host = twin ? twin->host : NULL;
+    for (const ind__function *f = c->functions; f; f = f->next)
+        if (ir__same_signature(f, &s) && ir__same_code(f->cuda, cuda) && f->host == host) return f;
+    return ir__function_make(&s, cuda, host, twin ? twin->user : NULL, false);
+}
+
+bool ind__function_takes(ind_dtype argument, ind_dtype given) {
+    return ind_dtype_promote(argument, given) == argument;
+}
+
+ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args) {
+    ind__inst i = {.op = IND_LOOP_CALL, .dtype = (uint8_t)ind_dtype_compute(f->dtype)};
+    for (int k = 0; k < f->num_args; k++) {
+        ind_value x = ind_op_cast(o, args[k], ind_dtype_compute(f->arg_dtype[k]));
+        if (!x.id) return ir__no_value;
+        i.arg[k] = x.id;
+    }
+    i.imm.i = 0;
+    i.imm.function = f;
+    return o->emit(o, &i, NULL);
+}
+
+const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
+    const ind__extern *e = c->externs;
+    while (e && strcmp(e->desc.name, name)) e = e->next;
+    return e;
+}
+
+ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
+        return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
+    size_t n = strspn(desc->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    if (desc->name[n] || n > 63)
+        return ind__fail(context, IND_INVALID_ARGUMENT,
+                         "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed",
+                         desc->name);
+    const ind__extern *old = ind__extern_find(context, desc->name);
+    if (old) {
+        const ind_extern_desc *d = &old->desc;
+        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        return same ? IND_OK
+                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
+                                desc->name);
+    }
+    ind__extern *e = (ind__extern *)ind__arena_alloc(&context->names, sizeof *e);
+    const char *name = e ? ind__arena_string(&context->names, desc->name, n) : NULL;
+    if (!name) return ind__failed(context);
+    e->desc = *desc;
+    e->desc.name = name;
+    e->next = context->externs;
+    context->externs = e;
+    return IND_OK;
+}
+
+ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args) {
+    if (!o) return ir__no_value;
+    const ind__function *f = function ? ind__function_find(o->context, function) : NULL;
+    if (!f || !f->cuda) {
+        ind__fail(o->context, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "NULL");
+        return ir__no_value;
+    }
+    if (num_args != f->num_args || (num_args && !args))
+        return ir__op_fail(o, IND_INVALID_ARGUMENT, "another number of arguments is declared", IND_LOOP_CALL);
+    for (int k = 0; k < num_args; k++) {
+        if (!args[k].id) return ir__no_value;
+        if (!ind__function_takes(f->arg_dtype[k], o->dtype(o, args[k])) &&
+            o->dtype(o, args[k]) != ind_dtype_compute(f->arg_dtype[k]))
+            return ir__op_fail(o, IND_TYPE_MISMATCH, "an argument does not promote to its declared type",
+                               IND_LOOP_CALL);
+    }
+    return ind__emit_call(o, f, args);
+}
+
+void ind__function_print_signature(ind__text *t, const ind__function *f) {
+    ind__textf(t, "%s(", f->name);
+    for (int k = 0; k < f->num_args; k++)
+        ind__textf(t, "%s%s: %s", k ? ", " : "", f->arg[k], ind_dtype_name(f->arg_dtype[k]));
+    ind__textf(t, ") -> %s", ind_dtype_name(f->dtype));
+}
+
+ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
+    if (!call->op)
+        return ind__fail(c, IND_NOT_SUPPORTED, "%s: nobody registered this opaque call (ind_extern_register)",
+                         call->name);
+    bool host = device == IND_DEVICE_HOST;
+    if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
+    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this opaque call has no %s callback (ind_extern_register)", call->name,
+                     host ? "host" : "cuda");
+}
+
+ind_status ind__body_needs_host(const ind_body *b) {
+    if (b->call) return ind__call_needs(b->context, b->call, IND_DEVICE_HOST);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (x->op == IND_LOOP_CALL && !x->imm.function->host)
+            return ind__fail(b->context, IND_NOT_SUPPORTED,
+                             "%s: the host device needs a host twin of this function (ind_function_register)",
+                             x->imm.function->name);
+    }
+    return IND_OK;
+}
+
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank) {
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return ir__no_value;
@@ -9672,9 +10074,9 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE) live[i] = 1;
+        if (i == b->result || x->op == IND_LOOP_STORE || b->call) live[i] = 1;
         if (!live[i]) continue;
-        for (int k = 0; k < 3; k++) live[x->arg[k]] = 1;
+        for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
             ind_expr s[32];
             int n = ind__expr_symbols(b->index[x->index + k], s, 32);
@@ -9703,7 +10105,7 @@ static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
         index[k] = ind__substitute(b->index[x->index + k], s->from, s->to, s->num);
         if (!ind__ok(index[k])) return ir__no_value;
     }
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < IND__MAX_ARGS; k++) {
         i.arg[k] = x->arg[k] ? s->map[x->arg[k]] : 0;
         if (x->arg[k] && !i.arg[k]) return ir__no_value;
     }
@@ -9880,11 +10282,36 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     return ir__add_box(p, s);
 }
 
-static void ir__count_body(ind__storage *s) {
+/* A product of sizes at their hints, at most 2^40. */
+static double ir__hinted(double points, ind_expr size) {
+    int64_t n = ind_hint(size);
+    return n > 0 && points < 0x1p40 ? points * (double)n : points;
+}
+
+/* Bytes that a load over all points of the body moves, at the hints: what its index walks over, at most the buffer. */
+static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
+    const ind__buffer *buffer = &p->buffer[load->source];
+    double walked = 1, all = 1;
+    for (int v = 0; v < b->rank; v++) {
+        bool used = false;
+        for (uint32_t k = 0; k < load->num_index; k++) {
+            ind_expr e = b->index[load->index + k];
+            used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
+        }
+        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+    }
+    for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
+    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+}
+
+static void ir__count_body(const ind__lowered *p, ind__storage *s) {
     const ind_body *b = s->body;
+    s->bytes = (double)ind_dtype_bytes(s->dtype);
+    for (int d = 0; d < s->rank; d++) s->bytes = ir__hinted(s->bytes, s->size[d]);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         s->num_reads += b->inst[i].op == IND_LOOP_LOAD;
         s->num_ops += ind__loop_op_class((ind_loop_op)b->inst[i].op) != 's';
+        if (b->inst[i].op == IND_LOOP_LOAD) s->read_bytes += ir__load_bytes(p, b, &b->inst[i]);
     }
 }
 
@@ -9903,7 +10330,7 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     ind__box *box = NULL;
     if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        ir__count_body(s);
+        ir__count_body(p, s);
         box = ir__add_box(p, s);
     }
     if (!v.id && !c->error.status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
@@ -10176,8 +10603,10 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     if (!x) return ind__failed(p->context);
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
-    bool shared =
-        users > 1 && ((int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared);
+    bool many = (int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared;
+    /* every user reads all that the body reads; or one does, and writes what the others then read */
+    bool saves = users * s->read_bytes > s->read_bytes + users * s->bytes;
+    bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
     return shared || large ? ind__box_realise(p, x) : IND_OK;
 }
@@ -10293,11 +10722,129 @@ static bool ir__is_contiguous(const ind_layout *l) {
     return true;
 }
 
+/* ---- opaque calls ---- */
+
+/* Does the box show a buffer, as it lies there, element by element? Then the order of its dimensions is settled. */
+static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
+    const ind__storage *s = x->storage;
+    if (!s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
+    ind_expr at[IND_MAX_RANK];
+    ir__box_symbols(p->context, x, at);
+    if (!x->identity) {
+        ind_expr seen = ind__linearise(p->context, at, x->size, x->rank);
+        ind_expr lies = ind__linearise(p->context, x->map, s->size, s->rank);
+        ind_expr all = ind_expr_product(p->context, x->size, x->rank);
+        if (!ind__ok(seen) || !ind_expr_same(seen, lies) ||
+            !ind_known_eq(all, ind_expr_product(p->context, s->size, s->rank)))
+            return false;
+    }
+    p->buffer[s->buffer].layout.ordered = true;
+    return true;
+}
+
+static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
+    if (!x || ind__box_realise(p, x)) return false;
+    if (!ir__settle_contiguous(p, x)) {
+        x = ind__box_copy(p, x);
+        if (!x || !ir__settle_contiguous(p, x)) return false;
+    }
+    arg->buffer = x->storage->buffer;
+    arg->type = (ind_extern_type){.dtype = x->storage->dtype, .rank = x->rank};
+    memcpy(arg->type.size, x->size, sizeof x->size);
+    return true;
+}
+
+static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__call_arg *arg) {
+    uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, t->dtype, t->size, t->rank);
+    if (made) p->buffer[made].layout.ordered = true;
+    if (arg) *arg = (ind__call_arg){made, *t};
+    return made;
+}
+
+/* The old contents are what the input showed; whoever else would read them later stores what it needs before. */
+static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
+    if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
+        ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
+        return 0;
+    }
+    uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
+    *arg = (ind__call_arg){made, input->type};
+    return made;
+}
+
+static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__opaque *call) {
+    ind__call_arg *out = call->arg + d->num_inputs;
+    for (uint32_t k = 0; k < d->num_inputs; k++)
+        if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
+    for (uint32_t k = 0; k < d->num_results; k++)
+        if (!ir__call_result(p, &d->result[k], out + call->num_outputs++)) return false;
+    for (uint32_t k = 0; k < d->num_inputs; k++)
+        if (d->overwrites[k] && !ir__call_version(p, &call->arg[k], out + call->num_outputs++)) return false;
+    ind_extern_type bytes = {.dtype = IND_U8, .rank = 1, .size = {d->workspace}};
+    if (!ind__ok(d->workspace)) return true;
+    call->workspace = ir__call_result(p, &bytes, NULL);
+    return call->workspace != 0;
+}
+
+static bool ir__call_touch(ind__lowered *p, ind_ops *o, uint32_t buffer, bool store) {
+    const ind__buffer *b = &p->buffer[buffer];
+    ind_expr zero[IND_MAX_RANK];
+    for (int d = 0; d < b->layout.rank; d++) zero[d] = ind_int(p->context, 0);
+    if (!store) return ind__emit_load(o, buffer, b->dtype, zero, b->layout.rank).id;
+    uint32_t before = ((ind__recorder *)o)->body->num_inst;
+    ind_value v = ind_op_constant_int(o, 0, ind_dtype_compute(b->dtype));
+    if (v.id) ind__emit_store(o, buffer, zero, b->layout.rank, v);
+    return v.id && ((ind__recorder *)o)->body->num_inst > before;
+}
+
+static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque *call) {
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < call->num_inputs; k++) ok = ir__call_touch(p, &r->ops, call->arg[k].buffer, false);
+    for (uint32_t k = 0; ok && k < call->num_outputs; k++)
+        ok = ir__call_touch(p, &r->ops, call->arg[call->num_inputs + k].buffer, true);
+    return ok && (!call->workspace || ir__call_touch(p, &r->ops, call->workspace, true));
+}
+
+static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opaque *call, ind__box **results) {
+    uint32_t *origin = (uint32_t *)ind__arena_copy(&p->arena, &p->origin, sizeof p->origin);
+    uint32_t loop = origin ? ir__add_loop(p, IND_REDUCE_NONE, origin, 1) : UINT32_MAX;
+    if (loop == UINT32_MAX) return ind__failed(p->context);
+    ind__loop *l = &p->loop[loop];
+    l->body = ind__record_end(r);
+    for (uint32_t k = 0; k < call->num_outputs; k++)
+        l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
+    if (call->workspace) l->output[l->num_outputs++] = call->workspace;
+    for (uint32_t k = 0; k < l->num_outputs; k++) p->buffer[l->output[k]].loop = loop;
+    for (uint32_t k = 0; k < call->num_outputs; k++)
+        if (!(results[k] = ind__box_buffer(p, l->output[k]))) return ind__failed(p->context);
+    return IND_OK;
+}
+
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results) {
+    uint32_t most = d->num_inputs + d->num_results, versions = 0;
+    for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
+    if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
+        return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
+    ind__opaque *call = (ind__opaque *)ind__arena_alloc(&p->arena, sizeof *call);
+    if (!call) return ind__failed(p->context);
+    call->op = ind__extern_find(p->context, d->name);
+    call->name = ind__arena_string(&p->arena, d->name, strlen(d->name));
+    call->arg = (ind__call_arg *)ind__arena_alloc(&p->arena, (most + versions + 1) * sizeof *call->arg);
+    call->num_inputs = d->num_inputs;
+    if (!call->name || !call->arg || !ir__call_args(p, d, call)) return ind__failed(p->context);
+    ind__recorder r;
+    if (ind__record_begin(&r, p->context, NULL, 0, NULL, 0)) return ind__failed(p->context);
+    r.body->call = call;
+    ind_status status = ir__call_record(p, &r, call) ? ir__call_add(p, &r, call, results) : ind__failed(p->context);
+    ind__record_abort(&r);
+    return status;
+}
+
 /* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
 static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
     const ind__buffer *b = &p->buffer[buffer];
     if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
-    if (!b->mutates) return !b->layout.ordered;
+    if (!b->mutates) return ir__is_contiguous(&b->layout);
     return p->buffer[ir__first_version(p, buffer)].kind == IND__BUFFER_COMPUTED && ir__is_contiguous(&b->layout);
 }
 
@@ -10409,6 +10956,20 @@ static ind_status ir__body_broken(const ind_body *b, uint32_t inst, const char *
                      inst < b->num_inst ? ind__loop_op_name((ind_loop_op)b->inst[inst].op) : "?", rule);
 }
 
+static int ir__call_arity(const ind__inst *i) {
+    return i->imm.function ? i->imm.function->num_args : 0;
+}
+
+static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
+    const ind__inst *i = &b->inst[n];
+    const ind__function *f = i->imm.function;
+    if (!f) return ir__body_broken(b, n, "it calls no function");
+    for (int k = 0; k < f->num_args; k++)
+        if (b->inst[i->arg[k]].dtype != ind_dtype_compute(f->arg_dtype[k]))
+            return ir__body_broken(b, n, "an argument has another type than the function takes");
+    return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
+}
+
 static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *i = &b->inst[n];
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
@@ -10428,6 +10989,7 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
     if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
+    if (cls == 'u') return ir__verify_call(b, n);
     if (cls == 'w')
         return x->dtype == IND_BOOL && y->dtype == i->dtype
                    ? IND_OK
@@ -10445,8 +11007,8 @@ ind_status ind__body_verify(const ind_body *b) {
     for (uint32_t n = 1; n < b->num_inst; n++) {
         const ind__inst *i = &b->inst[n];
         if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
-        int arity = ir__loop_op_table[i->op].arity;
-        for (int k = 0; k < 3; k++) {
+        int arity = i->op == IND_LOOP_CALL ? ir__call_arity(i) : ir__loop_op_table[i->op].arity;
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             bool optional = i->op == IND_LOOP_LOAD ||
                             ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1) ||
                             (i->op == IND_LOOP_PAIR && k == 2);
@@ -10587,7 +11149,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
         if (i->op == IND_LOOP_SCAN) ind__textf(t, " %s", ind__scan_name((ind_scan)i->reduction));
-        for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
+        if (i->op == IND_LOOP_CALL) ind__textf(t, i->arg[0] ? " %s," : " %s", i->imm.function->name);
+        for (int k = 0; k < IND__MAX_ARGS && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
         if (i->op == IND_LOOP_PART || i->op == IND_LOOP_STATE) ind__textf(t, " #%lld", (long long)i->imm.i);
         if (i->op == IND_LOOP_SCAN && (i->flags & IND__INST_EXCLUSIVE)) ind__textf(t, " exclusive");
         if (i->op == IND_LOOP_PHILOX)
@@ -10596,7 +11159,25 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     ind__textf(t, "\n");
 }
 
+/* call topk(x, buf3) -> buf4, buf5 workspace buf6 */
+static void ir__print_call(ind__text *t, const ind__opaque *call, const char *(*name)(uint32_t, void *), void *user) {
+    ind__textf(t, "call %s(", call->name);
+    for (uint32_t k = 0; k < call->num_inputs + call->num_outputs; k++) {
+        ind__textf(t, k == call->num_inputs ? ") -> " : k ? ", " : "");
+        ir__print_source(t, call->arg[k].buffer, name, user);
+    }
+    if (call->workspace) {
+        ind__textf(t, " workspace ");
+        ir__print_source(t, call->workspace, name, user);
+    }
+    ind__textf(t, "\n");
+}
+
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*name)(uint32_t, void *), void *user) {
+    if (b->call) {
+        ir__print_call(t, b->call, name, user);
+        return;
+    }
     for (int v = 0; v < b->rank + b->rrank; v++) {
         ind__textf(t, v == b->rank ? "reduce " : v ? "" : "for ");
         ind__text_expr(t, b->var[v]);
@@ -11530,6 +12111,31 @@ static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *
     }
 }
 
+/* One call of the host twin per lane; its arguments come in the types in which loops compute. */
+static void ir__eval_call(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+    const ind__function *f = i->imm.function;
+    ind_element x[IND_MAX_FUNCTION_ARGS] = {{.i = 0}};
+    for (int l = 0; l < lanes; l++) {
+        for (int k = 0; k < f->num_args; k++) {
+            const ind__lanes *a = &e->value[i->arg[k]];
+            ind_dtype d = ind_dtype_compute(f->arg_dtype[k]);
+            if (d == IND_F32)
+                x[k].f = a->f[l];
+            else if (d == IND_F64)
+                x[k].d = a->d[l];
+            else
+                x[k].i = a->i[l];
+        }
+        ind_element y = f->host(x, f->user);
+        if (i->dtype == IND_F32)
+            v->f[l] = y.f;
+        else if (i->dtype == IND_F64)
+            v->d[l] = y.d;
+        else
+            v->i[l] = ind__wrap_int((ind_dtype)i->dtype, y.i);
+    }
+}
+
 static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     const ind__inst *i = &e->body->inst[n];
     const ind__lanes *a = &e->value[i->arg[0]], *b = &e->value[i->arg[1]];
@@ -11544,6 +12150,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
     case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
+    case IND_LOOP_CALL: ir__eval_call(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
     case IND_LOOP_STATE:

@@ -27,6 +27,10 @@ GOOD = {
     "ind_expr *": "s.exprs",
     "ind_formula": "ind_int(s.ctx, 2)",
     "ind_value": "s.value",
+    "ind_value *": "&s.value",
+    "ind_function_desc *": '&(ind_function_desc){"f(x: f32) -> f32", "x", NULL, NULL}',
+    "ind_extern_desc *": '&(ind_extern_desc){.name = "e", .host = good_call}',
+    "ind_extern_args *": '&(ind_extern_args){.inputs = &s.x, .num_inputs = 1, .results = (const char *[]){"f32[2]"}, .num_results = 1}',
     "ind_loop_fn": "good_fn",
     "ind_symbol_value_fn": "good_symbol",
     "ind_symbol *": '&(ind_symbol){.kind = IND_SYMBOL_SIZE, .name = "Q", .lo = 1, .hi = 9, .multiple_of = 1, .hint = 2}',
@@ -178,6 +182,10 @@ static ind_value good_fn(ind_ops *o, const ind_expr *index, int rank, void *user
 static void good_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
     (void)user;
     for (int k = 0; k < 2; k++) out[k] = ind_op_add(o, left[k], right[k]);
+}
+
+static ind_status good_call(const ind_extern_call *call) {
+    return call ? IND_OK : IND_INVALID_ARGUMENT;
 }
 
 static bool good_symbol(const ind_symbol *symbol, void *user, int64_t *out) {
