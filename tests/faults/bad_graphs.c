@@ -5,8 +5,8 @@
  * FILE holds graphs in the text form, each after a line `---- binding..`. A binding is NAME:BYTES=VALUE:SIZE, memory of
  * that many bytes filled with an integer of that size; SIZE 0: a result's. Without bindings a graph is only compiled,
  * with the word `parse` only parsed. Prints a line for each graph: where it ended (parse, compile, run, passed), the
- * status, and the message with its ends of lines as spaces; with the result's type where it was taken. After each graph
- * the context reads a good one, and now and then compiles and runs it. Memory has no byte to spare, so that the
+ * status, and the message with its ends of lines as spaces; with the result's type where it was taken. Now and then
+ * the context compiles and runs a good one. Memory has no byte to spare, so that the
  * sanitizers see what is written outside. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
