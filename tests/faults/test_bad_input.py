@@ -146,7 +146,7 @@ def overflowing_sizes(good):
     for name, kind in good.kinds.items():
         if kind in ("size", "sizes", "ints", "int"):
             given = good.attributes.get(name, "[1, 1]" if kind in ("sizes", "ints") else "1")
-            yield good.text(attributes={name: re.sub(r"-?\b\d+\b", str(2**40 if kind.endswith("s") else 2**63 - 1), given)}), False, ""
+            yield good.text(attributes={name: re.sub(r"-?\b\d+\b", str(2**63 - 1 if kind == "size" else 2**40), given)}), False, ""
     for each in (2**20, 2**29):
         grown = good.sample.with_operands(lambda p, o: matrix.dataclasses.replace(o, shape=tuple(n if n == 1 else n * each for n in o.shape)))
         yield grown.graph(), False, ""
