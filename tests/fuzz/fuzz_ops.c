@@ -40,6 +40,7 @@ enum {
     ARGUMENTS = 1024,
     DIM = 96,
     WHY = 8192,
+    OFTEN = 30, /* an op is tried before another is drawn */
 };
 #define SPREAD 8.0
 
@@ -260,7 +261,8 @@ typedef struct statement {
     char call[ARGUMENTS]; /* "add(x1, x2)" */
     int operand[64], num_operands;
     int result, num_results;
-    bool gone; /* shrunk away: its results are inputs */
+    size_t operands_end; /* in the call: attributes follow */
+    bool gone;           /* shrunk away: its results are inputs */
 } statement;
 
 typedef struct graph {
@@ -742,14 +744,21 @@ static bool is_smooth(ind_graph_op op) {
     return listed(smooth, ind__op_name(op)) || ind__op_has(op, 'V') || ind__op_has(op, 'D');
 }
 
-static bool draw_call(trial *t) {
-    snprintf(t->s.call, sizeof t->s.call, "%s(", ind__op_name(t->op));
-    t->s.op = t->op;
-    t->s.num_operands = 0;
+/* A call; `again`: with the operands of that one. */
+static bool draw_call(trial *t, const statement *again) {
+    if (again) { /* what differs in attributes alone must not be taken for the same */
+        t->s = *again;
+        t->s.call[t->s.operands_end] = 0;
+    } else {
+        snprintf(t->s.call, sizeof t->s.call, "%s(", ind__op_name(t->op));
+        t->s.op = t->op;
+        t->s.num_operands = 0;
+    }
     t->strict = !is_smooth(t->op);
     t->exact_only = t->strict || chance(20); /* exact operands make exact results, and these are what strict ops need */
     t->g->num_fresh = 0;
-    if (!draw_operands(t)) return false;
+    if (!again && !draw_operands(t)) return false;
+    if (!again) t->s.operands_end = strlen(t->s.call);
     for (uint32_t k = 0; k < t->schema->num_attrs; k++) draw_attribute(t, &t->schema->attr[k]);
     add(t, ")");
     if (strstr(t->s.call, "rounding_mode=\"")) t->strict = true;
@@ -1081,9 +1090,14 @@ static bool is_refusal(ind_status s) {
            s == IND_LIMIT;
 }
 
-/* Beside what the types say: as_strided needs memory of its own, and which of several values stays is open. */
+/* Beside what the types say: as_strided needs memory of its own, which of several values stays is open, and what jumps
+ * takes exact values only. */
 static bool may_be_drawn(const trial *t) {
     if (t->op == IND_OP_AS_STRIDED && t->s.num_operands && t->g->v[t->s.operand[0]].made_by >= 0) return false;
+    for (int k = 0; t->strict && k < t->s.num_operands; k++) {
+        const value *v = &t->g->v[t->s.operand[k]];
+        if (ind_dtype_is_float(v->dtype) && !v->exact) return false;
+    }
     return !leaves_choice(t);
 }
 
@@ -1113,8 +1127,11 @@ static int try_call(trial *t) {
 static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries) {
     int taken = 0;
     for (; !taken && tries && g->num_statements < MOST_OPS; tries--) {
-        trial t = {.g = g, .op = op, .schema = &schemas[op]};
-        if (draw_call(&t)) taken = try_call(&t);
+        const statement *again =
+            tries <= OFTEN && g->num_statements && chance(5) ? &g->s[rnd((uint32_t)g->num_statements)] : NULL;
+        trial t = {.g = g, .op = again ? again->op : op};
+        t.schema = &schemas[t.op];
+        if (draw_call(&t, again)) taken = try_call(&t);
         for (int i = g->num_values; taken <= 0 && i < MOST_VALUES; i++) free_value(&g->v[i]);
         g->num_fresh = 0;
     }
@@ -1410,7 +1427,7 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     int most = 1 + (int)rnd((uint32_t)o->most_ops), before = (int)rnd((uint32_t)most), failed = 0;
     for (int i = 0; i < 3 * most && failed >= 0 && g->num_statements < most; i++) {
         ind_graph_op op = i == before ? wanted : (ind_graph_op)rnd(IND_NUM_OPS);
-        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 6000 : 30);
+        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 200 * OFTEN : OFTEN);
     }
     if (failed < 0) counts.disagreements++;
     if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), g;
