@@ -52,46 +52,33 @@ static const char refused[] = " input const scalar custom call extern associativ
 
 /* Continuous in their float operands (but for poles): may take what is known up to rounding. */
 static const char smooth[] =
-    " add sub mul div pow maximum minimum neg exp log sqrt rsqrt reciprocal tanh erf sigmoid relu gelu silu where cast "
-    "sin cos tan"
-    " asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 log1p erfc sinc logit abs square hypot "
-    "logaddexp clamp lerp"
-    " addcmul addcdiv masked_fill hardtanh relu6 hardsigmoid hardswish leaky_relu elu celu selu softplus mish "
-    "log_sigmoid copy clone"
-    " alias sum mean amax amin prod var std var_mean std_mean logsumexp linalg_vector_norm norm cdist _cdist_forward "
-    "_pdist_forward"
-    " _softmax _log_softmax mse_loss l1_loss nll_loss cross_entropy softmax log_softmax layer_norm rms_norm "
-    "native_layer_norm"
-    " group_norm native_group_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training"
-    " _native_batch_norm_legit_functional instance_norm native_layer_norm_backward native_group_norm_backward cat stack"
-    " select_scatter slice_scatter diagonal_scatter tril triu constant_pad_nd pad reflection_pad1d reflection_pad2d "
-    "reflection_pad3d"
-    " replication_pad1d replication_pad2d replication_pad3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d "
-    "max_pool3d"
-    " adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d convolution conv1d conv2d conv3d conv_transpose1d "
-    "conv_transpose2d"
-    " conv_transpose3d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_linear1d upsample_bilinear2d "
-    "upsample_trilinear3d"
-    " interpolate im2col col2im convolution_backward embedding gather index_select index take index_put put scatter "
-    "scatter_add"
-    " scatter_reduce index_add index_copy index_fill embedding_dense_backward avg_pool2d_backward "
-    "_adaptive_avg_pool2d_backward"
-    " max_pool2d_with_indices_backward cumsum cumprod logcumsumexp masked_scatter matmul mm bmm addmm linear"
-    " scaled_dot_product_attention i0 special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 "
-    "native_dropout ";
+    " add sub mul div pow maximum minimum neg exp log sqrt rsqrt reciprocal tanh erf sigmoid relu gelu silu where"
+    " cast sin cos tan asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 log1p erfc sinc logit abs"
+    " square hypot logaddexp clamp lerp addcmul addcdiv masked_fill hardtanh relu6 hardsigmoid hardswish leaky_relu"
+    " elu celu selu softplus mish log_sigmoid copy clone alias sum mean amax amin prod var std var_mean std_mean"
+    " logsumexp linalg_vector_norm norm cdist _cdist_forward _pdist_forward _softmax _log_softmax mse_loss l1_loss"
+    " nll_loss cross_entropy softmax log_softmax layer_norm rms_norm native_layer_norm group_norm native_group_norm"
+    " batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training _native_batch_norm_legit_functional"
+    " instance_norm native_layer_norm_backward native_group_norm_backward cat stack select_scatter slice_scatter"
+    " diagonal_scatter tril triu constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d"
+    " replication_pad1d replication_pad2d replication_pad3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d"
+    " max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d convolution conv1d conv2d conv3d"
+    " conv_transpose1d conv_transpose2d conv_transpose3d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_linear1d"
+    " upsample_bilinear2d upsample_trilinear3d interpolate im2col col2im convolution_backward embedding gather"
+    " index_select index take index_put put scatter scatter_add scatter_reduce index_add index_copy index_fill"
+    " embedding_dense_backward avg_pool2d_backward _adaptive_avg_pool2d_backward max_pool2d_with_indices_backward"
+    " cumsum cumprod logcumsumexp masked_scatter matmul mm bmm addmm linear scaled_dot_product_attention i0"
+    " special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 native_dropout ";
 
 /* Give the same bits in every way, of the same bits; so do views and what moves data. Strict if not smooth, too. */
 static const char same_bits[] =
-    " neg abs relu sign floor ceil trunc maximum minimum clamp where cast copy clone fill masked_fill nan_to_num "
-    "threshold hardtanh"
-    " relu6 copysign nextafter full_like zeros_like ones_like empty_like new_full new_zeros new_ones new_empty full "
-    "zeros ones empty"
-    " empty_strided scalar_tensor eye bernoulli amax amin max min aminmax max_pool1d max_pool2d max_pool3d "
-    "max_pool1d_with_indices"
-    " max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
-    "embedding gather"
-    " index_select index take put scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col"
-    " msort kthvalue median nanmedian mode ";
+    " neg abs relu sign floor ceil trunc maximum minimum clamp where cast copy clone fill masked_fill nan_to_num"
+    " threshold hardtanh relu6 copysign nextafter full_like zeros_like ones_like empty_like new_full new_zeros"
+    " new_ones new_empty full zeros ones empty empty_strided scalar_tensor eye bernoulli amax amin max min aminmax"
+    " max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices"
+    " adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d embedding gather index_select index take put"
+    " scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col msort kthvalue median nanmedian"
+    " mode ";
 
 /* Computes, though it has the flag of what moves data. */
 static const char rounds[] = " diff ";
@@ -106,9 +93,8 @@ static const struct {
     {"rounding_mode", "none|\"trunc\"|\"floor\""},
     {"approximate", "\"none\"|\"tanh\""},
     {"reduction", "\"none\"|\"mean\"|\"sum\""},
-    {"mode", "\"constant\"|\"reflect\"|\"replicate\"|\"circular\"|\"nearest\"|\"nearest-exact\"|\"linear\"|"
-             "\"bilinear\"|\"trilinear\""
-             "|\"bicubic\"|\"area\"|\"sum\"|\"mean\"|\"max\""},
+    {"mode", "\"constant\"|\"reflect\"|\"replicate\"|\"circular\"|\"sum\"|\"mean\"|\"max\"|\"nearest\"|"
+             "\"nearest-exact\"|\"linear\"|\"bilinear\"|\"trilinear\"|\"bicubic\"|\"area\""},
     {"reduce", "\"sum\"|\"prod\"|\"mean\"|\"amax\"|\"amin\""},
     {"indexing", "\"ij\"|\"xy\""},
     {"side", "\"left\"|\"right\""},
