@@ -15683,7 +15683,35 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 /* ---- scans: along the last loop */
 
-static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t part) {
+/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
+   written needs no permutation. */
+static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
+    graph__strided s = {0};
+    int num = 0, found[IND_MAX_RANK + 1];
+    ind_expr covered;
+    for (int d = 0; d < r->rank; d++) order[d] = d;
+    graph__strided_loops(r, &s, 0);
+    for (uint32_t k = n + 1; k < r->body->num_inst; k++) {
+        const ind__inst *i = &r->body->inst[k], *v = &r->body->inst[i->arg[0]];
+        if (i->op != IND_LOOP_STORE || (i->arg[0] != n && (v->op != IND_LOOP_PART || v->arg[0] != n))) continue;
+        bool laid = graph__strided_of(r, &s, graph__raised_offset(r, i)) &&
+                    graph__strided_order(r, &s, found, &num, &covered) && num == r->rank;
+        for (int d = 0; laid && d < r->rank; d++) order[d] = found[d];
+        return;
+    }
+}
+
+/* A result of scan n over the loops in their own order. */
+static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
+    int order[IND_MAX_RANK], back[IND_MAX_RANK];
+    graph__raised_scan_order(r, n, order);
+    for (int d = 0; d < r->rank; d++) back[order[d]] = d;
+    return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
+}
+
+/* The results follow each other, laid out as they are written. */
+static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
+    const ind__inst *i = &r->body->inst[at];
     static const uint16_t op[IND_NUM_SCANS] = {
         [IND_SCAN_SUM] = IND_OP_CUMSUM,
         [IND_SCAN_PROD] = IND_OP_CUMPROD,
@@ -15695,7 +15723,11 @@ static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t
     };
     ind_tensor x = graph__raise_over_row(r, graph__raise_operand(r, i->arg[0]));
     ind_graph_op scan = (ind_graph_op)op[i->reduction];
-    ind__attr a[3] = {ind__attr_int(r->loops.rank)};
+    int order[IND_MAX_RANK], dim = 0;
+    graph__raised_scan_order(r, at, order);
+    while (order[dim] != r->loops.rank) dim++;
+    x = graph__raise_permute(r, x, order, r->rank);
+    ind__attr a[3] = {ind__attr_int(dim)};
     uint32_t n = 1;
     if (!op[i->reduction]) {
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
@@ -15708,7 +15740,7 @@ static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t
         a[n++] = ind__attr_bool(true);
     }
     x = graph__raise_call(r, scan, &x, 1, a, n);
-    return x.id ? (ind_tensor){r->g, x.id + (uint32_t)part} : x;
+    return ind__scan_results((ind_scan)i->reduction) > 1 ? x : graph__raise_scanned(r, at, x);
 }
 
 /* ---- stores */
@@ -15855,6 +15887,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
 
 static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n], *from = &r->body->inst[i->arg[0]];
+    ind_tensor part = {r->g, 0};
     switch (i->op) {
     case IND_LOOP_CONSTANT:
     case IND_LOOP_INDEX:
@@ -15869,10 +15902,11 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     case IND_LOOP_REDUCE:
         return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
                                                                        : graph__raise_reduce(r, i, 0);
-    case IND_LOOP_SCAN: return graph__raise_scan(r, i, 0);
+    case IND_LOOP_SCAN: return graph__raise_scan(r, n);
     case IND_LOOP_PART:
         if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
-        return (ind_tensor){r->g, r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0};
+        part.id = r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0;
+        return graph__raise_scanned(r, i->arg[0], part);
     default: break;
     }
     if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
