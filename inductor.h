@@ -14836,28 +14836,37 @@ static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
 
 static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank);
 
-/* The narrow float that x is the f32 of; id 0: of none. */
+static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
+
+/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
 static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    while (n && (n->op == IND_OP_RESHAPE || n->op == IND_OP_PERMUTE)) n = &r->g->node[r->g->tensor[n->operand[0]].node];
     ind_tensor from = {r->g, n && n->op == IND_OP_CAST ? n->operand[0] : 0};
     ind_dtype dtype = ind_tensor_dtype(from);
     return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
 }
 
-/* Of a reshape what is reshaped is cast: so that reshapes meet. What was widened is as it was when narrowed again. */
+/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
+   Views meet, so there are few of them in a row. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
     ind__attr a = ind__attr_dtype(dtype);
-    ind_tensor from = graph__raised_from(r, x), narrow = graph__raised_narrow(r, x);
+    if (!n || t->dtype == dtype) return x;
+    ind_tensor narrow = graph__raised_narrow(r, x), from = {r->g, n->num_operands ? n->operand[0] : 0};
+    if (n->op == IND_OP_CAST && narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
+    if (n->op != IND_OP_RESHAPE && n->op != IND_OP_PERMUTE) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
     ind_expr size[IND_MAX_RANK];
-    if (ind_tensor_dtype(x) == dtype) return x;
-    if (narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
-    if (!from.id) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
-    int rank = ind_tensor_rank(x);
-    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
-    narrow = graph__raised_narrow(r, from);
-    bool back = narrow.id && ind_tensor_dtype(narrow) == dtype;
-    return graph__raise_reshape(r, back ? narrow : graph__raise_call(r, IND_OP_CAST, &from, 1, &a, 1), size, rank);
+    int dims[IND_MAX_RANK], rank = t->rank;
+    bool permutes = n->op == IND_OP_PERMUTE;
+    for (int d = 0; d < rank; d++) {
+        size[d] = t->size[d];
+        dims[d] = permutes ? graph__permuted_dim(n, rank, d) : d;
+    }
+    from = graph__raise_cast(r, from, dtype);
+    return permutes ? graph__raise_permute(r, from, dims, rank) : graph__raise_reshape(r, from, size, rank);
 }
 
 static ind_tensor graph__raise_integer(graph__raise *r, int64_t v) {
@@ -15635,8 +15644,7 @@ static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_ten
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
     for (int k = 0; k < 2; k++) {
-        ind_tensor from = graph__raised_from(r, *x[k]);
-        narrow[k] = graph__raised_narrow(r, from.id ? from : *x[k]);
+        narrow[k] = graph__raised_narrow(r, *x[k]);
         dtype[k] = ind_tensor_dtype(narrow[k]);
     }
     if (dtype[0] != dtype[1] || (dtype[0] != IND_F16 && dtype[0] != IND_BF16)) return;
@@ -16025,6 +16033,7 @@ static void graph__raise_body(graph__raise *r) {
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
+    r->loops.index = index; /* graph__raise_free frees it */
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
