@@ -14847,28 +14847,37 @@ static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
 
 static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank);
 
-/* The narrow float that x is the f32 of; id 0: of none. */
+static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
+
+/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
 static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    while (n && (n->op == IND_OP_RESHAPE || n->op == IND_OP_PERMUTE)) n = &r->g->node[r->g->tensor[n->operand[0]].node];
     ind_tensor from = {r->g, n && n->op == IND_OP_CAST ? n->operand[0] : 0};
     ind_dtype dtype = ind_tensor_dtype(from);
     return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
 }
 
-/* Of a reshape what is reshaped is cast: so that reshapes meet. What was widened is as it was when narrowed again. */
+/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
+   Views meet, so there are few of them in a row. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
     ind__attr a = ind__attr_dtype(dtype);
-    ind_tensor from = graph__raised_from(r, x), narrow = graph__raised_narrow(r, x);
+    if (!n || t->dtype == dtype) return x;
+    ind_tensor narrow = graph__raised_narrow(r, x), from = {r->g, n->num_operands ? n->operand[0] : 0};
+    if (n->op == IND_OP_CAST && narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
+    if (n->op != IND_OP_RESHAPE && n->op != IND_OP_PERMUTE) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
     ind_expr size[IND_MAX_RANK];
-    if (ind_tensor_dtype(x) == dtype) return x;
-    if (narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
-    if (!from.id) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
-    int rank = ind_tensor_rank(x);
-    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
-    narrow = graph__raised_narrow(r, from);
-    bool back = narrow.id && ind_tensor_dtype(narrow) == dtype;
-    return graph__raise_reshape(r, back ? narrow : graph__raise_call(r, IND_OP_CAST, &from, 1, &a, 1), size, rank);
+    int dims[IND_MAX_RANK], rank = t->rank;
+    bool permutes = n->op == IND_OP_PERMUTE;
+    for (int d = 0; d < rank; d++) {
+        size[d] = t->size[d];
+        dims[d] = permutes ? graph__permuted_dim(n, rank, d) : d;
+    }
+    from = graph__raise_cast(r, from, dtype);
+    return permutes ? graph__raise_permute(r, from, dims, rank) : graph__raise_reshape(r, from, size, rank);
 }
 
 static ind_tensor graph__raise_integer(graph__raise *r, int64_t v) {
@@ -15646,8 +15655,7 @@ static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_ten
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
     for (int k = 0; k < 2; k++) {
-        ind_tensor from = graph__raised_from(r, *x[k]);
-        narrow[k] = graph__raised_narrow(r, from.id ? from : *x[k]);
+        narrow[k] = graph__raised_narrow(r, *x[k]);
         dtype[k] = ind_tensor_dtype(narrow[k]);
     }
     if (dtype[0] != dtype[1] || (dtype[0] != IND_F16 && dtype[0] != IND_BF16)) return;
@@ -15694,7 +15702,35 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 /* ---- scans: along the last loop */
 
-static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t part) {
+/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
+   written needs no permutation. */
+static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
+    graph__strided s = {0};
+    int num = 0, found[IND_MAX_RANK + 1];
+    ind_expr covered;
+    for (int d = 0; d < r->rank; d++) order[d] = d;
+    graph__strided_loops(r, &s, 0);
+    for (uint32_t k = n + 1; k < r->body->num_inst; k++) {
+        const ind__inst *i = &r->body->inst[k], *v = &r->body->inst[i->arg[0]];
+        if (i->op != IND_LOOP_STORE || (i->arg[0] != n && (v->op != IND_LOOP_PART || v->arg[0] != n))) continue;
+        bool laid = graph__strided_of(r, &s, graph__raised_offset(r, i)) &&
+                    graph__strided_order(r, &s, found, &num, &covered) && num == r->rank;
+        for (int d = 0; laid && d < r->rank; d++) order[d] = found[d];
+        return;
+    }
+}
+
+/* A result of scan n over the loops in their own order. */
+static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
+    int order[IND_MAX_RANK], back[IND_MAX_RANK];
+    graph__raised_scan_order(r, n, order);
+    for (int d = 0; d < r->rank; d++) back[order[d]] = d;
+    return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
+}
+
+/* The results follow each other, laid out as they are written. */
+static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
+    const ind__inst *i = &r->body->inst[at];
     static const uint16_t op[IND_NUM_SCANS] = {
         [IND_SCAN_SUM] = IND_OP_CUMSUM,
         [IND_SCAN_PROD] = IND_OP_CUMPROD,
@@ -15706,7 +15742,11 @@ static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t
     };
     ind_tensor x = graph__raise_over_row(r, graph__raise_operand(r, i->arg[0]));
     ind_graph_op scan = (ind_graph_op)op[i->reduction];
-    ind__attr a[3] = {ind__attr_int(r->loops.rank)};
+    int order[IND_MAX_RANK], dim = 0;
+    graph__raised_scan_order(r, at, order);
+    while (order[dim] != r->loops.rank) dim++;
+    x = graph__raise_permute(r, x, order, r->rank);
+    ind__attr a[3] = {ind__attr_int(dim)};
     uint32_t n = 1;
     if (!op[i->reduction]) {
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
@@ -15719,7 +15759,7 @@ static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t
         a[n++] = ind__attr_bool(true);
     }
     x = graph__raise_call(r, scan, &x, 1, a, n);
-    return x.id ? (ind_tensor){r->g, x.id + (uint32_t)part} : x;
+    return ind__scan_results((ind_scan)i->reduction) > 1 ? x : graph__raise_scanned(r, at, x);
 }
 
 /* ---- stores */
@@ -15866,6 +15906,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
 
 static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n], *from = &r->body->inst[i->arg[0]];
+    ind_tensor part = {r->g, 0};
     switch (i->op) {
     case IND_LOOP_CONSTANT:
     case IND_LOOP_INDEX:
@@ -15880,10 +15921,11 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     case IND_LOOP_REDUCE:
         return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
                                                                        : graph__raise_reduce(r, i, 0);
-    case IND_LOOP_SCAN: return graph__raise_scan(r, i, 0);
+    case IND_LOOP_SCAN: return graph__raise_scan(r, n);
     case IND_LOOP_PART:
         if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
-        return (ind_tensor){r->g, r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0};
+        part.id = r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0;
+        return graph__raise_scanned(r, i->arg[0], part);
     default: break;
     }
     if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
@@ -16002,6 +16044,7 @@ static void graph__raise_body(graph__raise *r) {
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
+    r->loops.index = index; /* graph__raise_free frees it */
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
