@@ -7386,7 +7386,8 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
 static bool ind__combine_is_pure(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)b->inst[i].op;
-        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST ||
+                   op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
             return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
     }
