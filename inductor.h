@@ -7432,7 +7432,8 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
 static bool ind__combine_is_pure(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)b->inst[i].op;
-        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST ||
+                   op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
             return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
     }
@@ -10552,6 +10553,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
+    ind_dtype compute;    /* type that its elements are joined in */
     const ind_expr *size; /* of the points */
     int rank;
     ind_expr points, places;
@@ -10659,13 +10661,12 @@ static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, ui
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
     ind__box *sorted[2] = {NULL};
-    ind_dtype compute = u->l->compute;
     ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
     ind_status status = ind__box_scan(p, &sort, sorted);
     u->sorted = sorted[0];
     u->position = sorted[1];
     if (!status && u->l->mode != IND_REDUCE_NONE) {
-        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &u->compute, .size = &u->points, .rank = 1, .user = u};
         d.element = graph__ordered_scanned;
         d.combine = graph__ordered_combine;
         status = ind__box_combine(p, &d, &u->sum);
@@ -10685,7 +10686,7 @@ static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
 }
 
@@ -10705,7 +10706,7 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
     ind__lowered *p = u->l->w->program;
     bool picks = u->l->mode == IND_REDUCE_NONE;
     ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
-                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
                              .rrange = u->size,
@@ -10728,8 +10729,9 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
     u.points = ind_expr_product(l->context, size, rank);
     u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.compute = ind_dtype_compute(base->storage->dtype);
     u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
-    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
     if (!u.key || !u.value) return ind__failed(l->context);
     bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
     p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
@@ -10741,13 +10743,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* May it matter in which order what meets at an element comes? */
-static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
-    if (joins) return ind_dtype_is_float(l->result->dtype);
+    if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
 }
 
@@ -10757,7 +10759,7 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
     l->scatter = fn;
     l->mode = mode;
-    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+    if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
