@@ -1750,6 +1750,10 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
     return ind__combine_ranks(type[0], ind__combine_ranks(type[1], type[2]));
 }
 
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
+}
+
 static ind_status ind__need_float(ind__infer *in, uint32_t k) {
     if (ind_dtype_is_float(ind__operand(in, k)->dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
@@ -3459,8 +3463,12 @@ static ind_status ind__rule_eye(ind__infer *in) {
 
 static ind_status ind__rule_linspace(ind__infer *in) {
     if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
-    if (in->attr[3].i == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
-    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, &in->attr[2].e, 1);
+    ind_dtype dtype = (ind_dtype)in->attr[3].i;
+    if (dtype == IND_BOOL || ind__only_stored(dtype)) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s; a type that is computed with is needed, and not bool",
+                           ind_dtype_name(dtype));
+    }
+    ind__set_result(in, 0, dtype, &in->attr[2].e, 1);
     return IND_OK;
 }
 
@@ -3858,6 +3866,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
 static ind_status ind__rule_convolution_backward(ind__infer *in) {
     uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
     const uint32_t *operand = in->operand;
+    if (ind__need_float(in, 1)) return in->status;
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
@@ -4939,10 +4948,6 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
-}
-
-static bool ind__only_stored(ind_dtype dtype) {
-    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
 }
 
 static ind_status ind__check_operands(ind__infer *in) {
@@ -10428,8 +10433,11 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank > 0) at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
-    if (rank == 0) return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    if (rank == 0) { /* the one index that there is must be 0 */
+        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    }
+    at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
@@ -11754,11 +11762,14 @@ static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int 
     return root ? ind_op_sqrt(o, v) : v;
 }
 
-/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
-static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+/* What is a mean is not a number where there is nothing: 0 / n is added where n may be 0. */
+static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__mean_of_some(o, l, ind__box_load(o, l->part[0], index, rank));
 }
 
 /* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
@@ -12113,11 +12124,7 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
 }
 
-/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
-static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return ind__box_load(o, l->part[0], index, rank);
-}
-
+/* 1 / sqrt(variance + eps) of a row; eps is the last attribute of every norm. */
 static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
     double eps = l->node->attr[l->node->num_attrs - 1].f;
     ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
@@ -12128,12 +12135,12 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
     return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
 }
 
-/* Results 1 and 2, where the op has them. */
+/* The rows' mean and graph__norm_rstd as results 1 and 2, where the op has them. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
-                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+                                   k == 1 ? graph__row_mean_element : graph__norm_rstd_element, &results[k]);
         if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
     }
     return status;
@@ -12235,12 +12242,13 @@ static ind_value graph__running_element(ind_ops *o, const graph__lower_ctx *l, u
 }
 
 static ind_value graph__running_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return graph__running_element(o, l, 3, index, ind__box_load(o, l->part[0], index, rank));
+    return graph__running_element(o, l, 3, index, graph__row_mean_element(o, index, rank, l));
 }
 
 static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value n = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, 1));
-    return graph__running_element(o, l, 4, index, ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n));
+    ind_value variance = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n);
+    return graph__running_element(o, l, 4, index, graph__mean_of_some(o, l, variance));
 }
 
 /* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
@@ -14396,6 +14404,15 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
+/* Says which op could not be lowered. */
+static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
+    const char *op = ind__op_name(n->op);
+    char why[256];
+    snprintf(why, sizeof why, "%s", ind_error(c));
+    if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
+    return ind__fail(c, status, "%s: %s", op, why);
+}
+
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
@@ -14419,7 +14436,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
         if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
-    return status;
+    return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
