@@ -204,8 +204,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
    D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
    several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
-   PyTorch: f floats only, i integers and bool only, n not bool. */
+   tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result comes from data:
+   the last attribute is its symbol, which the text form shows in the type of the result alone. Types that operands may
+   promote to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -553,6 +554,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
+    X(NONZERO, "nonzero", "self", "length:size=none", 1, "Z")                                                          \
+    X(ARGWHERE, "argwhere", "self", "length:size=none", 1, "Z")                                                        \
+    X(MASKED_SELECT, "masked_select", "self mask", "length:size=none", 1, "Z")                                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -1011,6 +1015,15 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
    IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
+/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
+   number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
+   the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
+   ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere:
+   the same. ind_masked_select: the elements of x where mask holds, [u0]; both broadcast. */
+IND_API ind_tensor ind_nonzero(ind_tensor x);
+IND_API ind_tensor ind_argwhere(ind_tensor x);
+IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
+
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
@@ -1271,6 +1284,9 @@ struct ind_graph {
     bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
     bool *used;          /* by size: one of the first num_scanned nodes has it */
     uint32_t num_used, cap_used, num_scanned;
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    uint32_t num_unbacked;
+    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -1480,6 +1496,7 @@ typedef struct ind__infer {
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
+    ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -4152,6 +4169,61 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- sizes that come from data */
+
+/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+static ind_expr ind__new_length(ind__infer *in, const char *name) {
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    ind_expr_bounds(in->limit, NULL, &s.hi);
+    return ind_symbol_expr(in->c, &s);
+}
+
+static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length);
+
+/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already. */
+static ind_status ind__data_length(ind__infer *in, ind_expr limit, ind_expr *length) {
+    const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
+    char name[24];
+    in->limit = limit;
+    if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+    if (ind__is_int(limit, 0)) return *length = limit, IND_OK;
+    if (own->kind == IND__ATTR_SIZE) {
+        const ind_symbol *s = ind_expr_symbol(own->e);
+        if (!s || s->kind != IND_SYMBOL_UNBACKED)
+            return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
+        return *length = in->length = own->e, IND_OK;
+    }
+    if (in->g->num_unbacked == IND__MAX_UNBACKED)
+        return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
+    for (uint32_t k = 0;; k++) {
+        int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
+        if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
+    }
+    *length = in->length = ind__new_length(in, in->g->wanted_size ? in->g->wanted_size : name);
+    return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+}
+
+static ind_status ind__rule_nonzero(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
+    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), size)) return in->status;
+    ind__set_result(in, 0, IND_I64, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_select(ind__infer *in) {
+    ind__shape s = {0};
+    ind_expr length;
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    if (ind__data_length(in, ind_expr_product(in->c, s.size, s.rank), &length)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
@@ -4498,6 +4570,9 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
     [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
+    [IND_OP_NONZERO] = ind__rule_nonzero,
+    [IND_OP_ARGWHERE] = ind__rule_nonzero,
+    [IND_OP_MASKED_SELECT] = ind__rule_masked_select,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -4847,8 +4922,13 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
+/* Is anything known of the sizes but their ranges? */
+static bool ind__has_facts(const ind_graph *g) {
+    return g->num_conditions || g->num_unbacked;
+}
+
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind_facts_enter(g->context, g->num_conditions ? g->facts : NULL);
+    return ind_facts_enter(g->context, ind__has_facts(g) ? g->facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
@@ -4858,7 +4938,7 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
 /* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     bool ours = ind__ok(e) && e.context == g->context;
-    return ours && g->num_conditions ? ind_simplify(g->facts, e) : e;
+    return ours && ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
 /* A copy of a list of sizes, as they stand under the facts. */
@@ -4965,6 +5045,27 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
+/* Has another op this size from data already? */
+static bool ind__length_taken(const ind_graph *g, ind_expr length) {
+    for (uint32_t u = 0; u < g->num_unbacked; u++)
+        if (ind_expr_same(g->unbacked[u].symbol, length)) return true;
+    return false;
+}
+
+/* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
+static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
+    ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
+    ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
+    if (!ind__ok(most))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
+                               in->op_name);
+    *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1};
+    if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
+    ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
+    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+}
+
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
                                      const ind__attr *attrs, uint32_t num_attrs) {
     const char *name = node->name ? node->name : ind__op_name(node->op);
@@ -4976,8 +5077,12 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
+    } else if (ind__ok(in.length) && ind__length_taken(g, in.length)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
+    } else if (ind__ok(in.length)) {
+        ind__add_length(g, &in);
     }
     ind__infer_free(&in);
     return ind__graph_tensor(g, g->status ? 0 : node->result);
@@ -5008,6 +5113,10 @@ static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t leng
     for (uint32_t i = 0; i < g->num_sizes; i++) {
         const char *s = ind_expr_symbol(g->size_symbol[i])->name;
         if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
+    }
+    for (uint32_t u = 0; u < g->num_unbacked; u++) {
+        const char *s = ind_expr_symbol(g->unbacked[u].symbol)->name;
+        if (ind__same_name(s, strlen(s), name, length)) return g->unbacked[u].symbol;
     }
     return (ind_expr){g->context, 0};
 }
@@ -6591,6 +6700,14 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
     return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
 }
 
+IND__DEFINE_UNARY(nonzero, NONZERO)
+IND__DEFINE_UNARY(argwhere, ARGWHERE)
+
+ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
+    ind_tensor operands[2] = {x, mask};
+    return ind__call(IND_OP_MASKED_SELECT, operands, 2, NULL, 0);
+}
+
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
     ind_tensor operands[3] = {x, mask, source};
     return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
@@ -6966,6 +7083,7 @@ static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr_schema *s = &schema->attr[i];
         if (!s->required && ind__same_attr(&n->attr[i], &s->value)) continue;
+        if (ind__op_has(n->op, 'Z') && i + 1 == n->num_attrs) continue;
         ind__textf(t, "%s%.*s=", comma ? ", " : "", s->length, s->name);
         ind__print_attr(t, &n->attr[i]);
         comma = true;
@@ -7800,7 +7918,30 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
+    const char *late;             /* the type, which names a size that the op makes: read after that */
+    char size[IND__MAX_NAME + 1]; /* that size */
 } ind__parsed_result;
+
+/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end is
+   set behind the type. */
+static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
+    const char *at = p->at + strspn(p->at, " ");
+    bool found = false;
+    at += ind__name_length(at);
+    at += strspn(at, " ");
+    if (*at != '[') return false;
+    for (at++; *at && *at != ']' && *at != '\n';) {
+        size_t n = ind__name_length(at);
+        bool taken = found || n > IND__MAX_NAME || at[n] == '(' || ind__ok(ind__find_size(p->g, at, n));
+        if (n && !taken && !memchr(at, '.', n)) {
+            snprintf(name, IND__MAX_NAME + 1, "%.*s", (int)n, at);
+            found = true;
+        }
+        at += n ? n : 1;
+    }
+    *end = *at == ']' ? at + 1 : at;
+    return found;
+}
 
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
@@ -7811,8 +7952,23 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
     }
+    const char *end = NULL;
     r->typed = ind__take(p, ':');
-    return !r->typed || ind__need_type(p, &r->type);
+    if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
+    r->late = p->at;
+    p->at = end;
+    return true;
+}
+
+/* Reads the types that were put off. */
+static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_t n) {
+    const char *at = p->at;
+    for (uint32_t k = 0; k < n && !p->status; k++) {
+        if (!r[k].late) continue;
+        p->at = r[k].late;
+        if (ind__need_type(p, &r[k].type)) p->at = at;
+    }
+    return !p->status;
 }
 
 /* The type written after a result must be the one that the op gives. */
@@ -7836,11 +7992,14 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
-static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
+static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
+    for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
+        if (r[k].late) p->g->wanted_size = r[k].size;
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
-    if (!ind__check_graph(p, call->at)) return;
+    p->g->wanted_size = NULL;
+    if (!ind__check_graph(p, call->at) || !ind__parse_late_types(p, r, num_results)) return;
     if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     for (uint32_t k = 0; k < num_results; k++) {
@@ -8527,6 +8686,22 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
+/* The sizes from data in what a node is given and gives, as bits. */
+static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
+    uint64_t in = 0;
+    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    }
+    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
+            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+    }
+    return in;
+}
+
 /* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
@@ -8540,6 +8715,9 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
         for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
+        uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
+        for (uint32_t u = 0; u < g->num_unbacked; u++)
+            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
     }
 }
 
@@ -8750,6 +8928,12 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+        ind_expr size[IND_MAX_RANK];
+        int rank;
+        graph__lower_element_fn flag;
+        ind__box *counts;
+    } chosen;
     struct {
         ind__box *scores;  /* query @ key^T */
         ind_expr features; /* of query and key */
@@ -11664,6 +11848,123 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ---- sizes that come from data ---- */
+
+/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->chosen.size, l->chosen.rank, at);
+    return ind_op_cast(o, l->chosen.flag(o, at, l->chosen.rank, l), IND_I64);
+}
+
+static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    (void)rank;
+    return ind__box_load(o, (const ind__box *)user, index, 1);
+}
+
+/* How many are chosen: the last of the running counts, 0 if there is none. */
+static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
+    ind_expr some = ind_expr_lt(ind_int(c, 0), numel);
+    (void)index, (void)rank;
+    if (ind_known_true(some)) return ind__box_load(o, l->chosen.counts, &last, 1);
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), has = ind_op_index(o, some, IND_BOOL);
+    return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
+}
+
+/* From here on the box, of one i64, holds the size from data that this op makes. */
+static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
+    const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
+    const ind_graph *g = l->w->graph;
+    ind__lowered *p = l->w->program;
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    ind_status status = ind__box_realise(p, count);
+    for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
+        if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
+        p->unbacked[p->num_unbacked] = g->unbacked[u];
+        p->unbacked[p->num_unbacked++].buffer = count->storage->buffer;
+    }
+    return status;
+}
+
+/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
+                                      graph__lower_element_fn flag) {
+    ind_expr numel = ind_expr_product(l->context, size, rank);
+    ind__box *count;
+    l->chosen.flag = flag;
+    l->chosen.rank = rank;
+    for (int d = 0; d < rank; d++) l->chosen.size[d] = size[d];
+    ind_status status =
+        graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__chosen_number, &l->chosen.counts);
+    if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+    if (!status) status = graph__lower_loop(l, IND_I64, NULL, 0, graph__count_element, &count);
+    return status ? status : graph__lower_length(l, count);
+}
+
+/* The number of a chosen point among all that are; *mask: is this one chosen? */
+static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
+    ind_context *c = l->context;
+    ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
+    ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
+    ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
+    *mask = o->mask = l->chosen.flag(o, index, rank, l);
+    at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
+    o->mask = outer;
+    return at;
+}
+
+static ind_value graph__is_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, graph__lower_operand_box(l, 0), index, rank);
+    return ind_op_cast(o, x, IND_BOOL);
+}
+
+static void graph__nonzero_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at[2] = {graph__chosen_place(o, index, rank, l, &mask)};
+    for (int d = 0; d < rank; d++) {
+        at[1] = ind_int(l->context, d);
+        ind__emit_scatter(o, to, at, 2, ind_op_index(o, index[d], IND_I64), mask, IND_REDUCE_NONE);
+    }
+}
+
+static ind_status graph__lower_where_nonzero(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    ind_status status = graph__lower_choose(l, x->size, x->rank, graph__is_nonzero);
+    if (!status) status = graph__lower_zeros(l, IND_I64, l->result->size, 2, &base);
+    if (!status && x->rank == 0) results[0] = base;
+    if (status || x->rank == 0) return status;
+    return graph__lower_scatter_loop(l, base, x->size, x->rank, graph__nonzero_element, IND_REDUCE_NONE, results);
+}
+
+static ind_value graph__is_selected(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+}
+
+static void graph__select_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, graph__lower_operand(o, l, 0, index, rank), mask, IND_REDUCE_NONE);
+}
+
+static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *mask = graph__lower_operand_info(l, 1);
+    int rank = x->rank > mask->rank ? x->rank : mask->rank;
+    ind_expr size[IND_MAX_RANK];
+    ind__box *base;
+    for (int d = 0; d < rank; d++) {
+        int a = d - (rank - x->rank), b = d - (rank - mask->rank);
+        size[d] = a < 0 || (b >= 0 && graph__size_is_one(x->size[a])) ? mask->size[b] : x->size[a];
+    }
+    ind_status status = graph__lower_choose(l, size, rank, graph__is_selected);
+    if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, size, rank, graph__select_element, IND_REDUCE_NONE, results);
+}
+
 /* ---- resampling ---- */
 
 /* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
@@ -12598,6 +12899,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
+    X(NONZERO, where_nonzero, NULL, NONE, NONE)                                                                        \
+    X(ARGWHERE, where_nonzero, NULL, NONE, NONE)                                                                       \
+    X(MASKED_SELECT, masked_select, NULL, NONE, NONE)                                                                  \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
