@@ -4174,7 +4174,9 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
 /* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    int64_t hint = ind_hint(in->limit);
     ind_expr_bounds(in->limit, NULL, &s.hi);
+    s.hint = hint < 0 ? 0 : hint > s.hi ? s.hi : hint;
     return ind_symbol_expr(in->c, &s);
 }
 

@@ -300,7 +300,7 @@ IND_API bool ind_known_lt(ind_expr a, ind_expr b);
 IND_API bool ind_known_multiple(ind_expr e, int64_t of);
 IND_API int64_t ind_known_divisor(ind_expr e); /* the largest integer proven to divide e; 0 for the constant 0 */
 
-/* Hint: a likely value; loop indices count as 0. Unbacked symbols have none: their lower bound stands in. */
+/* Hint: a likely value; loop indices count as 0. An unbacked symbol needs none: then its lower bound stands in. */
 IND_API int64_t ind_hint(ind_expr e);
 
 /* A fact set: what holds of symbols beyond their own ranges. Declared facts are promises; guards are conditions that
@@ -4540,7 +4540,7 @@ ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int6
 static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     (void)user;
     int64_t least = s->lo != INT64_MIN ? s->lo : s->hi < 0 ? s->hi : 0;
-    *out = ind__ok(s->extent) ? 0 : s->kind == IND_SYMBOL_SIZE ? s->hint : least;
+    *out = ind__ok(s->extent) ? 0 : s->kind == IND_SYMBOL_SIZE || s->hint ? s->hint : least;
     return true;
 }
 
