@@ -1497,6 +1497,7 @@ typedef struct ind__infer {
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
     ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
+    uint32_t source;        /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -4182,11 +4183,13 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
 
 static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length);
 
-/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already. */
-static ind_status ind__data_length(ind__infer *in, ind_expr limit, ind_expr *length) {
+/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
+   another op which counts the same tensor's elements. */
+static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
     char name[24];
     in->limit = limit;
+    in->source = source;
     if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
     if (ind__is_int(limit, 0)) return *length = limit, IND_OK;
     if (own->kind == IND__ATTR_SIZE) {
@@ -4195,6 +4198,8 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, ind_expr *len
             return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
+    for (uint32_t u = 0; source && u < in->g->num_unbacked; u++)
+        if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
     if (in->g->num_unbacked == IND__MAX_UNBACKED)
         return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
     for (uint32_t k = 0;; k++) {
@@ -4208,7 +4213,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, ind_expr *len
 static ind_status ind__rule_nonzero(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
-    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), size)) return in->status;
+    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), in->operand[0], size)) return in->status;
     ind__set_result(in, 0, IND_I64, size, 2);
     return IND_OK;
 }
@@ -4221,7 +4226,11 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
                            ind__say_type(in, 1));
     }
     if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
-    if (ind__data_length(in, ind_expr_product(in->c, s.size, s.rank), &length)) return in->status;
+    const ind__tensor_info *mask = ind__operand(in, 1);
+    bool whole = mask->rank == s.rank;
+    for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
+    ind_expr limit = ind_expr_product(in->c, s.size, s.rank);
+    if (ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
     return IND_OK;
 }
@@ -5047,11 +5056,11 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
-/* Has another op this size from data already? */
-static bool ind__length_taken(const ind_graph *g, ind_expr length) {
+/* The size from data that is this symbol; NULL: the graph has none. */
+static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
     for (uint32_t u = 0; u < g->num_unbacked; u++)
-        if (ind_expr_same(g->unbacked[u].symbol, length)) return true;
-    return false;
+        if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
+    return NULL;
 }
 
 /* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
@@ -5062,7 +5071,8 @@ static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
         return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
-    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1};
+    if (ind__find_length(g, in->length)) return IND_OK;
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
     if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
     ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
     return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
@@ -5072,6 +5082,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
                                      const ind__attr *attrs, uint32_t num_attrs) {
     const char *name = node->name ? node->name : ind__op_name(node->op);
     ind__infer in;
+    const ind__unbacked *other = NULL;
     if (!ind__fill_node(g, node, operands, num_operands, attrs, num_attrs)) {
         ind__graph_no_memory(g, name);
         return ind__graph_tensor(g, 0);
@@ -5079,7 +5090,8 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
-    } else if (ind__ok(in.length) && ind__length_taken(g, in.length)) {
+    } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
+               (!in.source || in.source != other->source)) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
@@ -5090,10 +5102,78 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
+/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+
+/* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
+static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
+    uint32_t first = op == IND_OP_INDEX ? 1 : 2;
+    bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
+    if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
+    }
+    for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
+    return mask && !one;
+}
+
+/* nonzero of the mask: the one that the graph has already, or a new one. */
+static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
+    return ind__graph_add(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
+}
+
+/* Puts the columns that stand for a mask at dimension `at` of x behind the operands; false: the graph has the error. */
+static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t mask, int at, uint32_t *operand,
+                             uint32_t *n) {
+    const ind__tensor_info m = g->tensor[mask], self = g->tensor[x];
+    bool fits = m.rank > 0 && at + m.rank <= self.rank;
+    for (int d = 0; fits && d < m.rank; d++) fits = ind_known_eq(m.size[d], self.size[at + d]);
+    if (!fits) {
+        char of_mask[200], of_x[200];
+        ind__print_type(of_mask, sizeof of_mask, m.dtype, m.size, m.rank);
+        ind__print_type(of_x, sizeof of_x, self.dtype, self.size, self.rank);
+        ind__graph_fail(g, IND_SHAPE_MISMATCH,
+                        "%s: mask %s (%s) must have one dimension or more, and the sizes of %s (%s) from dim %d on",
+                        ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
+        return false;
+    }
+    uint32_t places = ind__mask_places(g, mask);
+    for (int d = 0; places && d < m.rank; d++) {
+        ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
+        operand[*n] = ind__graph_add(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        if (!operand[(*n)++]) return false;
+    }
+    return places != 0;
+}
+
+/* index and index_put with masks among the indices. */
+static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t *given, uint32_t num_given,
+                                   const ind__attr *attrs, uint32_t num_attrs) {
+    uint32_t operand[2 * IND_MAX_RANK + 2], n = op == IND_OP_INDEX ? 1 : 2, first = n;
+    memcpy(operand, given, n * sizeof *operand);
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = n; k < num_given && !g->status; k++) {
+        bool mask = given[k] && g->tensor[given[k]].dtype == IND_BOOL;
+        if (n - first >= IND_MAX_RANK)
+            ind__graph_fail(g, IND_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op), IND_MAX_RANK);
+        else if (mask)
+            ind__expand_mask(g, op, given[0], given[k], (int)(n - first), operand, &n);
+        else
+            operand[n++] = given[k];
+    }
+    ind__graph_leave(g, before);
+    if (g->status) return ind__graph_tensor(g, 0);
+    return ind__graph_add(g, op, operand, n, attrs, num_attrs, NULL, NULL);
+}
+
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
+    if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
+        return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
         if (custom_name) node.name = ind__arena_string(&g->arena, custom_name, strlen(custom_name));
         if (custom_name && !node.name) {
@@ -7951,9 +8031,11 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
                             r->name))
         return false;
-    if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
+    uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
+    if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
-    }
+    if (other && !ind__rename(p->g, other, "made", false)) /* a made-up name gives way */
+        return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     const char *end = NULL;
     r->typed = ind__take(p, ':');
     if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
@@ -11882,6 +11964,8 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     const ind_graph *g = l->w->graph;
     ind__lowered *p = l->w->program;
     if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
     ind_status status = ind__box_realise(p, count);
     for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
         if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;

@@ -5037,7 +5037,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     for (int d = 0; d < 3; d++)
         if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is no condition on the sizes";
-    if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) || cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
+    if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
+        cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
     if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
     for (uint32_t i = 0; i < v->num_args; i++) {

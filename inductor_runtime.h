@@ -1494,8 +1494,8 @@ typedef struct ind__executable {
     uint32_t arena_slot;
     uint32_t num_buffers;
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes;
-    char **binding_text; /* input "x" f32[B, 256] */
+    uint32_t *binding_bytes, *binding_used;                  /* slots: bytes at most; bytes of the actual shape */
+    char **binding_text;                                     /* input "x" f32[B, 256] */
     /* Conditions are a program of their own: they may be what keeps the other one from dividing by zero. */
     ind__program check, derive;
     rt__exec_condition *condition;
@@ -1594,6 +1594,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     if (!status) x->binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
     ind__text_free(&t);
     if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->binding_used[at]);
     return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
@@ -1611,8 +1612,9 @@ static ind_status rt__module_bindings(ind_module *m) {
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
     x->binding_bytes = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_bytes);
+    x->binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_used);
     x->binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_text);
-    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_text)
+    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_used || !x->binding_text)
         return IND_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
@@ -2757,7 +2759,7 @@ static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int 
     ind_status status = IND_OK;
     for (uint32_t u = 0; u < rt__num_data_sizes(m) && (int)u < max && !status; u++)
         status = rt__fetch_data_size(n, u, &values[u]);
-    if (status || m->desc.device != IND_DEVICE_CUDA) return status;
+    if (status || m->desc.device != IND_DEVICE_CUDA || !rt__num_data_sizes(m)) return status;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->stream));
 }
 
@@ -2805,13 +2807,15 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     return status;
 }
 
+/* Outputs whose size comes from data are as long as they turned out. */
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    ind_status status = IND_OK;
+    ind_status status = rt__instance_data_sizes(n, &n->slot[m->desc.num_sizes], IND__MAX_UNBACKED);
+    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->program, n->slot);
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
-        size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
+        size_t bytes = (size_t)n->slot[x->binding_used[i]];
         rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
         if (bytes)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));

@@ -1,0 +1,43 @@
+"""Numerics cases of results whose size only the data decide, and of what later ops make of them."""
+
+from table import DTYPES, case
+
+# ---- nonzero, argwhere, masked_select
+
+for t in DTYPES:
+    how = "special" if t in ("f16", "bf16", "f32", "f64") else "ints 0 2"
+    case(f"sizes_data_{t}", f"input x : {t}[7, 9]; input m : bool[7, 9]; input r : bool[9]; a = nonzero(x); b = masked_select(x, m); c = masked_select(x, r); "
+         "d = argwhere(m); output a, b, c, d", bits=True, x=how, m="ints 0 2", r="ints 0 2")
+case("sizes_data_none", "input x : f32[6, 5]; a = nonzero(x); n = ne(x, 0.0); b = masked_select(x, n); c = add(a, 1); d = sum(c, dim=[0]); s = sum(b); e = exp(b); output a, b, c, d, s, e",
+     x="values 0")
+case("sizes_data_all", "input x : f32[6, 5]; a = nonzero(x); n = ne(x, 0.0); b = masked_select(x, n); c = add(a, 1); d = sum(c, dim=[0]); s = sum(b); e = exp(b); output a, b, c, d, s, e",
+     x="uniform 1 2")
+case("sizes_data_0d", "input x : f32[]; input z : f32[]; input m : bool[]; input y : f32[3]; a = nonzero(x); b = nonzero(z); c = masked_select(x, m); d = masked_select(y, m); "
+     "output a, b, c, d", x="values 2", z="values 0", m="values 1")
+case("sizes_data_empty", "input x : f32[0, 3]; input m : bool[0, 3]; a = nonzero(x); b = masked_select(x, m); c = sum(b); output a, b, c")
+case("sizes_data_symbolic", "size N in [0, 300] hint 40; size M in [1, 40] hint 7; input x : f32[N, M]; input m : bool[N, 1]; a = nonzero(x); b = masked_select(x, m); s = sum(b); "
+     "f = cast(a, dtype=f32); g = sum(f, dim=[0]); output a, b, s, g", runs=({"N": 40, "M": 7}, {"N": 0, "M": 3}, {"N": 1, "M": 1}, {"N": 257, "M": 33}), x="ints 0 3", m="ints 0 2")
+case("sizes_data_views", "input x : f32[6, 8, 3]; t = permute(x, dims=[2, 0, 1]); s = slice(t, 2, 1, 8, step=3); a = nonzero(t); b = nonzero(s); g = gt(t, 0.0); c = masked_select(t, g); "
+     "e = expand(s, [3, 6, 3]); d = nonzero(e); output a, b, c, d", x="ints -1 2")
+case("sizes_data_large", "input x : f32[5003]; g = gt(x, 0.3); a = masked_select(x, g); b = nonzero(g); s = sum(a); output a, b, s")
+
+# ---- what later ops make of such sizes
+
+case("sizes_chain_rows", "input x : f32[19, 33]; input m : bool[19]; input w : f32[33, 20]; r = index(x, [m]); a = mean(r, dim=[1]); b = softmax(r, 1); c = matmul(r, w); d = sum(r, dim=[0]); "
+     "e = relu(c); f = amax(r, dim=[1]); t = transpose(r, 0, 1); g = exp(t); output r, a, b, c, d, e, f, g", m="ints 0 2")
+case("sizes_chain_along", "input x : f32[19, 33]; input m : bool[33]; r = index(x, [none, m]); a = sum(r, dim=[1]); b = softmax(r, 1); d = cumsum(r, 1); e = amax(r, dim=[0]); "
+     "s, i = sort(r, 1); output r, a, b, d, e, s, i", m="values 1 0 0 1 1 0 1")
+case("sizes_chain_two", "input x : f32[23, 8]; input m : bool[23]; input n : bool[23]; a = index(x, [m]); b = index(x, [n]); c = cat([a, b]); d = sum(c, dim=[0]); e = mul(c, 2.0); "
+     "f = cat([a, x, b]); t = transpose(b, 0, 1); g = matmul(a, t); output a, b, c, d, e, f, g", m="ints 0 2", n="ints 0 2")
+case("sizes_chain_again", "input x : f32[40]; g = gt(x, 0.0); a = masked_select(x, g); h = gt(a, 0.7); b = masked_select(a, h); i = nonzero(h); c = sum(b); d = mul(b, b); output a, b, c, d, i")
+case("sizes_chain_symbolic", "size N in [1, 200] hint 30; input x : f32[N, 16]; input m : bool[N]; input w : f32[16, 16]; r = index(x, [m]); a = softmax(r, -1); c = matmul(r, w); d = add(c, r); "
+     "s = sum(d, dim=[0]); output a, c, d, s", runs=({"N": 30}, {"N": 1}, {"N": 161}), m="ints 0 2")
+case("sizes_chain_large", "input x : f32[1500, 40]; input m : bool[1500]; r = index(x, [m]); a = softmax(r, 1); b = sum(r, dim=[0]); c = sum(r); output a, b, c", m="ints 0 2")
+
+# ---- masks as indices
+
+case("sizes_mask_index", "input x : f32[5, 4, 6]; input m : bool[5]; input n : bool[5, 4]; input p : bool[6]; input q : bool[5, 4, 6]; input i : i64[1]; a = index(x, [m]); b = index(x, [n]); "
+     "c = index(x, [none, none, p]); d = index(x, [q]); e = index(x, [n, i]); f = index(x, [none, i, p]); output a, b, c, d, e, f", bits=True,
+     m="ints 0 2", n="ints 0 2", p="ints 0 2", q="ints 0 2", i="values 2")
+case("sizes_mask_put", "input x : i64[5, 4]; input m : bool[5]; input n : bool[5, 4]; input w : i64[4]; input y : i64[5, 4]; a = index_put(x, [m], w); v = masked_select(y, n); b = index_put(x, [n], v); "
+     "c = index_put(x, [n], v, accumulate=true); output a, b, c", bits=True, m="ints 0 2", n="ints 0 2")
