@@ -1969,7 +1969,7 @@ ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const i
     if (!values) return IND_OUT_OF_MEMORY;
     rt__shape_values v = {m->executable, values, data_sizes};
     ind_facts *before = ind_facts_enter(m->context, m->facts);
-    ind_status status = ind__module_sizes(m, "shape", sizes, values);
+    ind_status status = ind__module_sizes(m, "run", sizes, values);
     for (int d = 0; d < b->rank && !status; d++) {
         ind_expr e = data_sizes ? b->size[d] : ind__most(p->unbacked, p->num_unbacked, b->size[d]);
         status = ind__ok(e) ? ind_expr_eval(e, rt__shape_value, &v, &shape[d])
