@@ -557,6 +557,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(NONZERO, "nonzero", "self", "length:size=none", 1, "Z")                                                          \
     X(ARGWHERE, "argwhere", "self", "length:size=none", 1, "Z")                                                        \
     X(MASKED_SELECT, "masked_select", "self mask", "length:size=none", 1, "Z")                                         \
+    X(UNIQUE, "unique", "self",                                                                                        \
+      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
+    X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
+      "return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")                      \
+    X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
+      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -1023,6 +1029,17 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
 IND_API ind_tensor ind_nonzero(ind_tensor x);
 IND_API ind_tensor ind_argwhere(ind_tensor x);
 IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
+/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
+   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
+   row-major order the first. */
+IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
+   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
+   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
+   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                         ind_expr max_output_size);
 
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
@@ -4235,6 +4252,78 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     return IND_OK;
 }
 
+/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+static ind_status ind__rule_unique(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
+    ind_expr length;
+    int dim, r = 1;
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, x->rank, &dim)) return in->status;
+    if (along->kind != IND__ATTR_NONE && x->rank > 1)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dim %d of %s (%s): whole slices are not compared, only elements",
+                           dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    if (ind__need_results(in, 1 + (inverse->i != 0) + (counts->i != 0))) return in->status;
+    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
+    ind__set_result(in, 0, x->dtype, &length, 1);
+    if (inverse->i) ind__set_result(in, r++, IND_I64, x->size, x->rank);
+    if (counts->i) ind__set_result(in, r, IND_I64, &length, 1);
+    return IND_OK;
+}
+
+/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
+    const ind__tensor_info *repeats = ind__operand(in, k);
+    if (repeats->weak) {
+        const ind__attr *n = &in->g->node[repeats->node].attr[0];
+        if (n->is_int && n->i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "repeats must be an integer that is not negative");
+    }
+    if (ind__need_index(in, k)) return in->status;
+    if (repeats->rank > 1)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
+                           ind__say_name(in, k), ind__say_type(in, k));
+    if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s", ind__say_name(in, k),
+                       ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
+}
+
+/* The length of a result that repeats decide: given, or from data and at most what is given. */
+static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
+    const ind__attr *given = &in->attr[1], *most = &in->attr[2];
+    const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
+    if (bound->kind == IND__ATTR_NONE)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "the length of the result comes from data: give output_size, or max_output_size, which it "
+                           "never exceeds");
+    if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
+                           bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
+    return bound == given ? (*length = given->e, IND_OK) : ind__data_length(in, most->e, 0, length);
+}
+
+static ind_status ind__rule_repeat_interleave(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *along = &in->attr[0];
+    ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
+    int dim = 0, rank = x->rank;
+    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+        if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
+        ind__set_result(in, 0, IND_I64, size, 1);
+        return IND_OK;
+    }
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, rank, &dim)) return in->status;
+    for (int d = 0; d < rank; d++) size[d] = x->size[d];
+    if (along->kind == IND__ATTR_NONE || rank == 0) size[0] = whole, rank = 1;
+    if (ind__check_repeats(in, 1, size[dim])) return in->status;
+    const ind__tensor_info *repeats = ind__operand(in, 1);
+    if (repeats->weak)
+        size[dim] = ind_expr_mul(size[dim], ind_int(in->c, in->g->node[repeats->node].attr[0].i));
+    else if (ind__repeated_length(in, &size[dim]))
+        return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
@@ -4584,6 +4673,9 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_NONZERO] = ind__rule_nonzero,
     [IND_OP_ARGWHERE] = ind__rule_nonzero,
     [IND_OP_MASKED_SELECT] = ind__rule_masked_select,
+    [IND_OP_UNIQUE] = ind__rule_unique,
+    [IND_OP_UNIQUE_CONSECUTIVE] = ind__rule_unique,
+    [IND_OP_REPEAT_INTERLEAVE] = ind__rule_repeat_interleave,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -4598,6 +4690,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -6788,6 +6881,33 @@ IND__DEFINE_UNARY(argwhere, ARGWHERE)
 ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
     ind_tensor operands[2] = {x, mask};
     return ind__call(IND_OP_MASKED_SELECT, operands, 2, NULL, 0);
+}
+
+static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    ind__attr a[5] = {ind__attr_bool(true), ind__attr_bool(inverse != NULL), ind__attr_bool(counts != NULL)};
+    bool sorted = op == IND_OP_UNIQUE;
+    ind_tensor y = ind__call(op, &x, 1, a + !sorted, 2 + sorted), none = ind__graph_tensor(x.graph, 0);
+    if (inverse) *inverse = y.id ? ind__graph_tensor(y.graph, y.id + 1) : none;
+    if (counts) *counts = y.id ? ind__graph_tensor(y.graph, y.id + 1 + (inverse != NULL)) : none;
+    return y;
+}
+
+ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE, x, inverse, counts);
+}
+
+ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, inverse, counts);
+}
+
+ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                 ind_expr max_output_size) {
+    ind_tensor operands[2] = {x, repeats};
+    ind__attr a[3] = {{0}, {0}, {0}};
+    if (dim != IND_ALL_DIMS) a[0] = ind__attr_int(dim);
+    if (ind__ok(output_size)) a[1] = ind__attr_size(output_size);
+    if (ind__ok(max_output_size)) a[2] = ind__attr_size(max_output_size);
+    return ind__call(IND_OP_REPEAT_INTERLEAVE, operands, 2, a, 3);
 }
 
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
@@ -9018,6 +9138,10 @@ struct graph__lower_ctx {
         graph__lower_element_fn flag;
         ind__box *counts;
     } chosen;
+    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+        int dim;
+        ind_expr most;
+    } repeats;
     struct {
         ind__box *scores;  /* query @ key^T */
         ind_expr features; /* of query and key */
@@ -12051,6 +12175,172 @@ static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **res
     return graph__lower_scatter_loop(l, base, size, rank, graph__select_element, IND_REDUCE_NONE, results);
 }
 
+/* ---- unique ---- */
+
+static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], x->size, x->rank, at);
+    return ind__box_load(o, x, at, x->rank);
+}
+
+/* Is it the first, or another than the one before? NaN is always another. */
+static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr before = ind_expr_sub(index[0], ind_int(c, 1));
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    ind_value first = ind_op_index(o, ind_expr_eq(index[0], ind_int(c, 0)), IND_BOOL);
+    ind_value y = ind_op_masked(o, ind_op_not(o, first), graph__lower_box_element, &before, 1, l->part[0], 0);
+    return ind_op_or(o, first, ind_op_ne(o, x, y));
+}
+
+static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
+}
+
+/* Which of the unique values it is: the number of new ones up to it, less one. */
+static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
+    return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
+}
+
+/* The same where the element was before it was sorted. */
+static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
+    ind_expr from = ind_op_indirect(o, ind__box_load(o, l->part[1], index, rank), some, false);
+    ind_value number = ind__box_load(o, l->chosen.counts, index, 1);
+    ind__delinearise(l->context, from, x->size, x->rank, at);
+    number = ind_op_sub(o, number, ind_op_constant_int(o, 1, IND_I64));
+    ind__emit_scatter(o, to, at, x->rank, number, (ind_value){0}, IND_REDUCE_NONE);
+}
+
+static void graph__unique_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr some = ind_expr_max(l->chosen.size[0], ind_int(l->context, 1));
+    ind_value number = ind__box_load(o, l->chosen.counts, index, rank), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_expr at = ind_op_indirect(o, ind_op_sub(o, number, one), some, false);
+    ind__emit_scatter(o, to, &at, 1, one, (ind_value){0}, IND_REDUCE_SUM);
+}
+
+static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    if (!sorted) return graph__lower_loop(l, IND_I64, x->size, x->rank, graph__unique_number, result);
+    ind_status status = graph__lower_zeros(l, IND_I64, x->size, x->rank, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__inverse_element, IND_REDUCE_NONE, result);
+}
+
+static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const bool sorted = l->node->op == IND_OP_UNIQUE;
+    const ind__attr *inverse = &l->node->attr[sorted];
+    ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+    ind__lowered *p = l->w->program;
+    ind__box *base;
+    int r = 1;
+    ind_status status;
+    if (sorted)
+        status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, x->dtype, &numel, 1, 0, graph__flat_element, l->part);
+    else
+        status = graph__lower_loop(l, x->dtype, &numel, 1, graph__flat_element, l->part);
+    for (int k = 0; k <= sorted && !status; k++) status = ind__box_realise(p, l->part[k]);
+    if (!status) status = graph__lower_choose(l, &numel, 1, graph__is_new);
+    if (!status) status = graph__lower_zeros(l, x->dtype, l->result->size, 1, &base);
+    if (!status)
+        status = graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_element, IND_REDUCE_NONE, results);
+    if (!status && inverse->i) status = graph__lower_inverse(l, sorted, &results[r++]);
+    if (status || !inverse[1].i) return status;
+    status = graph__lower_zeros(l, IND_I64, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_count_element, IND_REDUCE_SUM, &results[r]);
+}
+
+/* ---- repeat_interleave ---- */
+
+/* The repeats of element index[0], in [0, most]: others are reported. */
+static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    const ind__box *repeats = graph__lower_operand_box(l, k);
+    ind_expr zero = ind_int(l->context, 0), end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    (void)rank;
+    bool one = k && repeats->rank == 1 && graph__size_is_one(repeats->size[0]);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, repeats, one ? &zero : index, repeats->rank), IND_I64);
+    return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
+}
+
+/* All repeats together, 0 if they are more than there may be: that is reported. */
+static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    ind_value total = graph__count_element(o, index, rank, l);
+    return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
+}
+
+/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                      ind_expr source) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK], flat[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = d == l->repeats.dim ? source : index[d];
+    if (x->rank == rank && l->node->attr[0].kind != IND__ATTR_NONE) return ind__box_load(o, x, at, rank);
+    ind__delinearise(l->context, source, x->size, x->rank, flat);
+    return ind__box_load(o, x, flat, x->rank);
+}
+
+static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *repeats = graph__lower_operand_info(l, graph__lower_has_operand(l, 1));
+    ind_context *c = l->context;
+    if (repeats->weak) {
+        int64_t n = l->w->graph->node[repeats->node].attr[0].i;
+        ind_expr source = ind_expr_floordiv(index[l->repeats.dim], ind_int(c, n ? n : 1));
+        return graph__repeated_load(o, index, rank, l, source);
+    }
+    graph__search s = {.sequence = l->chosen.counts, .right = true, .size = l->chosen.counts->size[0]};
+    int64_t lo, hi;
+    ind_expr_bounds(s.size, &lo, &hi);
+    ind_value j = ind_op_index(o, index[l->repeats.dim], IND_I64), outer = o->mask;
+    ind_value found = graph__search_steps(o, &s, j, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED);
+    ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+        ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
+        found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
+    }
+    ind_expr source = ind_op_indirect(o, found, s.size, false);
+    if (!graph__lower_has_operand(l, 1)) return ind_op_index(o, source, IND_I64);
+    if (!ind__ok(source)) return (ind_value){0};
+    ind_value has = ind_op_index(o, some, IND_BOOL);
+    if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
+    ind_value v = graph__repeated_load(o, index, rank, l, source);
+    o->mask = outer;
+    return graph__lower_cast(o, v, l->compute);
+}
+
+/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    const ind__attr *a = l->node->attr;
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    bool along = a[0].kind != IND__ATTR_NONE && x->rank > 0;
+    ind_expr n =
+        along ? x->size[a[0].i < 0 ? a[0].i + x->rank : a[0].i] : ind_expr_product(l->context, x->size, x->rank);
+    l->repeats.dim = along ? (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i) : 0;
+    l->repeats.most = a[1].kind != IND__ATTR_NONE ? a[1].e : a[2].e;
+    ind__box *total;
+    ind_status status = IND_OK;
+    if (!graph__lower_operand_info(l, k)->weak) {
+        status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &n, 1, 0, graph__repeats_element, &l->chosen.counts);
+        if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+        if (!status && a[3].kind == IND__ATTR_SIZE) {
+            status = graph__lower_loop(l, IND_I64, NULL, 0, graph__repeats_total, &total);
+            if (!status) status = graph__lower_length(l, total);
+        }
+    }
+    return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
+}
+
 /* ---- resampling ---- */
 
 /* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
@@ -12988,6 +13278,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(NONZERO, where_nonzero, NULL, NONE, NONE)                                                                        \
     X(ARGWHERE, where_nonzero, NULL, NONE, NONE)                                                                       \
     X(MASKED_SELECT, masked_select, NULL, NONE, NONE)                                                                  \
+    X(UNIQUE, unique, NULL, NONE, NONE)                                                                                \
+    X(UNIQUE_CONSECUTIVE, unique, NULL, NONE, NONE)                                                                    \
+    X(REPEAT_INTERLEAVE, repeat_interleave, NULL, NONE, NONE)                                                          \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \

@@ -19,7 +19,7 @@ case("sizes_data_symbolic", "size N in [0, 300] hint 40; size M in [1, 40] hint 
      "f = cast(a, dtype=f32); g = sum(f, dim=[0]); output a, b, s, g", runs=({"N": 40, "M": 7}, {"N": 0, "M": 3}, {"N": 1, "M": 1}, {"N": 257, "M": 33}), x="ints 0 3", m="ints 0 2")
 case("sizes_data_views", "input x : f32[6, 8, 3]; t = permute(x, dims=[2, 0, 1]); s = slice(t, 2, 1, 8, step=3); a = nonzero(t); b = nonzero(s); g = gt(t, 0.0); c = masked_select(t, g); "
      "e = expand(s, [3, 6, 3]); d = nonzero(e); output a, b, c, d", x="ints -1 2")
-case("sizes_data_large", "input x : f32[5003]; g = gt(x, 0.3); a = masked_select(x, g); b = nonzero(g); s = sum(a); output a, b, s")
+case("sizes_data_large", "input x : f32[2003]; g = gt(x, 0.3); a = masked_select(x, g); b = nonzero(g); s = sum(a); output a, b, s")
 
 # ---- what later ops make of such sizes
 
@@ -32,7 +32,7 @@ case("sizes_chain_two", "input x : f32[23, 8]; input m : bool[23]; input n : boo
 case("sizes_chain_again", "input x : f32[40]; g = gt(x, 0.0); a = masked_select(x, g); h = gt(a, 0.7); b = masked_select(a, h); i = nonzero(h); c = sum(b); d = mul(b, b); output a, b, c, d, i")
 case("sizes_chain_symbolic", "size N in [1, 200] hint 30; input x : f32[N, 16]; input m : bool[N]; input w : f32[16, 16]; r = index(x, [m]); a = softmax(r, -1); c = matmul(r, w); d = add(c, r); "
      "s = sum(d, dim=[0]); output a, c, d, s", runs=({"N": 30}, {"N": 1}, {"N": 161}), m="ints 0 2")
-case("sizes_chain_large", "input x : f32[1500, 40]; input m : bool[1500]; r = index(x, [m]); a = softmax(r, 1); b = sum(r, dim=[0]); c = sum(r); output a, b, c", m="ints 0 2")
+case("sizes_chain_large", "input x : f32[400, 40]; input m : bool[400]; r = index(x, [m]); a = softmax(r, 1); b = sum(r, dim=[0]); c = sum(r); output a, b, c", m="ints 0 2")
 
 # ---- masks as indices
 
@@ -41,3 +41,30 @@ case("sizes_mask_index", "input x : f32[5, 4, 6]; input m : bool[5]; input n : b
      m="ints 0 2", n="ints 0 2", p="ints 0 2", q="ints 0 2", i="values 2")
 case("sizes_mask_put", "input x : i64[5, 4]; input m : bool[5]; input n : bool[5, 4]; input w : i64[4]; input y : i64[5, 4]; a = index_put(x, [m], w); v = masked_select(y, n); b = index_put(x, [n], v); "
      "c = index_put(x, [n], v, accumulate=true); output a, b, c", bits=True, m="ints 0 2", n="ints 0 2")
+
+# ---- unique, unique_consecutive, repeat_interleave
+
+for t in DTYPES:
+    how = "special" if t in ("f16", "bf16", "f32", "f64") else "ints 0 4"
+    case(f"sizes_unique_{t}", f"input x : {t}[7, 9]; a, i, n = unique(x, return_inverse=true, return_counts=true); b, j, m = unique_consecutive(x, true, true); c = unique(x); "
+         "d, k = unique_consecutive(x, return_counts=true); output a, i, n, b, j, m, c, d, k", x="ints 0 2" if t == "bool" else "few" if how == "special" else how)
+    case(f"sizes_repeat_{t}", f"input x : {t}[5, 6]; input r : i64[6]; input q : i32[5]; input s : i32[]; a = repeat_interleave(x, r, dim=1, max_output_size=20); "
+         "b = repeat_interleave(x, q, dim=-2, output_size=8); c = repeat_interleave(x, s, max_output_size=90); d = repeat_interleave(x, 2); e = repeat_interleave(x, 3, dim=0); "
+         "output a, b, c, d, e", bits=True, r="values 2 0 1 3 0 5", q="values 0 3 0 4 1", s="values 2")
+case("sizes_unique_special", "input x : f32[60]; a, i, n = unique(x, return_inverse=true, return_counts=true); s = sum(a); b, j = unique_consecutive(x, return_inverse=true); output n, j", x="special")
+case("sizes_unique_edges", "input x : f32[]; input y : f32[0]; input z : i64[1]; input w : i64[50]; a, i, n = unique(x, return_inverse=true, return_counts=true); "
+     "b, j, m = unique(y, return_inverse=true, return_counts=true); c, k = unique(z, return_counts=true); d, p = unique(w, return_counts=true); e = unique_consecutive(y); f = unique_consecutive(x); "
+     "output a, i, n, b, j, m, c, k, d, p, e, f", w="values 3")
+case("sizes_unique_symbolic", "size N in [0, 2000] hint 100; input x : i32[N]; a, i, n = unique(x, return_inverse=true, return_counts=true); b = index(a, [i]); f = cast(n, dtype=f32); "
+     "g = softmax(f, 0); h = cumsum(n, 0); output a, i, n, b, g, h", runs=({"N": 100}, {"N": 0}, {"N": 1}, {"N": 1500}), x="ints -50 50")
+case("sizes_repeat_edges", "input x : f32[]; input y : f32[4]; input z : f32[0, 3]; input r : i64[4]; input o : i64[1]; input e : i64[0]; a = repeat_interleave(x, o, max_output_size=9); "
+     "b = repeat_interleave(r, max_output_size=12); c = repeat_interleave(z, e, dim=0, max_output_size=5); d = repeat_interleave(y, o, dim=0, output_size=12); f = repeat_interleave(y, 0); "
+     "g = repeat_interleave(z, 2, dim=1); h = repeat_interleave(x, 3); output a, b, c, d, f, g, h", r="values 0 5 0 7", o="values 3")
+case("sizes_repeat_symbolic", "size N in [1, 100] hint 20; input x : f32[N, 8]; input r : i64[N]; a = repeat_interleave(x, r, dim=0, max_output_size=4*N); b = sum(a, dim=[0]); "
+     "c = softmax(a, 1); output a, b, c", runs=({"N": 20}, {"N": 1}, {"N": 77}), r="ints 0 4")
+case("sizes_repeat_none", "input x : f32[5]; input r : i64[5]; a = repeat_interleave(x, r, dim=0, max_output_size=4); b = sum(a); output a, b", r="values 0")
+RANGE = "index out of range"
+case("range_repeat_more", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, max_output_size=9); output y", error=RANGE, r="values 2")
+case("range_repeat_negative", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, max_output_size=90); output y", error=RANGE, r="values 2 3 -1 4 2")
+case("range_repeat_size", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, output_size=9); output y", error=RANGE, r="values 2")
+case("range_repeat_fewer", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, output_size=11); output y", error=RANGE, r="values 2")
