@@ -68,3 +68,20 @@ case("range_repeat_more", "input x : f32[5]; input r : i64[5]; y = repeat_interl
 case("range_repeat_negative", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, max_output_size=90); output y", error=RANGE, r="values 2 3 -1 4 2")
 case("range_repeat_size", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, output_size=9); output y", error=RANGE, r="values 2")
 case("range_repeat_fewer", "input x : f32[5]; input r : i64[5]; y = repeat_interleave(x, r, dim=0, output_size=11); output y", error=RANGE, r="values 2")
+
+# ---- more of what later ops make of such sizes
+
+ROWS = "input x : f32[19, 33]; input m : bool[19]; r = index(x, [m]); "
+case("sizes_wide_rows", ROWS + "input w : f32[5, 33]; input v : f32[33]; a = layer_norm(r, v, v, normalized_shape=[33]); b = linear(r, w); s = slice(r, 0, 1); d, e = topk(r, 2, dim=1); f = flip(r, [0]); "
+     "g = argmax(r, dim=1); h = tril(r); i = stack([r, r]); j = flatten(r); k = log_softmax(r, 1); l = constant_pad_nd(r, [1, 1, 2, 0]); o = diagonal(r); q = var(r, dim=[1]); "
+     "output a, b, s, d, e, f, g, h, i, j, k, l, o, q", m="ints 0 2")
+case("sizes_wide_along", ROWS + "t = transpose(r, 0, 1); a = matmul(t, r); b, c = sort(r, 0); d = cumsum(r, 0); e = logsumexp(r, dim=[0]); f = flatten(r); g = cumsum(f, 0); h = softmax(r, 0); "
+     "i = mean(r, dim=[0]); j = argmax(r, dim=0); k = var(r, dim=[0]); n = count_nonzero(r); output a, b, c, d, e, g, h, i, j, k, n", m="ints 0 2")
+case("sizes_wide_index", ROWS + "input g : i64[2, 33]; input c : f32[4, 1, 3]; nz = nonzero(m); k = select(nz, 1, 0); a = one_hot(k, 19); b = index_add(x, 0, k, r); d = index_put(x, [m], r); "
+     "e = gather(r, g, dim=0); q = unsqueeze(r, 1); f = conv1d(q, c); h = roll(r, [1], [0]); i = repeat(r, [2, 1]); output a, b, d, e, f, h, i", m="values 1 0 1 1 0", g="ints 0 5")
+case("sizes_wide_none", ROWS + "input w : f32[5, 33]; input v : f32[33]; a = layer_norm(r, v, v, normalized_shape=[33]); b = linear(r, w); f = flip(r, [0]); h = tril(r); i = stack([r, r]); j = flatten(r); "
+     "k = log_softmax(r, 1); t = transpose(r, 0, 1); c = matmul(t, r); d, e = sort(r, 0); g = cumsum(r, 0); n = softmax(r, 0); o = sum(r, dim=[0]); p = sum(r); "
+     "output a, b, f, h, i, j, k, c, d, e, g, n, o, p", m="values 0")
+case("sizes_wide_two", "size N in [1, 64] hint 19; input x : f32[N, 33]; input m : bool[N]; input n : bool[33]; r = index(x, [m]); z = index(r, [none, n]); a = softmax(z, 1); b = sum(z, dim=[0]); "
+     "t = transpose(z, 0, 1); c = matmul(z, t); d = exp(t); e = amax(z, dim=[1]); f = cat([z, z], 1); g = sum(f); output z, a, b, c, d, e, f, g",
+     runs=({"N": 19}, {"N": 1}, {"N": 64}), m="ints 0 2", n="values 1 0 1")
