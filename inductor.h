@@ -554,9 +554,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
-    X(NONZERO, "nonzero", "self", "length:size=none", 1, "Z")                                                          \
-    X(ARGWHERE, "argwhere", "self", "length:size=none", 1, "Z")                                                        \
-    X(MASKED_SELECT, "masked_select", "self mask", "length:size=none", 1, "Z")                                         \
+    X(NONZERO, "nonzero", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                    \
+    X(ARGWHERE, "argwhere", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                  \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")   \
     X(UNIQUE, "unique", "self",                                                                                        \
       "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
     X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
@@ -1024,8 +1024,10 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
 /* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
    number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
    the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
-   ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere:
-   the same. ind_masked_select: the elements of x where mask holds, [u0]; both broadcast. */
+   In the text form two attributes bound the size for later ops that need it, min_length and max_length: elements fewer
+   or more are found at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written outside. ind_nonzero: the indices of
+   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
+   the elements of x where mask holds, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
 IND_API ind_tensor ind_argwhere(ind_tensor x);
 IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
@@ -1514,6 +1516,8 @@ typedef struct ind__infer {
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
     ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
+    int64_t least;          /* Z: what it never is below */
+    bool bounded;           /* Z: the caller gave bounds */
     uint32_t source;        /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
@@ -1586,6 +1590,8 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED))
+        return "; min_length and max_length of the op that makes a size from data bound it";
     if (ind_expr_print(condition, fact, sizeof fact) >= sizeof fact) return "";
     char *out = ind__scratch(in);
     snprintf(out, sizeof in->scratch[0], "; 'fact %s' would make them agree", fact);
@@ -4194,7 +4200,8 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
     ind_expr_bounds(in->limit, NULL, &s.hi);
-    s.hint = hint < 0 ? 0 : hint > s.hi ? s.hi : hint;
+    s.lo = in->least;
+    s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
     return ind_symbol_expr(in->c, &s);
 }
 
@@ -4215,7 +4222,8 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
             return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
-    for (uint32_t u = 0; source && u < in->g->num_unbacked; u++)
+    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
         if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
     if (in->g->num_unbacked == IND__MAX_UNBACKED)
         return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
@@ -4227,10 +4235,26 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
+/* What the elements chosen from so many are at most; checks what the caller promises of that. */
+static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
+    const ind__attr *least = &in->attr[0], *most = &in->attr[1];
+    ind_expr none = {in->c, 0};
+    if (most->kind != IND__ATTR_NONE) limit = most->e;
+    in->least = least->i;
+    in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
+    if (ind__ok(limit))
+        ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
+                    (long long)least->i, ind__say_size(in, limit));
+    return none;
+}
+
 static ind_status ind__rule_nonzero(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
-    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), in->operand[0], size)) return in->status;
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, x->size, x->rank));
+    if (in->status) return in->status;
+    if (ind__data_length(in, limit, in->operand[0], size)) return in->status;
     ind__set_result(in, 0, IND_I64, size, 2);
     return IND_OK;
 }
@@ -4246,8 +4270,8 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     const ind__tensor_info *mask = ind__operand(in, 1);
     bool whole = mask->rank == s.rank;
     for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
-    ind_expr limit = ind_expr_product(in->c, s.size, s.rank);
-    if (ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, s.size, s.rank));
+    if (in->status || ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
     return IND_OK;
 }
@@ -7155,6 +7179,11 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+                               "%s: %s is about a size that comes from data, which no launch can check; min_length and "
+                               "max_length of the op that makes it bound it, and are checked where it is counted",
+                               what, text);
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
@@ -12099,6 +12128,31 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     return status;
 }
 
+/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
+    const ind_graph *g = l->w->graph;
+    const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
+    return u ? &g->node[u->node] : l->node;
+}
+
+/* Did the caller bound it? */
+static bool graph__is_bounded(const graph__lower_ctx *l) {
+    const ind__node *n = graph__counting_node(l);
+    bool chooses = n->op == IND_OP_NONZERO || n->op == IND_OP_ARGWHERE || n->op == IND_OP_MASKED_SELECT;
+    return chooses && (n->attr[0].i > 0 || n->attr[1].kind != IND__ATTR_NONE);
+}
+
+/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = graph__counting_node(l)->attr;
+    ind_expr least = ind_int(l->context, a[0].i);
+    ind_expr most = a[1].kind == IND__ATTR_NONE ? l->chosen.counts->size[0] : a[1].e;
+    ind_value count = graph__count_element(o, index, rank, l), none = ind_op_constant_int(o, -1, IND_I64);
+    count = ind_op_where(o, ind_op_ge(o, count, ind_op_index(o, least, IND_I64)), count, none);
+    ind_expr at = ind_op_indirect(o, count, ind_expr_add(most, ind_int(l->context, 1)), false);
+    return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
+}
+
 /* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
 static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
                                       graph__lower_element_fn flag) {
@@ -12110,7 +12164,8 @@ static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size,
     ind_status status =
         graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__chosen_number, &l->chosen.counts);
     if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
-    if (!status) status = graph__lower_loop(l, IND_I64, NULL, 0, graph__count_element, &count);
+    graph__lower_element_fn number = graph__is_bounded(l) ? graph__bounded_count : graph__count_element;
+    if (!status) status = graph__lower_loop(l, IND_I64, NULL, 0, number, &count);
     return status ? status : graph__lower_length(l, count);
 }
 
@@ -12120,7 +12175,11 @@ static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank,
     ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
     ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
     ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
-    *mask = o->mask = l->chosen.flag(o, index, rank, l);
+    *mask = l->chosen.flag(o, index, rank, l);
+    if (graph__is_bounded(l))
+        *mask = ind_op_and(o, *mask,
+                           ind_op_le(o, count, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64)));
+    o->mask = *mask;
     at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
     o->mask = outer;
     return at;

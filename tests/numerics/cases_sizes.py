@@ -85,3 +85,13 @@ case("sizes_wide_none", ROWS + "input w : f32[5, 33]; input v : f32[33]; a = lay
 case("sizes_wide_two", "size N in [1, 64] hint 19; input x : f32[N, 33]; input m : bool[N]; input n : bool[33]; r = index(x, [m]); z = index(r, [none, n]); a = softmax(z, 1); b = sum(z, dim=[0]); "
      "t = transpose(z, 0, 1); c = matmul(z, t); d = exp(t); e = amax(z, dim=[1]); f = cat([z, z], 1); g = sum(f); output z, a, b, c, d, e, f, g",
      runs=({"N": 19}, {"N": 1}, {"N": 64}), m="ints 0 2", n="values 1 0 1")
+
+# ---- bounds that the caller gives
+
+case("sizes_bounds", "input x : f32[19, 33]; input m : bool[19]; a = nonzero(m, min_length=2, max_length=12); r = index(x, [m]); b = select(r, 0, 1); c = sum(r); d = amax(r, dim=[0]); "
+     "output a, r, b, c, d", m="values 1 0 1 1 0")
+case("sizes_bounds_equal", "input x : f32[10]; input y : f32[5]; g = lt(x, 5.0); a = masked_select(x, g, min_length=5, max_length=5); b = add(a, y); output a, b",
+     x="values 1 7 2 8 3 9 4 6 0 5")
+case("range_bounds_more", "input x : f32[10]; g = lt(x, 5.0); y = masked_select(x, g, max_length=4); output y", error=RANGE, x="values 1 7 2 8 3 9 4 6 0 5")
+case("range_bounds_fewer", "input x : f32[10]; g = lt(x, 5.0); y = nonzero(g, min_length=6); output y", error=RANGE, x="values 1 7 2 8 3 9 4 6 0 5")
+case("range_bounds_shared", "input x : f32[10]; input z : f32[10]; g = lt(x, 5.0); n = nonzero(g, max_length=3); y = masked_select(z, g); output y", error=RANGE, x="values 1 7 2 8 3 9 4 6 0 5")
