@@ -12361,6 +12361,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     int64_t lo, hi;
     ind_expr_bounds(s.size, &lo, &hi);
     ind_value j = ind_op_index(o, index[l->repeats.dim], IND_I64), outer = o->mask;
+    if (!j.id) return j;
     ind_value found = graph__search_steps(o, &s, j, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED);
     ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
     if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */

@@ -81,11 +81,11 @@ IND_API ind_expr ind_module_size_formula(const ind_module *module, int index);
 IND_API int ind_module_num_data_sizes(const ind_module *module);
 IND_API const ind_symbol *ind_module_query_data_size(const ind_module *module, int index);
 IND_API ind_expr ind_module_data_size_most(const ind_module *module, int index); /* invalid past the last */
-/* The shape of binding `index` for declared sizes given as text ("B=7, S=300"; NULL: none) and those that come from
-   data (NULL: the most they can be, as memory is taken for). Errors: IND_INVALID_ARGUMENT (no such binding, shape is
-   NULL), those of ind_run for the sizes. */
+/* The shape of binding `index` (into `shape`, one number per dimension) for declared sizes given as text ("B=7, S=300";
+   NULL: none) and those that come from data (NULL: the most they can be, as memory is taken for). Errors:
+   IND_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
 IND_API ind_status ind_module_shape(ind_module *module, int index, const char *sizes, const int64_t *data_sizes,
-                                    int64_t shape[IND_MAX_RANK]);
+                                    int64_t *shape);
 
 /* Conditions on the sizes beyond their ranges, in order of declaration: facts (promised by whoever made the graph) and
    guards (the module was compiled for sizes where they hold). Every launch checks them. The text of one; *guard (may be
@@ -1958,8 +1958,7 @@ static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
     return false;
 }
 
-ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes,
-                            int64_t shape[IND_MAX_RANK]) {
+ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes, int64_t *shape) {
     if (!m) return IND_INVALID_ARGUMENT;
     if (index < 0 || (uint32_t)index >= m->num_bindings || !shape)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL", index);
