@@ -187,6 +187,16 @@ IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
    IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
+/* An op in place: what x shows, and so the memory that it shares with other tensors through views, becomes `result`, an
+   op's result of x's shape, cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)), x[2:5].zero_() is
+   ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..), x.copy_(y) is
+   ind_inplace(x, ind_copy(x, y)). From here on all tensors of that memory read as changed; ops, outputs and mutations
+   that were added before keep what they read. If it is an input's, ind_mutate is implied. Returns x; an invalid tensor
+   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and
+   ind_fill convert), IND_INVALID_ARGUMENT (x is or shows a constant; an element of memory several times, as after
+   expand; ind_mutate was called for the input). */
+IND_API ind_tensor ind_inplace(ind_tensor x, ind_tensor result);
+
 /* What a tensor is. */
 IND_API ind_dtype ind_tensor_dtype(ind_tensor x);
 IND_API int ind_tensor_rank(ind_tensor x);
@@ -204,8 +214,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
    D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
    several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may promote to, as in
-   PyTorch: f floats only, i integers and bool only, n not bool. */
+   tensor (pointwise ops else take numbers too), U one value fills the result, _ has a form in place (add_: the manual,
+   IN PLACE). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -220,54 +230,54 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
-    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
-    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
-    X(MUL, "mul", "self other", "", 1, "P")                                                                            \
-    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF")                                                     \
-    X(POW, "pow", "self exponent", "", 1, "P")                                                                         \
+    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                              \
+    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                              \
+    X(MUL, "mul", "self other", "", 1, "P_")                                                                            \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                     \
+    X(POW, "pow", "self exponent", "", 1, "P_")                                                                         \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
-    X(EQ, "eq", "self other", "", 1, "PB")                                                                             \
-    X(NE, "ne", "self other", "", 1, "PB")                                                                             \
-    X(LT, "lt", "self other", "", 1, "PB")                                                                             \
-    X(LE, "le", "self other", "", 1, "PB")                                                                             \
-    X(GT, "gt", "self other", "", 1, "PB")                                                                             \
-    X(GE, "ge", "self other", "", 1, "PB")                                                                             \
-    X(NEG, "neg", "self", "", 1, "Pn")                                                                                 \
-    X(EXP, "exp", "self", "", 1, "PF")                                                                                 \
-    X(LOG, "log", "self", "", 1, "PF")                                                                                 \
-    X(SQRT, "sqrt", "self", "", 1, "PF")                                                                               \
-    X(RSQRT, "rsqrt", "self", "", 1, "PF")                                                                             \
-    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF")                                                                   \
-    X(TANH, "tanh", "self", "", 1, "PF")                                                                               \
-    X(ERF, "erf", "self", "", 1, "PF")                                                                                 \
-    X(SIGMOID, "sigmoid", "self", "", 1, "PF")                                                                         \
-    X(RELU, "relu", "self", "", 1, "Pn")                                                                               \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf")                                                       \
-    X(SILU, "silu", "self", "", 1, "Pf")                                                                               \
+    X(EQ, "eq", "self other", "", 1, "PB_")                                                                             \
+    X(NE, "ne", "self other", "", 1, "PB_")                                                                             \
+    X(LT, "lt", "self other", "", 1, "PB_")                                                                             \
+    X(LE, "le", "self other", "", 1, "PB_")                                                                             \
+    X(GT, "gt", "self other", "", 1, "PB_")                                                                             \
+    X(GE, "ge", "self other", "", 1, "PB_")                                                                             \
+    X(NEG, "neg", "self", "", 1, "Pn_")                                                                                 \
+    X(EXP, "exp", "self", "", 1, "PF_")                                                                                 \
+    X(LOG, "log", "self", "", 1, "PF_")                                                                                 \
+    X(SQRT, "sqrt", "self", "", 1, "PF_")                                                                               \
+    X(RSQRT, "rsqrt", "self", "", 1, "PF_")                                                                             \
+    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                   \
+    X(TANH, "tanh", "self", "", 1, "PF_")                                                                               \
+    X(ERF, "erf", "self", "", 1, "PF_")                                                                                 \
+    X(SIGMOID, "sigmoid", "self", "", 1, "PF_")                                                                         \
+    X(RELU, "relu", "self", "", 1, "Pn_")                                                                               \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf_")                                                       \
+    X(SILU, "silu", "self", "", 1, "Pf_")                                                                               \
     X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
     X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
-    X(SIN, "sin", "self", "", 1, "PF")                                                                                 \
-    X(COS, "cos", "self", "", 1, "PF")                                                                                 \
-    X(TAN, "tan", "self", "", 1, "PF")                                                                                 \
-    X(ASIN, "asin", "self", "", 1, "PF")                                                                               \
-    X(ACOS, "acos", "self", "", 1, "PF")                                                                               \
-    X(ATAN, "atan", "self", "", 1, "PF")                                                                               \
-    X(SINH, "sinh", "self", "", 1, "PF")                                                                               \
-    X(COSH, "cosh", "self", "", 1, "PF")                                                                               \
-    X(ASINH, "asinh", "self", "", 1, "PF")                                                                             \
-    X(ACOSH, "acosh", "self", "", 1, "PF")                                                                             \
-    X(ATANH, "atanh", "self", "", 1, "PF")                                                                             \
-    X(EXP2, "exp2", "self", "", 1, "PF")                                                                               \
-    X(EXPM1, "expm1", "self", "", 1, "PF")                                                                             \
-    X(LOG2, "log2", "self", "", 1, "PF")                                                                               \
-    X(LOG10, "log10", "self", "", 1, "PF")                                                                             \
-    X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
-    X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
-    X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
-    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
-    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
-    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SIN, "sin", "self", "", 1, "PF_")                                                                                 \
+    X(COS, "cos", "self", "", 1, "PF_")                                                                                 \
+    X(TAN, "tan", "self", "", 1, "PF_")                                                                                 \
+    X(ASIN, "asin", "self", "", 1, "PF_")                                                                               \
+    X(ACOS, "acos", "self", "", 1, "PF_")                                                                               \
+    X(ATAN, "atan", "self", "", 1, "PF_")                                                                               \
+    X(SINH, "sinh", "self", "", 1, "PF_")                                                                               \
+    X(COSH, "cosh", "self", "", 1, "PF_")                                                                               \
+    X(ASINH, "asinh", "self", "", 1, "PF_")                                                                             \
+    X(ACOSH, "acosh", "self", "", 1, "PF_")                                                                             \
+    X(ATANH, "atanh", "self", "", 1, "PF_")                                                                             \
+    X(EXP2, "exp2", "self", "", 1, "PF_")                                                                               \
+    X(EXPM1, "expm1", "self", "", 1, "PF_")                                                                             \
+    X(LOG2, "log2", "self", "", 1, "PF_")                                                                               \
+    X(LOG10, "log10", "self", "", 1, "PF_")                                                                             \
+    X(LOG1P, "log1p", "self", "", 1, "PF_")                                                                             \
+    X(ERFC, "erfc", "self", "", 1, "PF_")                                                                               \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF_")                                                                           \
+    X(ERFINV, "erfinv", "self", "", 1, "PF_")                                                                           \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF_")                                                                         \
+    X(I0, "i0", "self", "", 1, "PF_")                                                                                   \
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
@@ -275,62 +285,62 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
-    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF")                                                                \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF_")                                                                \
     X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
-    X(IGAMMA, "igamma", "self other", "", 1, "Pf")                                                                     \
-    X(IGAMMAC, "igammac", "self other", "", 1, "Pf")                                                                   \
-    X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
-    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
-    X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
-    X(CEIL, "ceil", "self", "", 1, "Pn")                                                                               \
-    X(TRUNC, "trunc", "self", "", 1, "Pn")                                                                             \
-    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn")                                                               \
-    X(ABS, "abs", "self", "", 1, "Pn")                                                                                 \
-    X(SIGN, "sign", "self", "", 1, "P")                                                                                \
-    X(SQUARE, "square", "self", "", 1, "P")                                                                            \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf_")                                                                     \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf_")                                                                   \
+    X(SINC, "sinc", "self", "", 1, "PF_")                                                                               \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF_")                                                               \
+    X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                             \
+    X(CEIL, "ceil", "self", "", 1, "Pn_")                                                                               \
+    X(TRUNC, "trunc", "self", "", 1, "Pn_")                                                                             \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn_")                                                               \
+    X(ABS, "abs", "self", "", 1, "Pn_")                                                                                 \
+    X(SIGN, "sign", "self", "", 1, "P_")                                                                                \
+    X(SQUARE, "square", "self", "", 1, "P_")                                                                            \
     X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
     X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
     X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
     X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
-    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB")                                                                 \
-    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB")                                                           \
-    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB")                                                             \
-    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB")                                                           \
-    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi")                                                                 \
-    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi")                                                           \
-    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi")                                                             \
-    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi")                                                           \
-    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin")                                            \
-    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin")                                          \
-    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn")                                                         \
-    X(FMOD, "fmod", "self other", "", 1, "Pn")                                                                         \
-    X(REMAINDER, "remainder", "self other", "", 1, "Pn")                                                               \
-    X(ATAN2, "atan2", "self other", "", 1, "PF")                                                                       \
-    X(HYPOT, "hypot", "self other", "", 1, "Pf")                                                                       \
-    X(COPYSIGN, "copysign", "self other", "", 1, "PF")                                                                 \
-    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
-    X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                 \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                           \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                             \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                           \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                 \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                           \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                             \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                           \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                            \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                          \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                         \
+    X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                         \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                               \
+    X(ATAN2, "atan2", "self other", "", 1, "PF_")                                                                       \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                       \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                 \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                               \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF_")                                                                       \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
-    X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
-    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
-    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
-    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT")                                                      \
-    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P")                     \
-    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn")                                        \
-    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn")                                     \
-    X(RELU6, "relu6", "self", "", 1, "Pn")                                                                             \
-    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf")                                                                 \
-    X(HARDSWISH, "hardswish", "self", "", 1, "Pf")                                                                     \
-    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf")                                          \
-    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf")                                  \
-    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf")                                                                  \
-    X(SELU, "selu", "self", "", 1, "Pf")                                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                    \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf_")                                                                    \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn_")                                           \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf_")                                           \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                      \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P_")                     \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn_")                                        \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn_")                                     \
+    X(RELU6, "relu6", "self", "", 1, "Pn_")                                                                             \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf_")                                                                 \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf_")                                                                     \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf_")                                          \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf_")                                  \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf_")                                                                  \
+    X(SELU, "selu", "self", "", 1, "Pf_")                                                                               \
     X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
-    X(MISH, "mish", "self", "", 1, "Pf")                                                                               \
+    X(MISH, "mish", "self", "", 1, "Pf_")                                                                               \
     X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
-    X(FILL, "fill", "self value", "", 1, "PT")                                                                         \
-    X(COPY, "copy", "self src", "", 1, "PT")                                                                           \
+    X(FILL, "fill", "self value", "", 1, "PT_")                                                                         \
+    X(COPY, "copy", "self src", "", 1, "PT_")                                                                           \
     X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
     X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
     X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
@@ -438,8 +448,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
     X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
     X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
-    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
-    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D_")                                                                 \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D_")                                                                 \
     X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
     X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
     X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
@@ -524,14 +534,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(INDEX, "index", "self indices*?", "", 1, "G")                                                                    \
     X(TAKE, "take", "self index", "", 1, "G")                                                                          \
-    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G")                                \
-    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G")                                                \
-    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G")                                      \
-    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G")                                                 \
-    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G")         \
-    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G")                                   \
-    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G")                                                \
-    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                                \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                                \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                      \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                 \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")         \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                   \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                                \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")                                          \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
     X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
@@ -541,8 +551,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
     X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
       "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")           \
-    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
-    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R_")                                                    \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R_")                                                  \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
@@ -552,11 +562,11 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
-    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                                \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
-    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M")                                        \
+    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M_")                                        \
     X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
     X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
@@ -1252,6 +1262,11 @@ typedef struct ind__tensor_info {
     uint32_t node;
     bool weak;  /* SCALAR: a Python number; it has no name */
     bool named; /* the name was given, not made up */
+    /* Memory, for ops in place (only where a graph is built): */
+    uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
+    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: how often its memory was written to */
+    uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
 } ind__tensor_info;
 
 struct ind_graph {
@@ -1280,6 +1295,7 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
+    uint32_t num_writes; /* ops in place so far */
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name was given up */
@@ -2828,16 +2844,9 @@ static ind_status ind__rule_meshgrid(ind__infer *in) {
 
 /* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
    the others keep their order (torch.movedim). */
-static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
-    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
-    int rank = ind__operand(in, 0)->rank, next = 0;
-    uint32_t used;
-    if (source->count != destination->count) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
-                           source->count, destination->count);
-    }
-    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
-    used = 0;
+static void ind__movedim_order(const ind__attr *source, const ind__attr *destination, int rank, int *from) {
+    int next = 0;
+    uint32_t used = 0;
     for (int d = 0; d < rank; d++) from[d] = -1;
     for (int k = 0; k < source->count; k++) {
         int s = ind__list_dim(source, k, rank);
@@ -2848,6 +2857,17 @@ static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
         while (used >> next & 1) next++;
         if (from[d] < 0) from[d] = next++;
     }
+}
+
+static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
+    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
+    uint32_t used;
+    if (source->count != destination->count) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+                           source->count, destination->count);
+    }
+    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
+    ind__movedim_order(source, destination, ind__operand(in, 0)->rank, from);
     return IND_OK;
 }
 
@@ -4754,6 +4774,16 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
+/* One more name, which is free, for a tensor that keeps its own. */
+static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
+    const char *own = g->tensor[tensor].name;
+    const bool named = g->tensor[tensor].named;
+    if (!ind__put_name(g, tensor, name, true)) return false;
+    g->tensor[tensor].name = own;
+    g->tensor[tensor].named = named;
+    return true;
+}
+
 /* gelu, gelu_1, gelu_2: the count goes on, so that many equal ops do not search. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
@@ -4983,8 +5013,9 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
-ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
-                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+/* A node of pure meaning: operands are values, whatever was written to their memory since. */
+static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
     if (g && !g->status) {
@@ -4999,6 +5030,475 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
     }
     if (!result.id) ind__body_free(body);
     if (g) ind__graph_leave_here(g);
+    return result;
+}
+
+/* ---- attributes from values ---- */
+
+static ind__attr ind__attr_int(int64_t v) {
+    return (ind__attr){.kind = IND__ATTR_INT, .i = v};
+}
+
+static ind__attr ind__attr_bool(bool v) {
+    return (ind__attr){.kind = IND__ATTR_BOOL, .i = v};
+}
+
+static ind__attr ind__attr_float(double v) {
+    return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
+}
+
+/* A zeroed expression means "not given"; one that failed still has its context. */
+static ind__attr ind__attr_size(ind_expr e) {
+    return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
+}
+
+static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
+    return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
+}
+
+/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
+static ind__attr ind__attr_scalar(double v) {
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
+}
+
+/* A whole number is an integer, which also fits integer tensors. */
+static ind__attr ind__attr_number(double v) {
+    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
+}
+
+static ind__attr ind__attr_dtype(ind_dtype d) {
+    return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
+}
+
+/* ---- memory that tensors share, and ops in place ----
+
+   A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
+   value for the whole memory, by the inverses of those ops from the written tensor to the root; tensors that show the
+   memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
+   added before a write keep reading what was there. (PyTorch: functionalization.) */
+
+/* Result k of a view op: what it is made of. Copies, as adding nodes moves the graph's tables. */
+typedef struct ind__view {
+    ind_context *c;
+    ind__node node;
+    uint32_t k, viewed;
+    ind__tensor_info from, to;
+} ind__view;
+
+static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
+    const ind__tensor_info *t = &g->tensor[x];
+    return (ind__view){g->context, g->node[t->node], x - g->node[t->node].result, t->viewed, g->tensor[t->viewed], *t};
+}
+
+static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
+    return g->tensor[x].root ? g->tensor[x].root : x;
+}
+
+/* Strides of a view from those of what it shows; false: it cannot lie there and is a copy. */
+typedef bool (*ind__stride_fn)(const ind__view *v, const ind_expr *from, ind_expr *to);
+/* The new value of what the view shows, which is `value` where the view shows it; 0: the graph has the error. */
+typedef uint32_t (*ind__write_fn)(ind_graph *g, const ind__view *v, uint32_t value);
+
+static uint32_t ind__add_pure(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n,
+                              const ind__attr *attrs, uint32_t num_attrs) {
+    return ind__add_node(g, op, operands, n, attrs, num_attrs, NULL, NULL).id;
+}
+
+static uint32_t ind__current(ind_graph *g, uint32_t x);
+
+static uint32_t ind__add_view(ind_graph *g, uint32_t x, const ind_expr *size, int rank) {
+    ind__attr a = {.kind = IND__ATTR_SIZES, .list = size, .count = rank};
+    return ind__add_pure(g, IND_OP_VIEW, &x, 1, &a, 1);
+}
+
+static uint32_t ind__add_onto(ind_graph *g, ind_graph_op op, const ind__view *v, uint32_t value, const ind__attr *attrs,
+                              uint32_t num_attrs) {
+    uint32_t x[2] = {ind__current(g, v->viewed), value};
+    return x[0] ? ind__add_pure(g, op, x, 2, attrs, num_attrs) : 0;
+}
+
+static int ind__view_dim(const ind__view *v, uint32_t attr) {
+    int64_t d = v->node.attr[attr].i;
+    return (int)(d < 0 ? d + v->from.rank : d);
+}
+
+/* .. the same elements in the same order */
+
+/* at::detail::computeStride: dimensions that lie behind each other without a gap may be cut anew. */
+static bool ind__stride_reshape(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
+    ind_expr base = one, many = one, found = one;
+    int j = v->to.rank - 1;
+    if (v->from.rank) base = from[v->from.rank - 1];
+    for (int d = v->from.rank; d-- > 0;) {
+        many = ind_expr_mul(many, size[d]);
+        if (d > 0 && (ind__is_int(size[d - 1], 1) || ind_known_eq(from[d - 1], ind_expr_mul(many, base)))) continue;
+        for (; j >= 0 && (!ind_known_eq(found, many) || ind__is_int(v->to.size[j], 1)); j--) {
+            to[j] = ind_expr_mul(found, base);
+            found = ind_expr_mul(found, v->to.size[j]);
+        }
+        if (!ind_known_eq(found, many)) return false;
+        if (d > 0) base = from[d - 1];
+        many = found = one;
+    }
+    for (; j >= 0 && ind__is_int(v->to.size[j], 1); j--) to[j] = base;
+    return j < 0;
+}
+
+static uint32_t ind__write_reshape(ind_graph *g, const ind__view *v, uint32_t value) {
+    return ind__add_view(g, value, v->from.size, v->from.rank);
+}
+
+static bool ind__stride_same(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    memcpy(to, from, (size_t)v->to.rank * sizeof *to);
+    return true;
+}
+
+static uint32_t ind__write_same(ind_graph *g, const ind__view *v, uint32_t value) {
+    (void)g;
+    (void)v;
+    return value;
+}
+
+/* .. dimensions in another order */
+
+/* Which dimension of the operand each one of the result is. */
+static void ind__view_order(const ind__view *v, int *from) {
+    const ind__node *n = &v->node;
+    const int rank = v->to.rank;
+    if (n->op == IND_OP_MOVEDIM) {
+        ind__movedim_order(&n->attr[0], &n->attr[1], rank, from);
+        return;
+    }
+    for (int d = 0; d < rank; d++) from[d] = n->op == IND_OP_PERMUTE ? ind__list_dim(&n->attr[0], d, rank) : d;
+    if (n->op != IND_OP_TRANSPOSE || rank == 0) return;
+    from[ind__view_dim(v, 0)] = ind__view_dim(v, 1);
+    from[ind__view_dim(v, 1)] = ind__view_dim(v, 0);
+}
+
+static bool ind__stride_permute(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    int order[IND_MAX_RANK];
+    ind__view_order(v, order);
+    for (int d = 0; d < v->to.rank; d++) to[d] = from[order[d]];
+    return true;
+}
+
+static uint32_t ind__write_permute(ind_graph *g, const ind__view *v, uint32_t value) {
+    int order[IND_MAX_RANK];
+    ind_expr back[IND_MAX_RANK];
+    ind__view_order(v, order);
+    for (int d = 0; d < v->to.rank; d++) back[order[d]] = ind_int(g->context, d);
+    ind__attr a = {.kind = IND__ATTR_INTS, .list = back, .count = v->to.rank};
+    return ind__add_pure(g, IND_OP_PERMUTE, &value, 1, &a, 1);
+}
+
+/* .. an element at several places */
+
+static bool ind__stride_expand(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int more = v->to.rank - v->from.rank;
+    for (int d = 0; d < v->to.rank; d++) {
+        bool own = d >= more && ind_known_eq(v->from.size[d - more], v->to.size[d]);
+        to[d] = own ? from[d - more] : ind_int(v->c, 0);
+    }
+    return true;
+}
+
+static bool ind__stride_meshgrid(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    for (int d = 0; d < v->to.rank; d++) to[d] = ind_int(v->c, 0);
+    if (v->from.rank) to[ind__meshgrid_dim(&v->node.attr[0], v->k, v->node.num_operands)] = from[0];
+    return true;
+}
+
+static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
+    ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                    "an op in place writes to the result of %s, which shows an element of %s at several places, or is "
+                    "not known not to; clone it first",
+                    ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
+    return 0;
+}
+
+/* Nothing is at several places where all that is new has size 1. */
+static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind_expr all = ind_expr_product(g->context, v->to.size, v->to.rank);
+    ind_expr own = ind_expr_product(g->context, v->from.size, v->from.rank);
+    return ind_known_eq(all, own) ? ind__write_reshape(g, v, value) : ind__overlaps(g, v);
+}
+
+/* .. a part of a dimension, or one position of it */
+
+/* Dimension and range of what a slice, a narrow or a piece of a split shows, as attributes of slice_scatter. */
+static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
+    const ind__node *n = &v->node;
+    const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
+    const int dim = ind__view_dim(v, at);
+    ind_expr first = ind_int(g->context, 0);
+    if (n->op == IND_OP_SLICE) {
+        memcpy(a, n->attr, 4 * sizeof *a);
+        return;
+    }
+    if (n->op == IND_OP_NARROW) first = ind__from_front(n->attr[1].e, v->from.size[dim]);
+    for (uint32_t k = 0; k < v->k; k++) first = ind_expr_add(first, g->tensor[n->result + k].size[dim]);
+    a[0] = (ind__attr){.kind = IND__ATTR_INT, .i = dim};
+    a[1] = ind__attr_size(first);
+    a[2] = ind__attr_size(ind_expr_add(first, v->to.size[dim]));
+    a[3] = ind__attr_size(ind_int(g->context, 1));
+}
+
+static bool ind__stride_slice(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    memcpy(to, from, (size_t)v->to.rank * sizeof *to);
+    if (v->node.op == IND_OP_SLICE) {
+        int dim = ind__view_dim(v, 0);
+        to[dim] = ind_expr_mul(to[dim], v->node.attr[3].e);
+    }
+    return true;
+}
+
+static uint32_t ind__write_slice(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind__attr a[4];
+    ind__view_range(g, v, a);
+    return ind__add_onto(g, IND_OP_SLICE_SCATTER, v, value, a, 4);
+}
+
+static bool ind__stride_select(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int dim = ind__view_dim(v, 0);
+    for (int d = 0; d < v->to.rank; d++) to[d] = from[d + (d >= dim)];
+    return true;
+}
+
+/* select, and result k of unbind, which is position k. */
+static uint32_t ind__write_select(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind__attr a[2] = {v->node.attr[0], ind__attr_size(ind_int(g->context, v->k))};
+    if (v->node.op == IND_OP_SELECT) a[1] = v->node.attr[1];
+    return ind__add_onto(g, IND_OP_SELECT_SCATTER, v, value, a, 2);
+}
+
+static bool ind__stride_diagonal(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int a = ind__view_dim(v, 1), b = ind__view_dim(v, 2);
+    int next = 0;
+    for (int d = 0; d < v->from.rank; d++)
+        if (d != a && d != b) to[next++] = from[d];
+    to[next] = ind_expr_add(from[a], from[b]);
+    return true;
+}
+
+static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t value) {
+    return ind__add_onto(g, IND_OP_DIAGONAL_SCATTER, v, value, v->node.attr, 3);
+}
+
+/* .. elements at places that are counted */
+
+/* Do the steps along the dimensions lead to different elements, each beyond all that the smaller ones reach? */
+static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
+    uint32_t left = (1u << rank) - 1;
+    ind_expr one = ind_int(c, 1), reach = one;
+    for (int n = 0; n < rank; n++) {
+        int least = -1;
+        for (int d = 0; d < rank; d++) {
+            if (!(left >> d & 1)) continue;
+            if (ind__is_int(size[d], 1) || ind__is_int(size[d], 0)) least = d;
+            if (least < 0 || (!ind__is_int(size[least], 1) && ind_known_lt(stride[d], stride[least]))) least = d;
+        }
+        left &= ~(1u << least);
+        if (ind__is_int(size[least], 1)) continue;
+        if (ind__is_int(size[least], 0)) return true;
+        if (!ind_known_le(reach, stride[least])) return false;
+        reach = ind_expr_add(reach, ind_expr_mul(ind_expr_sub(size[least], one), stride[least]));
+    }
+    return true;
+}
+
+static bool ind__stride_unfold(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int rank = v->from.rank, dim = rank ? ind__view_dim(v, 0) : 0;
+    memcpy(to, from, (size_t)rank * sizeof *to);
+    to[rank] = rank ? from[dim] : ind_int(v->c, 1);
+    if (rank) to[dim] = ind_expr_mul(from[dim], v->node.attr[2].e);
+    return true;
+}
+
+static bool ind__stride_as_strided(const ind__view *v, const ind_expr *from, ind_expr *to) {
+    (void)from;
+    memcpy(to, v->node.attr[1].list, (size_t)v->to.rank * sizeof *to);
+    return true;
+}
+
+/* start, start + step, .. of `count` numbers, as dimension d of `rank`. */
+static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
+    ind__attr a[4] = {ind__attr_size(start), ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
+                      ind__attr_size(step), {.kind = IND__ATTR_DTYPE, .i = IND_I64}};
+    ind_expr size[IND_MAX_RANK];
+    for (int k = 0; k < rank; k++) size[k] = k == d ? count : ind_int(g->context, 1);
+    uint32_t x = ind__add_pure(g, IND_OP_ARANGE, NULL, 0, a, 4);
+    return x ? ind__add_view(g, x, size, rank) : 0;
+}
+
+/* Strides of what the view shows: given, or those of a contiguous tensor. */
+static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x, ind_expr row[IND_MAX_RANK]) {
+    if (x->stride) return x->stride;
+    for (int d = x->rank; d-- > 0;)
+        row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
+    return row;
+}
+
+/* Steps through the memory of what a view shows, which is contiguous: the storage of as_strided, or the one that
+   unfold cuts up. */
+static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
+    ind_expr row[IND_MAX_RANK];
+    ind__tensor_info from = v->from;
+    from.stride = NULL;
+    if (v->node.op == IND_OP_AS_STRIDED)
+        ind__stride_as_strided(v, NULL, step);
+    else
+        ind__stride_unfold(v, ind__strides_of(v->c, &from, row), step);
+}
+
+/* The places of the view's elements, as a tensor of its shape. */
+static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
+    const int rank = v->to.rank;
+    ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
+    ind__place_steps(v, step);
+    uint32_t x = ind__add_places(g, v->node.op == IND_OP_AS_STRIDED ? v->node.attr[2].e : zero, one, one, -1, rank);
+    for (int d = 0; x && d < rank; d++) {
+        if (ind__is_int(v->to.size[d], 1)) continue;
+        uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
+        x = pair[1] ? ind__add_pure(g, IND_OP_ADD, pair, 2, NULL, 0) : 0;
+    }
+    return x;
+}
+
+static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind_expr step[IND_MAX_RANK];
+    ind__place_steps(v, step);
+    if (!ind__distinct(v->c, v->to.size, step, v->to.rank)) return ind__overlaps(g, v);
+    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_all_places(g, v), value};
+    return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
+}
+
+/* The ops whose results show the memory of an operand. reshape and flatten copy where strides do not allow a view; what
+   is copied or computed lies contiguously. */
+static const struct ind__view_row {
+    ind__stride_fn stride;
+    ind__write_fn write;
+} ind__views[IND_NUM_OPS] = {
+    [IND_OP_ALIAS] = {ind__stride_same, ind__write_same},
+    [IND_OP_VIEW] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_RESHAPE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_VIEW_AS] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_FLATTEN] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_UNFLATTEN] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_SQUEEZE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_UNSQUEEZE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_PERMUTE] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_TRANSPOSE] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_MOVEDIM] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_EXPAND] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_EXPAND_AS] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_BROADCAST_TO] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_BROADCAST_TENSORS] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_MESHGRID] = {ind__stride_meshgrid, ind__write_expand},
+    [IND_OP_SLICE] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_NARROW] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SPLIT] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SPLIT_WITH_SIZES] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_CHUNK] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SELECT] = {ind__stride_select, ind__write_select},
+    [IND_OP_UNBIND] = {ind__stride_select, ind__write_select},
+    [IND_OP_DIAGONAL] = {ind__stride_diagonal, ind__write_diagonal},
+    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_places},
+    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
+};
+
+/* Result x, just made from the handle `viewed`, shows its memory, if strides say it can. */
+static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
+    ind__tensor_info *t = &g->tensor[x];
+    ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
+    const ind__stride_fn stride = ind__views[g->node[t->node].op].stride;
+    t->viewed = viewed;
+    ind__view v = ind__view_of(g, x);
+    bool dense = !v.from.stride && (stride == ind__stride_reshape || stride == ind__stride_same);
+    if (!dense && !stride(&v, ind__strides_of(g->context, &v.from, row), to)) {
+        t->viewed = 0;
+        return true;
+    }
+    t->root = ind__root_of(g, viewed);
+    t->seen = v.node.op == IND_OP_AS_STRIDED ? 0 : g->tensor[t->root].writes;
+    if (!dense) t->stride = ind__arena_copy(&g->arena, to, (size_t)t->rank * sizeof *to);
+    return dense || t->rank == 0 || t->stride;
+}
+
+/* A stale view as of now; as_strided names places in a storage, and takes them from whatever that holds. */
+static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
+    uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
+    if (v->node.op == IND_OP_AS_STRIDED) {
+        uint32_t taken[2] = {base, ind__add_all_places(g, v)};
+        return taken[1] ? ind__add_pure(g, IND_OP_TAKE, taken, 2, NULL, 0) : 0;
+    }
+    const bool each = v->node.op == IND_OP_BROADCAST_TENSORS || v->node.op == IND_OP_MESHGRID;
+    uint32_t *x = ind__arena_copy(&g->arena, v->node.operand, v->node.num_operands * sizeof *x);
+    if (!x) return ind__graph_no_memory(g, ind__op_name(v->node.op)), 0;
+    x[each ? v->k : 0] = base;
+    return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
+}
+
+/* Makes a stale view again, with the other results of its node that show the same. */
+static bool ind__show_again(ind_graph *g, uint32_t x) {
+    ind__view v = ind__view_of(g, x);
+    uint32_t made = ind__show_now(g, &v);
+    for (uint32_t k = 0; made && k < v.node.num_results; k++) {
+        ind__tensor_info *t = &g->tensor[v.node.result + k];
+        if (t->viewed != v.viewed) continue;
+        t->now = made + k;
+        t->seen = g->tensor[v.to.root].writes;
+    }
+    return made != 0;
+}
+
+static bool ind__is_stale(const ind_graph *g, uint32_t x) {
+    return g->tensor[x].seen != g->tensor[ind__root_of(g, x)].writes;
+}
+
+/* The tensor that holds what x shows by now; 0 on failure. */
+static uint32_t ind__current(ind_graph *g, uint32_t x) {
+    uint32_t depth = 0;
+    if (!g->num_writes || !x || x >= g->num_tensors) return x;
+    for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) depth++;
+    uint32_t *stale = ind__arena_alloc(&g->arena, (depth + (size_t)1) * sizeof *stale), n = 0;
+    if (!stale) return ind__graph_no_memory(g, "view"), 0;
+    for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) stale[n++] = v;
+    while (n-- > 0)
+        if (!ind__show_again(g, stale[n])) return 0;
+    return g->tensor[x].now ? g->tensor[x].now : x;
+}
+
+/* Operands as they are now; NULL on failure. The strided storage is named as it was: see ind__show_memory. */
+static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
+    const char *file = g->here_file; /* it is the caller's op that stands there */
+    const int line = g->here_line;
+    uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
+    if (!g->num_writes || !n) return operands;
+    if (!now) return ind__graph_no_memory(g, ind__op_name(op)), NULL;
+    for (uint32_t k = 0; k < n && op != IND_OP_AS_STRIDED; k++) {
+        now[k] = ind__current(g, operands[k]);
+        if (operands[k] && !now[k]) return NULL;
+    }
+    ind_here(g, file, line);
+    return now;
+}
+
+ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+    const uint32_t *now = g && !g->status ? ind__current_operands(g, op, operands, num_operands) : operands;
+    ind_tensor result = ind__add_node(g, op, now, num_operands, attrs, num_attrs, body, custom_name);
+    if (!result.id || !ind__views[op].stride || g->facts_borrowed) return result;
+    const bool each = op == IND_OP_BROADCAST_TENSORS || op == IND_OP_MESHGRID;
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = 0; k < g->node[g->tensor[result.id].node].num_results; k++) {
+        if (ind__show_memory(g, result.id + k, operands[each ? k : 0])) continue;
+        ind__graph_no_memory(g, ind__op_name(op));
+        result.id = 0;
+        break;
+    }
+    ind__graph_leave(g, before);
     return result;
 }
 
@@ -5131,14 +5631,19 @@ ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
     if (x.graph != graph) {
         ind__graph_fail(graph, IND_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
                         name ? name : "(NULL)");
-    } else if (!ind__check_output(graph, name, x.id) && !ind__add_output(graph, name, x.id)) {
-        ind__graph_no_memory(graph, "output");
+    } else if (!ind__check_output(graph, name, x.id)) {
+        x.id = ind__current(graph, x.id);
+        if (!graph->status && !ind__add_output(graph, name, x.id)) ind__graph_no_memory(graph, "output");
     }
     ind__graph_leave_here(graph);
     return graph->status;
 }
 
-static const struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
+static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
+    return x.graph && x.id && x.id < x.graph->num_tensors ? &x.graph->tensor[x.id] : NULL;
+}
+
+static struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
     for (uint32_t i = 0; i < g->num_mutations; i++)
         if (g->mutation[i].input == input) return &g->mutation[i];
     return NULL;
@@ -5165,27 +5670,110 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
                            "mutate: %s is %s, its new value is %s; they must be of one type", name, a, b);
 }
 
+static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
+    struct ind__mutation *m =
+        IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+    if (m) *m = (struct ind__mutation){input, value};
+    if (!m) ind__graph_no_memory(g, "mutate");
+}
+
 ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     ind_graph *g = input.graph ? input.graph : value.graph;
     if (!g) return IND_INVALID_ARGUMENT;
     if (g->status) return g->status;
     if (input.graph != value.graph) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
-    } else if (!ind__check_mutation(g, input.id, value.id)) {
-        struct ind__mutation *m =
-            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
-        if (m) *m = (struct ind__mutation){input.id, value.id};
-        if (!m) ind__graph_no_memory(g, "mutate");
+    } else if (!ind__check_mutation(g, input.id, value.id) && (value.id = ind__current(g, value.id)) != 0) {
+        ind__add_mutation(g, input.id, value.id);
     }
     ind__graph_leave_here(g);
     return g->status;
 }
 
-/* ---- what a tensor is */
+/* ---- ops in place: writing to what a tensor shows ---- */
 
-static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
-    return x.graph && x.id && x.id < x.graph->num_tensors ? &x.graph->tensor[x.id] : NULL;
+/* As torch.can_cast: floats to no integers, numbers to no bool. */
+static bool ind__can_write(ind_dtype from, ind_dtype to) {
+    if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
+    return to != IND_BOOL || from == IND_BOOL;
 }
+
+static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
+    const ind__tensor_info *t = &g->tensor[x], *v = &g->tensor[value], *root = &g->tensor[ind__root_of(g, x)];
+    char a[200], b[200];
+    if (t->weak || v->weak)
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
+                               t->weak ? "self" : "the result");
+    if (g->node[root->node].op == IND_OP_CONST)
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                               "%s: %s is a constant, which no run changes; clone makes a tensor of it", op, root->name);
+    if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
+                               root->name);
+    ind__print_type(a, sizeof a, t->dtype, t->size, t->rank);
+    ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
+    bool same = t->rank == v->rank;
+    ind_facts *before = ind__graph_enter(g);
+    for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], v->size[d]);
+    ind__graph_leave(g, before);
+    if (!same)
+        return ind__graph_fail(g, IND_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
+                               t->name, a);
+    if (ind__can_write(v->dtype, t->dtype)) return IND_OK;
+    return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op, b,
+                           t->name, a);
+}
+
+/* The memory of `root` holds `value` from here on. */
+static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
+    ind__tensor_info *t = &g->tensor[root];
+    g->num_writes++;
+    t->seen = ++t->writes;
+    t->now = value;
+    if (g->node[t->node].op != IND_OP_INPUT) return;
+    struct ind__mutation *m = ind__find_mutation(g, root);
+    if (m)
+        m->value = value;
+    else
+        ind__add_mutation(g, root, value);
+}
+
+/* What x shows becomes `value`, a tensor of its shape. */
+static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
+    if (ind__check_write(g, op, x, value)) return g->status;
+    ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
+    if (g->tensor[value].dtype != g->tensor[x].dtype)
+        value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
+    uint32_t written = value;
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t t = x; value && g->tensor[t].viewed; t = g->tensor[t].viewed) {
+        ind__view v = ind__view_of(g, t);
+        value = ind__views[v.node.op].write(g, &v, value);
+    }
+    ind__graph_leave(g, before);
+    if (!value) return g->status;
+    ind__write_root(g, ind__root_of(g, x), value);
+    g->tensor[x].now = written;
+    g->tensor[x].seen = g->tensor[ind__root_of(g, x)].writes;
+    return g->status;
+}
+
+ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
+    ind_graph *g = x.graph ? x.graph : result.graph;
+    if (!g || g->status) return ind__graph_tensor(g, 0);
+    char op[IND__MAX_NAME + 2] = "inplace";
+    if (x.graph != result.graph || !ind__tensor_of(x) || !ind__tensor_of(result)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
+    } else if ((result.id = ind__current(g, result.id)) != 0) {
+        const ind__node *n = &g->node[g->tensor[result.id].node];
+        snprintf(op, sizeof op, "%.250s_", n->name ? n->name : ind__op_name(n->op));
+        ind__write(g, op, x.id, result.id);
+    }
+    ind__graph_leave_here(g);
+    return ind__graph_tensor(g, g->status ? 0 : x.id);
+}
+
+/* ---- what a tensor is */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -5217,42 +5805,6 @@ ind_tensor ind_named(ind_tensor x, const char *name) {
 }
 
 /* ---- the ops: handles are checked here, all else by ind__graph_add */
-
-static ind__attr ind__attr_int(int64_t v) {
-    return (ind__attr){.kind = IND__ATTR_INT, .i = v};
-}
-
-static ind__attr ind__attr_bool(bool v) {
-    return (ind__attr){.kind = IND__ATTR_BOOL, .i = v};
-}
-
-static ind__attr ind__attr_float(double v) {
-    return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
-}
-
-static ind__attr ind__attr_dtype(ind_dtype d) {
-    return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
-}
-
-/* A zeroed expression means "not given"; one that failed still has its context. */
-static ind__attr ind__attr_size(ind_expr e) {
-    return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
-}
-
-static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
-    return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
-}
-
-/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
-static ind__attr ind__attr_scalar(double v) {
-    return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
-}
-
-/* A whole number is an integer, which also fits integer tensors. */
-static ind__attr ind__attr_number(double v) {
-    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
-    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
-}
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
@@ -7395,6 +7947,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 
 typedef struct ind__parsed_call {
     ind_graph_op op;
+    bool in_place; /* its name ends in an underscore */
     const ind__schema *schema;
     const char *at;    /* of the op's name */
     uint32_t *operand; /* ids; for an op with a list of tensors as many as there are */
@@ -7450,13 +8003,20 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
+/* The op's name, or with an underscore behind it that of the op in place. */
+static bool ind__is_op_name(const char *name, int op, bool *in_place) {
+    const size_t n = strlen(ind__op_rows[op].name);
+    *in_place = ind__op_has((ind_graph_op)op, '_') && strlen(name) == n + 1 && name[n] == '_';
+    return !strncmp(name, ind__op_rows[op].name, n) && (*in_place || !name[n]);
+}
+
 static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
     char name[IND__MAX_NAME + 1];
     ind__skip(p);
     call->at = p->at;
     if (!ind__need_name(p, "the name of an op", name)) return false;
     for (int op = 0; op < IND_NUM_OPS; op++) {
-        if (!ind__op_in_text(op) || strcmp(name, ind__op_rows[op].name)) continue;
+        if (!ind__op_in_text(op) || !ind__is_op_name(name, op, &call->in_place)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
         if (op != IND_OP_CUSTOM) return true;
@@ -7836,13 +8396,32 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
+/* add_(x, y), which may have a name: another one for x. */
+static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
+                              uint32_t num_results, uint32_t value) {
+    const uint32_t x = call->operand[0];
+    char op[IND__MAX_NAME + 2];
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    if (num_results > 1) {
+        ind__check_num_results(p, call, r, num_results, 1);
+        return;
+    }
+    ind__write(p->g, op, x, value);
+    if (!ind__check_graph(p, call->at) || !num_results || !ind__check_annotation(p, r, &p->g->tensor[x])) return;
+    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     ind_tensor x =
         ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
     if (!ind__check_graph(p, call->at)) return;
-    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    if (call->in_place) {
+        ind__write_parsed(p, call, r, num_results, x.id);
+        return;
+    }
+    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
     for (uint32_t k = 0; k < num_results; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
         if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
@@ -7868,13 +8447,26 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
     return true;
 }
 
-/* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
+/* Does a call stand here, whose result has no name? */
+static bool ind__at_call(ind__parser *p) {
+    ind__skip(p);
+    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
+    ind__skip(&ahead);
+    return ahead.at > p->at && *ahead.at == '(';
+}
+
+/* assign = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
     ind__parsed_call call;
     uint32_t n = 0, capacity = 0;
     memset(&call, 0, sizeof call);
-    bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
+    bool named = !ind__at_call(p);
+    bool ok = !named || (ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '='));
+    ok = ok && ind__need_op(p, &call);
+    if (ok && !named && !call.in_place)
+        ok = ind__parse_error(p, call.at, IND_PARSE, "%s: its result needs a name; only an op in place (add_) has none",
+                              ind__op_name(call.op));
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
