@@ -5744,7 +5744,6 @@ static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t 
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
     if (g->tensor[value].dtype != g->tensor[x].dtype)
         value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
-    uint32_t written = value;
     ind_facts *before = ind__graph_enter(g);
     for (uint32_t t = x; value && g->tensor[t].viewed; t = g->tensor[t].viewed) {
         ind__view v = ind__view_of(g, t);
@@ -5753,8 +5752,6 @@ static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t 
     ind__graph_leave(g, before);
     if (!value) return g->status;
     ind__write_root(g, ind__root_of(g, x), value);
-    g->tensor[x].now = written;
-    g->tensor[x].seen = g->tensor[ind__root_of(g, x)].writes;
     return g->status;
 }
 
@@ -9302,6 +9299,8 @@ typedef struct graph__lowering_row {
     ind_loop_op op, bool_op;
 } graph__lowering_row;
 
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op);
+
 /* The node being lowered: what its loop functions are given. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
@@ -9314,6 +9313,8 @@ struct graph__lower_ctx {
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values join what is there */
+    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
     struct { /* dimensions of what a reduction reads, mostly operand 0 */
@@ -10082,18 +10083,21 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
 
 /* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
    constants are at the end, is a reader. */
+static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
+    return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+}
+
 static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
-    const graph__lower_walk *w = l->w;
-    const uint32_t here = (uint32_t)(l->node - w->graph->node);
-    if (!graph__may_overwrite(w, x)) return false;
+    if (!graph__may_overwrite(l->w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    return x->storage->last_reader <= here;
+    return graph__last_read(l, x);
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
+    if (l->into) return l->into;
     if (!graph__dies_here(l, self)) return ind__box_copy(l->w->program, self);
     return ind__box_realise(l->w->program, self) ? NULL : self;
 }
@@ -10103,10 +10107,33 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
     l->scatter(o, index, rank, to, l);
 }
 
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* The element of the memory written to that is element `at` of operand 0. */
+static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
+    ind_expr from[IND_MAX_RANK];
+    if (!l->into) {
+        memcpy(out, at, (size_t)rank * sizeof *at);
+        return rank;
+    }
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
+    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
+    return l->into->rank;
+}
+
+static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
+                                ind_value v, ind_value mask) {
+    ind_expr placed[IND_MAX_RANK];
+    rank = graph__placed(l, at, rank, placed);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
+}
+
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
+    const bool once = fn == graph__put_part_element; /* all other places are data */
+    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
@@ -10140,7 +10167,7 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     else
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, rank, v, mask);
 }
 
 static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) {
@@ -10252,7 +10279,7 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     else
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     if (l->node->op == IND_OP_INDEX_ADD) v = graph__lower_scaled(o, l, v, &l->node->attr[1]);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, rank, v, mask);
 }
 
 static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **results) {
@@ -10269,7 +10296,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
 static void graph__index_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     graph__lower_indices at = {.first = 2, .scatter = true};
     graph__lower_index_at(o, index, l, &at);
-    ind__emit_scatter(o, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask, l->mode);
+    graph__emit_scatter(o, l, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask);
 }
 
 /* self[mask] = value */
@@ -10307,13 +10334,20 @@ static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr place = graph__lower_target(o, target, numel, true, &mask);
     ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, l->result->rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }
 
 static ind_status graph__lower_put(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* Is this op one scatter into operand 0 and nothing else? */
+static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
+    const graph__lower_fn fn = graph__lowering_of(n->op)->lower;
+    if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
+    return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
@@ -10552,16 +10586,22 @@ static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
-    int rank = graph__lower_operand_info(l, 0)->rank, next = 0;
-    int64_t offset = l->node->attr[0].i;
-    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank);
-    ind_expr map[IND_MAX_RANK], at = graph__lower_view_index(l, rank - 2);
+/* Where element `index` of a diagonal stands in the tensor of this rank. */
+static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
+    int64_t offset = attr[0].i;
+    int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
+    ind_expr at = index[rank - 2];
     for (int d = 0; d < rank; d++) {
-        if (d != a && d != b) map[d] = graph__lower_view_index(l, next++);
+        if (d != a && d != b) map[d] = index[next++];
     }
-    map[a] = offset < 0 ? ind_expr_add(at, ind_int(l->context, -offset)) : at;
-    map[b] = offset > 0 ? ind_expr_add(at, ind_int(l->context, offset)) : at;
+    map[a] = offset < 0 ? ind_expr_add(at, ind_int(at.context, -offset)) : at;
+    map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
+}
+
+static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK], index[IND_MAX_RANK];
+    for (int d = 0; d < l->result->rank; d++) index[d] = graph__lower_view_index(l, d);
+    graph__diagonal_place(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
     return graph__lower_make_view(l, map, results);
 }
 
@@ -12856,29 +12896,157 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
     return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
-/* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
+/* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
 
-static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
-    const bool slice = l->node->op == IND_OP_SLICE_SCATTER;
-    const ind__attr *a = l->node->attr;
-    ind_expr at[IND_MAX_RANK], first, last;
-    const int whole = l->result->rank, dim = graph__from_end(a[0].i, whole);
-    for (int d = 0, next = 0; d < whole; d++)
-        if (slice || d != dim) at[d] = index[next++];
-    if (slice) {
-        ind__slice_bounds(l->result->size[dim], &a[1], &a[2], &first, &last);
+   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
+   op changes just the part that the outer one puts back, only y is stored (TorchInductor: _generalized_scatter). */
+
+/* Tensor `src`, whose element i.. belongs at `at`, in the memory that is written to. */
+typedef struct graph__part {
+    uint32_t src;
+    ind_expr at[IND_MAX_RANK];
+} graph__part;
+
+/* Where element `index` of operand 1 of the view scatter n stands in its result. */
+static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result];
+    const ind__attr *a = n->attr;
+    const int rank = x->rank, dim = graph__from_end(a[0].i, rank);
+    ind_expr first, last;
+    int next = 0;
+    if (n->op == IND_OP_DIAGONAL_SCATTER) {
+        graph__diagonal_place(a, rank, index, at);
+        return;
+    }
+    for (int d = 0; d < rank; d++)
+        if (n->op == IND_OP_SLICE_SCATTER || d != dim) at[d] = index[next++];
+    if (n->op == IND_OP_SLICE_SCATTER) {
+        ind__slice_bounds(x->size[dim], &a[1], &a[2], &first, &last);
         at[dim] = ind_expr_add(first, ind_expr_mul(index[dim], a[3].e));
     } else {
-        at[dim] = ind__from_front(a[1].e, l->result->size[dim]);
+        at[dim] = ind__from_front(a[1].e, x->size[dim]);
     }
-    ind__emit_store(o, to, at, whole, graph__lower_operand(o, l, 1, index, rank));
 }
 
-static ind_status graph__lower_slice_put(graph__lower_ctx *l, ind__box **results) {
+/* The same for what a view shows: where its element `index` stands in the view. False: no view that only turns or
+   reshapes. */
+static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
+    ind_context *c = w->graph->context;
+    if (graph__is_permute_op(n)) {
+        for (int d = 0; d < x->rank; d++) at[d] = index[graph__permuted_dim(n, x->rank, d)];
+        return true;
+    }
+    if (ind__views[n->op].stride != ind__stride_reshape) return false;
+    ind__delinearise(c, ind__linearise(c, index, from->size, from->rank), x->size, x->rank, at);
+    return true;
+}
+
+/* Goes on from element i.. of the part's src, which stands at step[i..] in what the part was before. */
+static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
+    const ind__tensor_info *x = &w->graph->tensor[p->src];
+    ind_expr from[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
+    for (int k = 0; k < rank; k++) p->at[k] = ind__substitute(p->at[k], from, step, x->rank);
+    p->src = src;
+}
+
+static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind_expr *symbol) {
+    const ind__tensor_info *x = &w->graph->tensor[tensor];
+    for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
+}
+
+/* Does `base` show the very part of the memory of `self` that p stands for? */
+static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
+    const ind__box *x = w->box[base];
+    const ind__tensor_info *src = &w->graph->tensor[p->src];
+    if (!x || x->storage != self->storage || x->rank != src->rank) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_expr_same(x->size[d], src->size[d])) return false;
+    for (int k = 0; k < self->rank; k++) {
+        ind_expr map = x->identity ? ind__index_symbol(w->graph->context, 'i', k, x->size[k]) : x->map[k];
+        if (!ind_expr_same(map, p->at[k])) return false;
+    }
+    return true;
+}
+
+static bool graph__is_part_put(const ind__node *n) {
+    return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
+}
+
+/* What has to be stored at all: goes into the src of p as long as that changes a part of the part. */
+static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
+    graph__part at = *p;
+    for (;;) {
+        const ind__node *n = graph__producer_of(w->graph, at.src);
+        ind_expr index[IND_MAX_RANK], step[IND_MAX_RANK];
+        const bool put = graph__is_part_put(n);
+        if (put) {
+            if (!graph__shows_part(w, self, &at, n->operand[0])) return;
+            graph__part_symbols(w, n->operand[1], index);
+            graph__part_place(w, n, index, step);
+        } else {
+            if (!ind__op_has(n->op, 'V')) return;
+            graph__part_symbols(w, n->operand[0], index);
+            if (!graph__view_place(w, n, index, step)) return;
+        }
+        graph__part_step(w, &at, n->operand[put ? 1 : 0], step, self->rank);
+        if (put || graph__scatters_once(w, graph__producer_of(w->graph, at.src))) *p = at;
+    }
+}
+
+/* The one index of a dimension of size 1 is 0, as broadcast operands have it: equal places have equal indices. */
+static void graph__only_indices(const ind__box *x, const ind_expr *index, ind_expr *only) {
+    for (int d = 0; d < x->rank; d++)
+        only[d] = graph__size_is_one(x->size[d]) ? ind_int(x->size[d].context, 0) : index[d];
+}
+
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr from[IND_MAX_RANK], at[IND_MAX_RANK], only[IND_MAX_RANK];
+    const ind__box *src = l->part[0];
+    graph__only_indices(src, index, only);
+    for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
+}
+
+/* The part is what a scatter makes of it: that scatters into the memory itself. */
+static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__part *p, ind__box *self,
+                                      ind__box **results) {
+    const ind__node *n = graph__producer_of(l->w->graph, p->src);
+    graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = graph__lowering_of(n->op)};
+    inner.result = &l->w->graph->tensor[n->result];
+    inner.compute = ind_dtype_compute(inner.result->dtype);
+    inner.into = self;
+    memcpy(inner.place, p->at, sizeof p->at);
+    return inner.row->lower(&inner, results);
+}
+
+static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, const ind__box *self) {
+    for (uint32_t k = 1; k < n->num_operands; k++)
+        if (n->operand[k] && graph__same_memory(w->box[n->operand[k]], self)) return true;
+    return false;
+}
+
+static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    const ind__tensor_info *src = graph__lower_operand_info(l, 1);
-    if (!self->storage->buffer || !graph__dies_here(l, self)) return graph__lower_pointwise(l, results);
-    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__slice_put_element, IND_REDUCE_NONE, results);
+    const graph__lower_walk *w = l->w;
+    graph__part p = {.src = l->node->operand[1]};
+    ind_expr index[IND_MAX_RANK];
+    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self))
+        return graph__lower_pointwise(l, results);
+    graph__part_symbols(w, p.src, index);
+    graph__part_place(w, l->node, index, p.at);
+    graph__narrow_part(w, self, &p);
+    const ind__node *n = graph__producer_of(w->graph, p.src);
+    if (graph__scatters_once(w, n) && graph__shows_part(w, self, &p, n->operand[0]) && !graph__reads_memory(w, n, self))
+        return graph__scatter_into(l, &p, self, results);
+    l->part[0] = w->box[p.src];
+    if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
+    if (!l->part[0]) return ind__failed(l->context);
+    memcpy(l->place, p.at, sizeof p.at);
+    const ind__tensor_info *src = &w->graph->tensor[p.src];
+    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
 }
 
 /* ---- inputs, and the table ---- */
@@ -13110,9 +13278,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
     X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
-    X(SELECT_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                \
-    X(SLICE_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                 \
-    X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(SELECT_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                \
+    X(SLICE_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(DIAGONAL_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                              \
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
@@ -13203,6 +13371,10 @@ static const graph__lowering_row graph__lowering_table[] = {
 #undef X
 };
 
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op) {
+    return &graph__lowering_table[op];
+}
+
 /* A missing row, or one out of place, does not compile. */
 enum {
 #define X(name, lower, element, op, bool_op) IND__LOWERING_##name,
@@ -13257,7 +13429,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
-    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
+    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = graph__lowering_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
         results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
@@ -13295,43 +13467,46 @@ static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind
     return v->identity && v->storage->buffer && v->storage->buffer == graph__newest(w, m->input);
 }
 
-/* Is every load of this body one of `own` at the indices of the loop, or of memory that no run changes? */
-static bool graph__reads_in_step(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        const ind__inst *x = &b->inst[i];
-        if (x->op != IND_LOOP_LOAD) continue;
-        bool step = x->source == own && x->num_index == (uint32_t)b->rank;
-        for (uint32_t k = 0; step && k < x->num_index; k++) step = b->index[x->index + k].id == b->var[k].id;
-        if (!step && w->program->buffer[ind__buffer_home(w->program, x->source)].kind == IND__BUFFER_INPUT)
-            return false;
-    }
-    return true;
+static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
+    const ind__buffer *b = &w->program->buffer[home];
+    return b->kind == IND__BUFFER_INPUT && ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of an input, or
-   would be computed from that later, unless point by point from the very memory that it goes to. */
+/* Does the body read memory that runs change, other than `own`? */
+static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        uint32_t home = ind__buffer_home(w->program, b->inst[i].source);
+        if (home != own && graph__is_mutated(w, home)) return true;
+    }
+    return false;
+}
+
+/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of one, or would
+   be computed from that of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
     if (graph__mutation_is_done(w, m)) return IND_OK;
     if (v->storage->buffer) {
-        bool safe = p->buffer[ind__buffer_home(p, v->storage->buffer)].kind == IND__BUFFER_COMPUTED;
-        if (!safe) *value = ind__box_copy(p, v);
+        if (graph__is_mutated(w, ind__buffer_home(p, v->storage->buffer))) *value = ind__box_copy(p, v);
         return *value ? IND_OK : ind__failed(w->graph->context);
     }
-    return v->identity && graph__reads_in_step(w, v->storage->body, graph__newest(w, m->input))
-               ? IND_OK
-               : ind__box_realise(p, v);
+    uint32_t own = ind__buffer_home(p, graph__newest(w, m->input));
+    return graph__reads_mutated(w, v->storage->body, own) ? ind__box_realise(p, v) : IND_OK;
 }
 
 static void graph__mutate_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *value) {
-    ind__emit_store(o, to, index, rank, ind__box_load(o, (const ind__box *)value, index, rank));
+    ind_expr only[IND_MAX_RANK];
+    graph__only_indices(value, index, only);
+    ind__emit_store(o, to, only, rank, ind__box_load(o, (const ind__box *)value, only, rank));
 }
 
 static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct ind__mutation *m, ind__box *value) {
     if (graph__mutation_is_done(w, m)) return IND_OK;
     const ind__tensor_info *x = &w->graph->tensor[m->input];
-    ind__scatter_desc d = {.size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value};
+    ind__scatter_desc d = {
+        .size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value, .each_once = true};
     ind__box *to = ind__box_buffer(w->program, graph__newest(w, m->input)), *result;
     w->program->origin = w->graph->tensor[m->value].node;
     return to ? ind__box_scatter(w->program, to, &d, &result) : ind__failed(w->graph->context);
