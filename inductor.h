@@ -230,54 +230,54 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
-    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                              \
-    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                              \
-    X(MUL, "mul", "self other", "", 1, "P_")                                                                            \
-    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                     \
-    X(POW, "pow", "self exponent", "", 1, "P_")                                                                         \
+    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(MUL, "mul", "self other", "", 1, "P_")                                                                           \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                    \
+    X(POW, "pow", "self exponent", "", 1, "P_")                                                                        \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
-    X(EQ, "eq", "self other", "", 1, "PB_")                                                                             \
-    X(NE, "ne", "self other", "", 1, "PB_")                                                                             \
-    X(LT, "lt", "self other", "", 1, "PB_")                                                                             \
-    X(LE, "le", "self other", "", 1, "PB_")                                                                             \
-    X(GT, "gt", "self other", "", 1, "PB_")                                                                             \
-    X(GE, "ge", "self other", "", 1, "PB_")                                                                             \
-    X(NEG, "neg", "self", "", 1, "Pn_")                                                                                 \
-    X(EXP, "exp", "self", "", 1, "PF_")                                                                                 \
-    X(LOG, "log", "self", "", 1, "PF_")                                                                                 \
-    X(SQRT, "sqrt", "self", "", 1, "PF_")                                                                               \
-    X(RSQRT, "rsqrt", "self", "", 1, "PF_")                                                                             \
-    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                   \
-    X(TANH, "tanh", "self", "", 1, "PF_")                                                                               \
-    X(ERF, "erf", "self", "", 1, "PF_")                                                                                 \
-    X(SIGMOID, "sigmoid", "self", "", 1, "PF_")                                                                         \
-    X(RELU, "relu", "self", "", 1, "Pn_")                                                                               \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf_")                                                       \
-    X(SILU, "silu", "self", "", 1, "Pf_")                                                                               \
+    X(EQ, "eq", "self other", "", 1, "PB_")                                                                            \
+    X(NE, "ne", "self other", "", 1, "PB_")                                                                            \
+    X(LT, "lt", "self other", "", 1, "PB_")                                                                            \
+    X(LE, "le", "self other", "", 1, "PB_")                                                                            \
+    X(GT, "gt", "self other", "", 1, "PB_")                                                                            \
+    X(GE, "ge", "self other", "", 1, "PB_")                                                                            \
+    X(NEG, "neg", "self", "", 1, "Pn_")                                                                                \
+    X(EXP, "exp", "self", "", 1, "PF_")                                                                                \
+    X(LOG, "log", "self", "", 1, "PF_")                                                                                \
+    X(SQRT, "sqrt", "self", "", 1, "PF_")                                                                              \
+    X(RSQRT, "rsqrt", "self", "", 1, "PF_")                                                                            \
+    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                  \
+    X(TANH, "tanh", "self", "", 1, "PF_")                                                                              \
+    X(ERF, "erf", "self", "", 1, "PF_")                                                                                \
+    X(SIGMOID, "sigmoid", "self", "", 1, "PF_")                                                                        \
+    X(RELU, "relu", "self", "", 1, "Pn_")                                                                              \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf_")                                                      \
+    X(SILU, "silu", "self", "", 1, "Pf_")                                                                              \
     X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
     X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
-    X(SIN, "sin", "self", "", 1, "PF_")                                                                                 \
-    X(COS, "cos", "self", "", 1, "PF_")                                                                                 \
-    X(TAN, "tan", "self", "", 1, "PF_")                                                                                 \
-    X(ASIN, "asin", "self", "", 1, "PF_")                                                                               \
-    X(ACOS, "acos", "self", "", 1, "PF_")                                                                               \
-    X(ATAN, "atan", "self", "", 1, "PF_")                                                                               \
-    X(SINH, "sinh", "self", "", 1, "PF_")                                                                               \
-    X(COSH, "cosh", "self", "", 1, "PF_")                                                                               \
-    X(ASINH, "asinh", "self", "", 1, "PF_")                                                                             \
-    X(ACOSH, "acosh", "self", "", 1, "PF_")                                                                             \
-    X(ATANH, "atanh", "self", "", 1, "PF_")                                                                             \
-    X(EXP2, "exp2", "self", "", 1, "PF_")                                                                               \
-    X(EXPM1, "expm1", "self", "", 1, "PF_")                                                                             \
-    X(LOG2, "log2", "self", "", 1, "PF_")                                                                               \
-    X(LOG10, "log10", "self", "", 1, "PF_")                                                                             \
-    X(LOG1P, "log1p", "self", "", 1, "PF_")                                                                             \
-    X(ERFC, "erfc", "self", "", 1, "PF_")                                                                               \
-    X(LGAMMA, "lgamma", "self", "", 1, "PF_")                                                                           \
-    X(ERFINV, "erfinv", "self", "", 1, "PF_")                                                                           \
-    X(DIGAMMA, "digamma", "self", "", 1, "PF_")                                                                         \
-    X(I0, "i0", "self", "", 1, "PF_")                                                                                   \
+    X(SIN, "sin", "self", "", 1, "PF_")                                                                                \
+    X(COS, "cos", "self", "", 1, "PF_")                                                                                \
+    X(TAN, "tan", "self", "", 1, "PF_")                                                                                \
+    X(ASIN, "asin", "self", "", 1, "PF_")                                                                              \
+    X(ACOS, "acos", "self", "", 1, "PF_")                                                                              \
+    X(ATAN, "atan", "self", "", 1, "PF_")                                                                              \
+    X(SINH, "sinh", "self", "", 1, "PF_")                                                                              \
+    X(COSH, "cosh", "self", "", 1, "PF_")                                                                              \
+    X(ASINH, "asinh", "self", "", 1, "PF_")                                                                            \
+    X(ACOSH, "acosh", "self", "", 1, "PF_")                                                                            \
+    X(ATANH, "atanh", "self", "", 1, "PF_")                                                                            \
+    X(EXP2, "exp2", "self", "", 1, "PF_")                                                                              \
+    X(EXPM1, "expm1", "self", "", 1, "PF_")                                                                            \
+    X(LOG2, "log2", "self", "", 1, "PF_")                                                                              \
+    X(LOG10, "log10", "self", "", 1, "PF_")                                                                            \
+    X(LOG1P, "log1p", "self", "", 1, "PF_")                                                                            \
+    X(ERFC, "erfc", "self", "", 1, "PF_")                                                                              \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF_")                                                                          \
+    X(ERFINV, "erfinv", "self", "", 1, "PF_")                                                                          \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF_")                                                                        \
+    X(I0, "i0", "self", "", 1, "PF_")                                                                                  \
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
@@ -285,62 +285,62 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
-    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF_")                                                                \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF_")                                                               \
     X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
-    X(IGAMMA, "igamma", "self other", "", 1, "Pf_")                                                                     \
-    X(IGAMMAC, "igammac", "self other", "", 1, "Pf_")                                                                   \
-    X(SINC, "sinc", "self", "", 1, "PF_")                                                                               \
-    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF_")                                                               \
-    X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                             \
-    X(CEIL, "ceil", "self", "", 1, "Pn_")                                                                               \
-    X(TRUNC, "trunc", "self", "", 1, "Pn_")                                                                             \
-    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn_")                                                               \
-    X(ABS, "abs", "self", "", 1, "Pn_")                                                                                 \
-    X(SIGN, "sign", "self", "", 1, "P_")                                                                                \
-    X(SQUARE, "square", "self", "", 1, "P_")                                                                            \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf_")                                                                    \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf_")                                                                  \
+    X(SINC, "sinc", "self", "", 1, "PF_")                                                                              \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF_")                                                              \
+    X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                            \
+    X(CEIL, "ceil", "self", "", 1, "Pn_")                                                                              \
+    X(TRUNC, "trunc", "self", "", 1, "Pn_")                                                                            \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn_")                                                              \
+    X(ABS, "abs", "self", "", 1, "Pn_")                                                                                \
+    X(SIGN, "sign", "self", "", 1, "P_")                                                                               \
+    X(SQUARE, "square", "self", "", 1, "P_")                                                                           \
     X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
     X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
     X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
     X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
-    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                 \
-    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                           \
-    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                             \
-    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                           \
-    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                 \
-    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                           \
-    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                             \
-    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                           \
-    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                            \
-    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                          \
-    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                         \
-    X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                         \
-    X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                               \
-    X(ATAN2, "atan2", "self other", "", 1, "PF_")                                                                       \
-    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                       \
-    X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                 \
-    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                               \
-    X(XLOGY, "xlogy", "self other", "", 1, "PF_")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                          \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                            \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                          \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                            \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                           \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                         \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                        \
+    X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                        \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                              \
+    X(ATAN2, "atan2", "self other", "", 1, "PF_")                                                                      \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                      \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                              \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF_")                                                                      \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                    \
-    X(LERP, "lerp", "self end weight", "", 1, "Pf_")                                                                    \
-    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn_")                                           \
-    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf_")                                           \
-    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                      \
-    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P_")                     \
-    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn_")                                        \
-    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn_")                                     \
-    X(RELU6, "relu6", "self", "", 1, "Pn_")                                                                             \
-    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf_")                                                                 \
-    X(HARDSWISH, "hardswish", "self", "", 1, "Pf_")                                                                     \
-    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf_")                                          \
-    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf_")                                  \
-    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf_")                                                                  \
-    X(SELU, "selu", "self", "", 1, "Pf_")                                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                   \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf_")                                                                   \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn_")                                          \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf_")                                          \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                     \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P_")                    \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn_")                                       \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn_")                                    \
+    X(RELU6, "relu6", "self", "", 1, "Pn_")                                                                            \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf_")                                                                \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf_")                                                                    \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf_")                                         \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf_")                                 \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf_")                                                                 \
+    X(SELU, "selu", "self", "", 1, "Pf_")                                                                              \
     X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
-    X(MISH, "mish", "self", "", 1, "Pf_")                                                                               \
+    X(MISH, "mish", "self", "", 1, "Pf_")                                                                              \
     X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
-    X(FILL, "fill", "self value", "", 1, "PT_")                                                                         \
-    X(COPY, "copy", "self src", "", 1, "PT_")                                                                           \
+    X(FILL, "fill", "self value", "", 1, "PT_")                                                                        \
+    X(COPY, "copy", "self src", "", 1, "PT_")                                                                          \
     X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
     X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
     X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
@@ -448,8 +448,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
     X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
     X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
-    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D_")                                                                 \
-    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D_")                                                                 \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D_")                                                                \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D_")                                                                \
     X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
     X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
     X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
@@ -534,14 +534,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(INDEX, "index", "self indices*?", "", 1, "G")                                                                    \
     X(TAKE, "take", "self index", "", 1, "G")                                                                          \
-    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                                \
-    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                                \
-    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                      \
-    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                 \
-    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")         \
-    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                   \
-    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                                \
-    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")                                          \
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                               \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                               \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                     \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")        \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                  \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")                                         \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
     X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
@@ -551,8 +551,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
     X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
       "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")           \
-    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R_")                                                    \
-    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R_")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R_")                                                   \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R_")                                                 \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
@@ -562,11 +562,11 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
-    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                                \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
-    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M_")                                        \
+    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M_")                                       \
     X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
     X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
@@ -5324,8 +5324,10 @@ static bool ind__stride_as_strided(const ind__view *v, const ind_expr *from, ind
 
 /* start, start + step, .. of `count` numbers, as dimension d of `rank`. */
 static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
-    ind__attr a[4] = {ind__attr_size(start), ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
-                      ind__attr_size(step), {.kind = IND__ATTR_DTYPE, .i = IND_I64}};
+    ind__attr a[4] = {ind__attr_size(start),
+                      ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
+                      ind__attr_size(step),
+                      {.kind = IND__ATTR_DTYPE, .i = IND_I64}};
     ind_expr size[IND_MAX_RANK];
     for (int k = 0; k < rank; k++) size[k] = k == d ? count : ind_int(g->context, 1);
     uint32_t x = ind__add_pure(g, IND_OP_ARANGE, NULL, 0, a, 4);
@@ -5335,8 +5337,7 @@ static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind
 /* Strides of what the view shows: given, or those of a contiguous tensor. */
 static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x, ind_expr row[IND_MAX_RANK]) {
     if (x->stride) return x->stride;
-    for (int d = x->rank; d-- > 0;)
-        row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
+    for (int d = x->rank; d-- > 0;) row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
     return row;
 }
 
@@ -5706,7 +5707,8 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
                                t->weak ? "self" : "the result");
     if (g->node[root->node].op == IND_OP_CONST)
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
-                               "%s: %s is a constant, which no run changes; clone makes a tensor of it", op, root->name);
+                               "%s: %s is a constant, which no run changes; clone makes a tensor of it", op,
+                               root->name);
     if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
                                root->name);
@@ -5742,8 +5744,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
     if (ind__check_write(g, op, x, value)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
-    if (g->tensor[value].dtype != g->tensor[x].dtype)
-        value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
+    if (g->tensor[value].dtype != g->tensor[x].dtype) value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
     ind_facts *before = ind__graph_enter(g);
     for (uint32_t t = x; value && g->tensor[t].viewed; t = g->tensor[t].viewed) {
         ind__view v = ind__view_of(g, t);
@@ -13278,9 +13279,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
     X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
-    X(SELECT_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                \
-    X(SLICE_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                 \
-    X(DIAGONAL_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(SELECT_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(SLICE_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                  \
+    X(DIAGONAL_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                               \
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
@@ -13469,7 +13470,8 @@ static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind
 
 static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
     const ind__buffer *b = &w->program->buffer[home];
-    return b->kind == IND__BUFFER_INPUT && ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
+    return b->kind == IND__BUFFER_INPUT &&
+           ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
 /* Does the body read memory that runs change, other than `own`? */
