@@ -2549,11 +2549,11 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 
 /* ---- views */
 
-/* Takes out of both lists what they share, so that symbolic sizes cancel. */
+/* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
-            if (ind_expr_same(a[i], b[j]) && !ind__is_int(a[i], 1)) {
+            if (ind_expr_same(a[i], b[j]) && !ind__is_int(a[i], 1) && !ind__is_int(a[i], 0)) {
                 a[i] = b[j] = ind_int(c, 1);
                 break;
             }
@@ -5290,20 +5290,19 @@ static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t v
 
 /* Do the steps along the dimensions lead to different elements, each beyond all that the smaller ones reach? */
 static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
-    uint32_t left = (1u << rank) - 1;
     ind_expr one = ind_int(c, 1), reach = one;
-    for (int n = 0; n < rank; n++) {
+    uint32_t left = 0;
+    for (int d = 0; d < rank; d++) {
+        if (ind__is_int(size[d], 0)) return true;
+        if (!ind__is_int(size[d], 1)) left |= 1u << d;
+    }
+    while (left) {
         int least = -1;
-        for (int d = 0; d < rank; d++) {
-            if (!(left >> d & 1)) continue;
-            if (ind__is_int(size[d], 1) || ind__is_int(size[d], 0)) least = d;
-            if (least < 0 || (!ind__is_int(size[least], 1) && ind_known_lt(stride[d], stride[least]))) least = d;
-        }
-        left &= ~(1u << least);
-        if (ind__is_int(size[least], 1)) continue;
-        if (ind__is_int(size[least], 0)) return true;
+        for (int d = 0; d < rank; d++)
+            if (left >> d & 1 && (least < 0 || ind_known_lt(stride[d], stride[least]))) least = d;
         if (!ind_known_le(reach, stride[least])) return false;
         reach = ind_expr_add(reach, ind_expr_mul(ind_expr_sub(size[least], one), stride[least]));
+        left &= ~(1u << least);
     }
     return true;
 }
@@ -5360,11 +5359,12 @@ static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
     ind__place_steps(v, step);
     uint32_t x = ind__add_places(g, v->node.op == IND_OP_AS_STRIDED ? v->node.attr[2].e : zero, one, one, -1, rank);
     for (int d = 0; x && d < rank; d++) {
-        if (ind__is_int(v->to.size[d], 1)) continue;
+        if (ind__is_int(v->to.size[d], 1) || ind__is_int(step[d], 0)) continue;
         uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
         x = pair[1] ? ind__add_pure(g, IND_OP_ADD, pair, 2, NULL, 0) : 0;
     }
-    return x;
+    ind__attr size = {.kind = IND__ATTR_SIZES, .list = v->to.size, .count = rank};
+    return x ? ind__add_pure(g, IND_OP_EXPAND, &x, 1, &size, 1) : 0;
 }
 
 static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t value) {
