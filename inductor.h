@@ -99,12 +99,22 @@ extern "C" {
    is made for you or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
 
    IN PLACE
-   Ops never change their operands. That an input's memory shall hold something else after a run is said apart:
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, as torch.export says it of a program whose ops work in
-   place. Nothing is copied for it where that can be avoided: scatters (index_put, index_copy, scatter_add,
-   slice_scatter ..) of a tensor that nobody reads afterwards store what changes into its own memory, be it an input
-   that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
-   whether the position is data (index_copy) or a symbolic size (slice_scatter).
+   An op with an underscore behind its name writes its result to what its first operand shows, as in PyTorch: in text
+   add_(x, y), copy_(part, y) with part = slice(x, 1, 2, 5) for x[:, 2:5] = y, index_put_(x, y, [i, j]); in C
+   ind_inplace(x, ind_add(x, y)) for each of them. Views share memory: x reads as changed after a write to part. Views
+   are made by slice, narrow, select, split, chunk, unbind, view, reshape and flatten (where strides allow it, else they
+   copy, as in PyTorch), squeeze, unsqueeze, permute, transpose, movedim, diagonal, unfold, as_strided, alias and the
+   broadcasting ops; all other results lie contiguously in memory of their own. Where an input's memory is written to, it
+   holds what was written after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and the
+   like, and
+
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, says that an input's memory holds cache2 after the run,
+   as torch.export says it of a program whose ops work in place. Nothing is copied for either where that can be avoided:
+   scatters (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that nobody reads afterwards store what
+   changes into its own memory, be it an input that is mutated or an intermediate, also through several views;
+   elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one position
+   has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is copied;
+   the schedule's text says so.
 
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
@@ -1063,7 +1073,9 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
-     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"
+     assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
+                 (op: a name of the op table; with an underscore behind it in place, then its result may stay without a
+                 name: one given to it is another name for its first operand)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
@@ -10417,12 +10429,18 @@ static ind_status graph__lower_make_view(graph__lower_ctx *l, const ind_expr *ma
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
+static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status);
+
 static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     results[0] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 static ind_status graph__lower_permute(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     ind_expr map[IND_MAX_RANK];
     int rank = l->result->rank;
     for (int d = 0; d < rank; d++) map[graph__permuted_dim(l->node, rank, d)] = graph__lower_view_index(l, d);
@@ -10441,6 +10459,8 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
 
 /* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     int from = 0;
@@ -13029,6 +13049,20 @@ static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, 
     return false;
 }
 
+/* Stores the part where it belongs in self. */
+static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
+    const graph__lower_walk *w = l->w;
+    const ind__node *n = graph__producer_of(w->graph, p->src);
+    const ind__tensor_info *src = &w->graph->tensor[p->src];
+    if (graph__scatters_once(w, n) && graph__shows_part(w, self, p, n->operand[0]) && !graph__reads_memory(w, n, self))
+        return graph__scatter_into(l, p, self, results);
+    l->part[0] = w->box[p->src];
+    if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
+    if (!l->part[0]) return ind__failed(l->context);
+    memcpy(l->place, p->at, sizeof p->at);
+    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
+}
+
 static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results) {
     ind__box *self = graph__lower_operand_box(l, 0);
     const graph__lower_walk *w = l->w;
@@ -13039,15 +13073,38 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     graph__part_symbols(w, p.src, index);
     graph__part_place(w, l->node, index, p.at);
     graph__narrow_part(w, self, &p);
-    const ind__node *n = graph__producer_of(w->graph, p.src);
-    if (graph__scatters_once(w, n) && graph__shows_part(w, self, &p, n->operand[0]) && !graph__reads_memory(w, n, self))
-        return graph__scatter_into(l, &p, self, results);
-    l->part[0] = w->box[p.src];
-    if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
-    if (!l->part[0]) return ind__failed(l->context);
-    memcpy(l->place, p.at, sizeof p.at);
-    const ind__tensor_info *src = &w->graph->tensor[p.src];
-    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
+    return graph__store_part(l, self, &p, results);
+}
+
+/* The whole of a buffer that part of is put back into, if the op n turns or reshapes what was put: the memory that the
+   chain of views before the put begins with. NULL: none. */
+static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result];
+    while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
+        n = graph__producer_of(w->graph, n->operand[0]);
+    const ind__box *base = graph__is_part_put(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
+    if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
+    ind__box *whole = ind__arena_alloc(&w->program->arena, sizeof *whole);
+    if (!whole) return NULL;
+    whole->storage = base->storage;
+    whole->rank = x->rank;
+    whole->identity = true;
+    memcpy(whole->size, x->size, (size_t)x->rank * sizeof *whole->size);
+    return whole;
+}
+
+/* A view of what was put into a view of a buffer may be the buffer again: x.T[i] = y is put into x. */
+static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
+    ind__box *self = graph__put_home(l->w, l->node);
+    graph__part p = {.src = l->node->result};
+    if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
+    graph__part_symbols(l->w, p.src, p.at);
+    graph__narrow_part(l->w, self, &p);
+    if (p.src == l->node->result) return false;
+    *status = graph__store_part(l, self, &p, results);
+    return true;
 }
 
 /* ---- inputs, and the table ---- */
