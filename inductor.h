@@ -104,17 +104,17 @@ extern "C" {
    ind_inplace(x, ind_add(x, y)) for each of them. Views share memory: x reads as changed after a write to part. Views
    are made by slice, narrow, select, split, chunk, unbind, view, reshape and flatten (where strides allow it, else they
    copy, as in PyTorch), squeeze, unsqueeze, permute, transpose, movedim, diagonal, unfold, as_strided, alias and the
-   broadcasting ops; all other results lie contiguously in memory of their own. Where an input's memory is written to, it
-   holds what was written after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and the
-   like, and
+   broadcasting ops; all other results lie contiguously in memory of their own. Where an input's memory is written to,
+   it holds what was written after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
+   the like, and
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, says that an input's memory holds cache2 after the run,
-   as torch.export says it of a program whose ops work in place. Nothing is copied for either where that can be avoided:
-   scatters (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that nobody reads afterwards store what
-   changes into its own memory, be it an input that is mutated or an intermediate, also through several views;
-   elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one position
-   has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is copied;
-   the schedule's text says so.
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, says that an input's memory holds cache2 after the
+   run, as torch.export says it of a program whose ops work in place. Nothing is copied for either where that can be
+   avoided: scatters (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that nobody reads afterwards
+   store what changes into its own memory, be it an input that is mutated or an intermediate, also through several
+   views; elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one
+   position has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is
+   copied; the schedule's text says so.
 
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
@@ -10706,6 +10706,7 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
  */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
+    if (!otherwise.id) return otherwise;
     ind_dtype dtype = ind_op_dtype(o, otherwise);
     const ind__box *x = graph__lower_operand_box(l, k);
     ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;

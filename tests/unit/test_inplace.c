@@ -1,5 +1,5 @@
-/* test_inplace.c - ops in place: what the graph becomes, in C as in text; what is refused; what the kernels write; failing
- * allocations. Values are in tests/numerics (cases_inplace.py) and tests/fuzz (test_inplace.py). */
+/* test_inplace.c - ops in place: what the graph becomes, in C as in text; what is refused; what the kernels write;
+ * failing allocations. Values are in tests/numerics (cases_inplace.py) and tests/fuzz (test_inplace.py). */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
@@ -124,11 +124,13 @@ static const struct {
     {"several", "  input x : f32[8, 64]\n  add_(x, 1)\n  mul_(x, 3)\n  relu_(x)\n", "", 1, 2048, 2048},
     {"with another", "  input x : f32[8, 64]\n  input y : f32[64]\n  add_(x, y)\n", "", 1, 2048 + 256, 2048},
     {"a slice", "  input x : f32[8, 64]\n  s = slice(x, 0, 2, 4)\n  mul_(s, 2)\n", "", 1, 512, 512},
-    {"through a transpose", "  input x : f32[8, 64]\n  w = transpose(x, 0, 1)\n  s = slice(w, 0, 3, 5)\n  exp_(s)\n", "",
-     1, 64, 64},
+    {"through a transpose", "  input x : f32[8, 64]\n  w = transpose(x, 0, 1)\n  s = slice(w, 0, 3, 5)\n  exp_(s)\n",
+     "", 1, 64, 64},
     {"a diagonal", "  input x : f32[8, 8]\n  d = diagonal(x)\n  fill_(d, 1)\n", "", 1, 0, 32},
-    {"one position", "  size P in [0, 63]\n  input x : f32[8, 64]\n  input y : f32[8]\n  s = select(x, 1, P)\n"
-                     "  add_(s, y)\n", "P=5", 1, 64, 32},
+    {"one position",
+     "  size P in [0, 63]\n  input x : f32[8, 64]\n  input y : f32[8]\n  s = select(x, 1, P)\n"
+     "  add_(s, y)\n",
+     "P=5", 1, 64, 32},
     {"views of views",
      "  size P in [0, 63]\n  input x : f32[2, 4, 64, 16]\n  input k : f32[4, 16]\n  keys = select(x, 0, 0)\n"
      "  s = select(keys, 1, P)\n  copy_(s, k)\n",
@@ -142,8 +144,8 @@ static const struct {
      "  keys, values = unbind(x)\n  s = select(keys, 1, P)\n  copy_(s, k)\n  t = select(values, 1, P)\n"
      "  copy_(t, v)\n  y = sum(keys)\n  output y\n",
      "P=0", 3, 256 + 256 + 16384, 256 + 256 + 4},
-    {"onto what it reads", "  input x : f32[8]\n  a = slice(x, 0, 1)\n  b = slice(x, 0, 0, 7)\n  copy_(a, b)\n", "", 2, 56,
-     56},
+    {"onto what it reads", "  input x : f32[8]\n  a = slice(x, 0, 1)\n  b = slice(x, 0, 0, 7)\n  copy_(a, b)\n", "", 2,
+     56, 56},
 };
 
 static void test_costs(ind_context *ctx) {
@@ -166,8 +168,8 @@ static void test_costs(ind_context *ctx) {
             writes += bytes;
         }
         CHECK(ind_module_num_kernels(m) == costs[i].kernels && reads == costs[i].reads && writes == costs[i].writes,
-              "%s: %d kernels, reads %lld, writes %lld\n%s", costs[i].name, ind_module_num_kernels(m),
-              (long long)reads, (long long)writes, ind_module_text(m, IND_STAGE_SCHEDULE));
+              "%s: %d kernels, reads %lld, writes %lld\n%s", costs[i].name, ind_module_num_kernels(m), (long long)reads,
+              (long long)writes, ind_module_text(m, IND_STAGE_SCHEDULE));
         ind_module_destroy(m);
     }
 }
