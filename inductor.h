@@ -1279,6 +1279,8 @@ typedef struct ind__tensor_info {
     const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
     uint32_t writes;        /* of a root: how often its memory was written to */
     uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
+    uint32_t unsure,
+        since; /* of a root: whose memory it shows for some sizes only, and how often that was written to */
 } ind__tensor_info;
 
 struct ind_graph {
@@ -5096,11 +5098,13 @@ typedef struct ind__view {
     ind__node node;
     uint32_t k, viewed;
     ind__tensor_info from, to;
+    bool unsure; /* for some sizes it is a view, for others a copy */
 } ind__view;
 
 static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
     const ind__tensor_info *t = &g->tensor[x];
-    return (ind__view){g->context, g->node[t->node], x - g->node[t->node].result, t->viewed, g->tensor[t->viewed], *t};
+    return (ind__view){g->context, g->node[t->node], x - g->node[t->node].result, t->viewed, g->tensor[t->viewed], *t,
+                       false};
 }
 
 static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
@@ -5108,7 +5112,7 @@ static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
 }
 
 /* Strides of a view from those of what it shows; false: it cannot lie there and is a copy. */
-typedef bool (*ind__stride_fn)(const ind__view *v, const ind_expr *from, ind_expr *to);
+typedef bool (*ind__stride_fn)(ind__view *v, const ind_expr *from, ind_expr *to);
 /* The new value of what the view shows, which is `value` where the view shows it; 0: the graph has the error. */
 typedef uint32_t (*ind__write_fn)(ind_graph *g, const ind__view *v, uint32_t value);
 
@@ -5137,20 +5141,28 @@ static int ind__view_dim(const ind__view *v, uint32_t attr) {
 
 /* .. the same elements in the same order */
 
+/* Are the sizes equal? What hangs on the symbols is noted. */
+static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
+    if (ind_known_eq(a, b)) return true;
+    v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
+    return false;
+}
+
 /* at::detail::computeStride: dimensions that lie behind each other without a gap may be cut anew. */
-static bool ind__stride_reshape(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
     const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
     ind_expr base = one, many = one, found = one;
     int j = v->to.rank - 1;
     if (v->from.rank) base = from[v->from.rank - 1];
     for (int d = v->from.rank; d-- > 0;) {
         many = ind_expr_mul(many, size[d]);
-        if (d > 0 && (ind__is_int(size[d - 1], 1) || ind_known_eq(from[d - 1], ind_expr_mul(many, base)))) continue;
+        if (d > 0 && (ind__is_int(size[d - 1], 1) || ind__view_equal(v, from[d - 1], ind_expr_mul(many, base))))
+            continue;
         for (; j >= 0 && (!ind_known_eq(found, many) || ind__is_int(v->to.size[j], 1)); j--) {
             to[j] = ind_expr_mul(found, base);
             found = ind_expr_mul(found, v->to.size[j]);
         }
-        if (!ind_known_eq(found, many)) return false;
+        if (!ind__view_equal(v, found, many)) return false;
         if (d > 0) base = from[d - 1];
         many = found = one;
     }
@@ -5162,7 +5174,7 @@ static uint32_t ind__write_reshape(ind_graph *g, const ind__view *v, uint32_t va
     return ind__add_view(g, value, v->from.size, v->from.rank);
 }
 
-static bool ind__stride_same(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_same(ind__view *v, const ind_expr *from, ind_expr *to) {
     memcpy(to, from, (size_t)v->to.rank * sizeof *to);
     return true;
 }
@@ -5189,7 +5201,7 @@ static void ind__view_order(const ind__view *v, int *from) {
     from[ind__view_dim(v, 1)] = ind__view_dim(v, 0);
 }
 
-static bool ind__stride_permute(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_permute(ind__view *v, const ind_expr *from, ind_expr *to) {
     int order[IND_MAX_RANK];
     ind__view_order(v, order);
     for (int d = 0; d < v->to.rank; d++) to[d] = from[order[d]];
@@ -5207,7 +5219,7 @@ static uint32_t ind__write_permute(ind_graph *g, const ind__view *v, uint32_t va
 
 /* .. an element at several places */
 
-static bool ind__stride_expand(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_expand(ind__view *v, const ind_expr *from, ind_expr *to) {
     const int more = v->to.rank - v->from.rank;
     for (int d = 0; d < v->to.rank; d++) {
         bool own = d >= more && ind_known_eq(v->from.size[d - more], v->to.size[d]);
@@ -5216,7 +5228,7 @@ static bool ind__stride_expand(const ind__view *v, const ind_expr *from, ind_exp
     return true;
 }
 
-static bool ind__stride_meshgrid(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *to) {
     for (int d = 0; d < v->to.rank; d++) to[d] = ind_int(v->c, 0);
     if (v->from.rank) to[ind__meshgrid_dim(&v->node.attr[0], v->k, v->node.num_operands)] = from[0];
     return true;
@@ -5257,7 +5269,7 @@ static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[
     a[3] = ind__attr_size(ind_int(g->context, 1));
 }
 
-static bool ind__stride_slice(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_slice(ind__view *v, const ind_expr *from, ind_expr *to) {
     memcpy(to, from, (size_t)v->to.rank * sizeof *to);
     if (v->node.op == IND_OP_SLICE) {
         int dim = ind__view_dim(v, 0);
@@ -5272,7 +5284,7 @@ static uint32_t ind__write_slice(ind_graph *g, const ind__view *v, uint32_t valu
     return ind__add_onto(g, IND_OP_SLICE_SCATTER, v, value, a, 4);
 }
 
-static bool ind__stride_select(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_select(ind__view *v, const ind_expr *from, ind_expr *to) {
     const int dim = ind__view_dim(v, 0);
     for (int d = 0; d < v->to.rank; d++) to[d] = from[d + (d >= dim)];
     return true;
@@ -5285,7 +5297,7 @@ static uint32_t ind__write_select(ind_graph *g, const ind__view *v, uint32_t val
     return ind__add_onto(g, IND_OP_SELECT_SCATTER, v, value, a, 2);
 }
 
-static bool ind__stride_diagonal(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_diagonal(ind__view *v, const ind_expr *from, ind_expr *to) {
     const int a = ind__view_dim(v, 1), b = ind__view_dim(v, 2);
     int next = 0;
     for (int d = 0; d < v->from.rank; d++)
@@ -5319,7 +5331,7 @@ static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *
     return true;
 }
 
-static bool ind__stride_unfold(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_unfold(ind__view *v, const ind_expr *from, ind_expr *to) {
     const int rank = v->from.rank, dim = rank ? ind__view_dim(v, 0) : 0;
     memcpy(to, from, (size_t)rank * sizeof *to);
     to[rank] = rank ? from[dim] : ind_int(v->c, 1);
@@ -5327,7 +5339,7 @@ static bool ind__stride_unfold(const ind__view *v, const ind_expr *from, ind_exp
     return true;
 }
 
-static bool ind__stride_as_strided(const ind__view *v, const ind_expr *from, ind_expr *to) {
+static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr *to) {
     (void)from;
     memcpy(to, v->node.attr[1].list, (size_t)v->to.rank * sizeof *to);
     return true;
@@ -5356,12 +5368,13 @@ static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x
    unfold cuts up. */
 static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
-    ind__tensor_info from = v->from;
-    from.stride = NULL;
+    ind__view shown = *v;
+    shown.from.stride = NULL;
+    const ind_expr *from = ind__strides_of(v->c, &shown.from, row);
     if (v->node.op == IND_OP_AS_STRIDED)
-        ind__stride_as_strided(v, NULL, step);
+        ind__stride_as_strided(&shown, from, step);
     else
-        ind__stride_unfold(v, ind__strides_of(v->c, &from, row), step);
+        ind__stride_unfold(&shown, from, step);
 }
 
 /* The places of the view's elements, as a tensor of its shape. */
@@ -5431,6 +5444,8 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     bool dense = !v.from.stride && (stride == ind__stride_reshape || stride == ind__stride_same);
     if (!dense && !stride(&v, ind__strides_of(g->context, &v.from, row), to)) {
         t->viewed = 0;
+        t->unsure = v.unsure ? ind__root_of(g, viewed) : 0;
+        t->since = g->tensor[t->unsure].writes;
         return true;
     }
     t->root = ind__root_of(g, viewed);
@@ -5470,10 +5485,22 @@ static bool ind__is_stale(const ind_graph *g, uint32_t x) {
     return g->tensor[x].seen != g->tensor[ind__root_of(g, x)].writes;
 }
 
+/* A reshape that is a view for some sizes only must not meet a write: PyTorch's result would hang on the sizes. */
+static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
+    const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
+    if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
+    ind__graph_fail(g, IND_NOT_SUPPORTED,
+                    "%s: whether it shows the memory of %s or is a copy depends on the sizes, and one of them was "
+                    "written to; clone it, or reshape before the other views",
+                    t->name, g->tensor[t->unsure].name);
+    return false;
+}
+
 /* The tensor that holds what x shows by now; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
     if (!g->num_writes || !x || x >= g->num_tensors) return x;
+    if (!ind__check_sure(g, x, false)) return 0;
     for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) depth++;
     uint32_t *stale = ind__arena_alloc(&g->arena, (depth + (size_t)1) * sizeof *stale), n = 0;
     if (!stale) return ind__graph_no_memory(g, "view"), 0;
@@ -5754,7 +5781,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
 
 /* What x shows becomes `value`, a tensor of its shape. */
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
-    if (ind__check_write(g, op, x, value)) return g->status;
+    if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
     if (g->tensor[value].dtype != g->tensor[x].dtype) value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
     ind_facts *before = ind__graph_enter(g);
