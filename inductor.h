@@ -5156,9 +5156,10 @@ static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to
     if (v->from.rank) base = from[v->from.rank - 1];
     for (int d = v->from.rank; d-- > 0;) {
         many = ind_expr_mul(many, size[d]);
-        if (d > 0 && (ind__is_int(size[d - 1], 1) || ind__view_equal(v, from[d - 1], ind_expr_mul(many, base))))
+        if (d > 0 &&
+            (ind__view_equal(v, size[d - 1], one) || ind__view_equal(v, from[d - 1], ind_expr_mul(many, base))))
             continue;
-        for (; j >= 0 && (!ind_known_eq(found, many) || ind__is_int(v->to.size[j], 1)); j--) {
+        for (; j >= 0 && (!ind__view_equal(v, found, many) || ind__view_equal(v, v->to.size[j], one)); j--) {
             to[j] = ind_expr_mul(found, base);
             found = ind_expr_mul(found, v->to.size[j]);
         }
@@ -5166,7 +5167,7 @@ static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to
         if (d > 0) base = from[d - 1];
         many = found = one;
     }
-    for (; j >= 0 && ind__is_int(v->to.size[j], 1); j--) to[j] = base;
+    for (; j >= 0 && ind__view_equal(v, v->to.size[j], one); j--) to[j] = base;
     return j < 0;
 }
 
