@@ -10135,11 +10135,24 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     return graph__last_read(l, x);
 }
 
+/* Remembers for the schedule's text who keeps operand 0 from being changed in place, if it may be at all. */
+static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
+    ind__lowered *p = l->w->program;
+    const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
+    if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
+    ind__kept *k = IND__PUSH(p->context, ind__kept, p->kept, p->num_kept, p->cap_kept);
+    uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
+    if (k) *k = (ind__kept){x->storage->buffer, here, reader};
+}
+
 /* A buffer with the values of operand 0 that this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->into) return l->into;
-    if (!graph__dies_here(l, self)) return ind__box_copy(l->w->program, self);
+    if (!graph__dies_here(l, self)) {
+        graph__note_kept(l, self);
+        return ind__box_copy(l->w->program, self);
+    }
     return ind__box_realise(l->w->program, self) ? NULL : self;
 }
 
@@ -13097,8 +13110,10 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     const graph__lower_walk *w = l->w;
     graph__part p = {.src = l->node->operand[1]};
     ind_expr index[IND_MAX_RANK];
-    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self))
+    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
+        graph__note_kept(l, self);
         return graph__lower_pointwise(l, results);
+    }
     graph__part_symbols(w, p.src, index);
     graph__part_place(w, l->node, index, p.at);
     graph__narrow_part(w, self, &p);

@@ -963,6 +963,12 @@ typedef struct ind__loop {
     uint32_t num_outputs;
 } ind__loop;
 
+/* A buffer that graph node `op` had to copy, or make anew as a whole, to change a part of it: `reader` needs its old
+   contents. */
+typedef struct ind__kept {
+    uint32_t buffer, op, reader; /* reader: a graph node; op itself, or UINT32_MAX: what is handed out */
+} ind__kept;
+
 typedef struct ind__lowered {
     ind_context *context;
     ind__arena arena;
@@ -970,6 +976,8 @@ typedef struct ind__lowered {
     uint32_t num_buffers, cap_buffers;
     ind__loop *loop; /* in an order in which they can run */
     uint32_t num_loops, cap_loops;
+    ind__kept *kept; /* for the schedule's text */
+    uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
@@ -9746,6 +9754,7 @@ void ind__lowered_free(ind__lowered *p) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
+    ind__free(p->context, p->kept);
     ind__arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }
