@@ -15,7 +15,7 @@
 
    Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
    implementation: >>op-table >>shapes >>builder >>conditions >>printer >>parser >>passes >>lowerings >>pipeline
-   >>explain >>formula >>solve
+   >>raise >>explain >>formula >>solve
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -115,6 +115,12 @@ extern "C" {
    views; elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one
    position has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is
    copied; the schedule's text says so.
+
+   OPS OF ONE'S OWN
+   In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
+   written in CUDA C, with a twin in C for the host device (ind_function_register); both fuse with the ops around them.
+   ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
+   step of its own that gets stream, pointers, sizes and workspace.
 
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
@@ -220,12 +226,13 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
    name:kind=default; number of results (0: as many as the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
-   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
-   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result, _ has a form in place (add_: the manual,
-   IN PLACE). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
+   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as
+   default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
+   and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
+   (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, _ has a form in place
+   (add_: the manual, IN PLACE). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool
+   only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -238,6 +245,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RANDPERM, "randperm", "seed", "n:size dtype:dtype=i64 stream:int=0", 1, "N")                                     \
     X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
+    X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
@@ -367,6 +375,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
+    X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */               \
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */     \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -566,9 +576,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
+      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false", 0, "R")                      \
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(MSORT, "msort", "self", "", 1, "R")                                                                              \
+    X(KTHVALUE, "kthvalue", "self", "k:size dim:int=-1 keepdim:bool=false", 2, "R")                                    \
+    X(MEDIAN, "median", "self", "dim:int=none keepdim:bool=false", 2, "R")                                             \
+    X(NANMEDIAN, "nanmedian", "self", "dim:int=none keepdim:bool=false", 2, "R")                                       \
+    X(MODE, "mode", "self", "dim:int=-1 keepdim:bool=false", 2, "R")                                                   \
+    X(QUANTILE, "quantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")          \
+    X(NANQUANTILE, "nanquantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")    \
+    X(DIFF, "diff", "self prepend? append?", "n:int=1 dim:int=-1", 1, "D")                                             \
+    X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")         \
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
@@ -616,13 +637,23 @@ IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_
      randint    low + (bits 0 to 62) mod (high - low); low < high must be known
      randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
      bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
-     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u
+   as of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones the
+   first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout  input / (1 - p)
+   where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* Bits [first, first + width) of Philox under that key, stream and position (all i64, broadcast), as a number >= 0:
+   what the ops above are made of. width in [1, 63], within one half of the 128 bits. Not an op of PyTorch's. */
+IND_API ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width);
+/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not
+   negative, one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must
+   be known to be at most the length of a row; weights of 0 come last, where PyTorch raises. */
+IND_API ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
                                       ind_tensor *mask);
@@ -1020,6 +1051,27 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 /* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
    known to be at most the size of dim; it may be symbolic. Not for bool. */
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
+/* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
+ *indices (may be NULL) where it is, of equal ones the k-th in order. */
+IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
+/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool.
+   *indices (may be NULL): where it is, of equal ones the one that a stable sort puts there, of NaNs the first.
+   ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the
+ *smallest. indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
+   begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
+   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor
+   at run time: IND_INDEX_OUT_OF_RANGE. */
+IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
+   are put before and behind it first. Of bools: whether they differ. */
+IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
    are checked at run time. Both are compared in the type that they promote to; x may be a number. */
@@ -1062,6 +1114,55 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
+/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
+   its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
+   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
+   to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
+   (right) into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be
+   associative, and may use nothing but these values and constants: no loads, no indices. reverse: from the last place
+   to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
+   (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
+   broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
+   checked at run time. Segments cost one value more an element. In order: the elements before a place are joined in the
+   order they stand in; how they are parenthesised differs. */
+typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+typedef struct ind_scan_desc {
+    const char *name; /* for dumps; may be NULL */
+    const ind_tensor *x;
+    int num;
+    int dim; /* may be negative */
+    bool reverse, exclusive;
+    const ind_tensor *identity;  /* exclusive: num entries */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_combine_fn combine;
+    void *user; /* only needed until the call returns */
+} ind_scan_desc;
+IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
+/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
+   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
+   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   IND_NOT_SUPPORTED. */
+IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
+
+/* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
+   are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
+   operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
+   where any comes later, the call gets a copy. A call whose results nobody uses is dropped; any other is made once in
+   each run. The callbacks are looked up when the graph is compiled: a missing one is IND_NOT_SUPPORTED there. Errors:
+   IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH (the rule gives others),
+   IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), what the rule returns. */
+typedef struct ind_extern_args {
+    const ind_tensor *inputs;
+    int num_inputs;
+    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
+    int num_results;
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
+    const int *mutates;    /* numbers of operands that it overwrites */
+    int num_mutates;
+} ind_extern_args;
+IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
+
 /* -------------------------------------------------------------------------------------------------- >>text */
 
 /* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
@@ -1069,13 +1170,18 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | input | const | assign | mutate | output
+     statement = size | fact | guard | function | input | const | assign | mutate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
+     function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
+                 (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
-                 (op: a name of the op table; with an underscore behind it in place, then its result may stay without a
-                 name: one given to it is another name for its first operand)
+                 (op: also a function's name; with an underscore behind a name of the op table in place, then its result
+                 may stay without a name: one given to it is another name for its first operand)
+               | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
+                 [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
+                 (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
@@ -1093,6 +1199,7 @@ IND_API const char *ind_graph_text(ind_graph *graph);
     X(GRAPH, "graph")       /* after the passes */                                                                     \
     X(LOOPS, "loops")       /* buffers and recorded bodies */                                                          \
     X(SCHEDULE, "schedule") /* kernels, memory plan, why edges were not fused */                                       \
+    X(KERNELS, "kernels")   /* the body of each kernel as a graph: ind_module_kernel_graph */                          \
     X(PLAN, "plan")         /* strategies, thread layouts, launch formulas */                                          \
     X(CUDA, "cuda")         /* CUDA C */                                                                               \
     X(PTX, "ptx")                                                                                                      \
@@ -1119,9 +1226,18 @@ typedef enum ind_pass {
 } ind_pass;
 
 typedef struct ind_compile_desc {
-    ind_device device;        /* IND_DEVICE_AUTO: the context's */
-    ind_target target;        /* zero: the device's; for emit_only any */
-    bool emit_only;           /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    ind_device device; /* IND_DEVICE_AUTO: the context's */
+    ind_target target; /* zero: the device's; for emit_only any */
+    bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
+       one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
+       (the last to come stays). With it they are joined in the order of the points; of those that replace, the last
+       stays, as on the host. Everything else, as integers and extremes, is the same either way and costs no more.
+       Of n points and d elements to choose from, where n * d is small (up to 2^20 for the hints) each element looks at
+       all points; else the points are sorted by their element, one block of threads taking n log^2(n) steps and 16
+       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
+       several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
+    bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
@@ -1140,6 +1256,19 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
    host modules are made for the default target. */
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
+
+/* What kernel `kernel` (0-based, in the order in which they run) computes, as a graph of ops: its recorded body, with
+   f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads
+   and outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
+   kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
+   is mutated (`mutate old = new`). Sizes, facts and guards are the module's; the graph is in its context, lives on
+   after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
+   reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
+   past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
+IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
+/* The same of the function of a custom op, x being the result of ind_pointwise: its inputs are the tensors that the
+   function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
+IND_API ind_graph *ind_pointwise_graph(ind_tensor x);
 
 /* One compiled kernel of the plan. Each distinct source is compiled once; PTX and CUBIN need NVRTC but no GPU. */
 typedef struct ind_cubin {
@@ -1230,6 +1359,7 @@ IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
     X(FLOATS, "floats", "a list of numbers")                                                                           \
     X(SIZES, "sizes", "a list of sizes")                                                                               \
     X(SIZE, "size", "a size")                                                                                          \
+    X(EXPRS, "exprs", "a list of expressions")                                                                         \
     X(SCALAR, "scalar", "a number") /* i if is_int, else f */
 
 typedef enum ind__attr_kind {
@@ -1260,8 +1390,9 @@ typedef struct ind__node {
     uint32_t num_attrs;
     uint32_t result; /* first tensor id; the others follow */
     uint32_t num_results;
-    ind_body *body;   /* CUSTOM: loads have source = operand position; owned by the graph */
-    const char *name; /* CUSTOM: the op's name */
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
+                         right, stores those joined. Owned by the graph */
+    const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
     const char *file; /* caller's position or NULL */
     int line;
 } ind__node;
@@ -1309,7 +1440,9 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
-    uint32_t num_writes; /* ops in place so far */
+    uint32_t num_writes;            /* ops in place so far */
+    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    uint32_t num_functions, cap_functions;
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name was given up */
@@ -1347,7 +1480,8 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out);
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out);
 ind_status ind__graph_verify(const ind_graph *g);
 
 #ifdef __cplusplus
@@ -1965,6 +2099,17 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
                        ind__say_type(in, k));
 }
 
+static ind_status ind__check_philox(ind__infer *in, ind_dtype result) {
+    int64_t first = in->attr[0].i, width = in->attr[1].i;
+    if (result != IND_I64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+                           ind_dtype_name(result));
+    if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE,
+                       "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
+                       (long long)first, (long long)width);
+}
+
 /* What single pointwise ops ask beyond broadcasting and promotion. */
 static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     if (ind__check_promoted(in, result)) return in->status;
@@ -1978,6 +2123,7 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_PHILOX: return ind__check_philox(in, result);
     case IND_OP_POLYGAMMA:
         if (in->attr[0].i >= 0) return IND_OK;
         return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
@@ -2054,6 +2200,88 @@ static ind_status ind__rule_custom(ind__infer *in) {
     }
     ind__set_result(in, 0, (ind_dtype)in->attr[0].i, size, in->body->rank);
     return IND_OK;
+}
+
+static const ind__function *ind__graph_function(const ind_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->num_functions; i++)
+        if (!strcmp(g->function[i]->name, name)) return g->function[i];
+    return NULL;
+}
+
+/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+static ind_status ind__rule_call(ind__infer *in) {
+    const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
+    ind__shape s = {0};
+    if (!f) return ind__reject(in, IND_NOT_FOUND, "no function of this name is known here");
+    if (in->num_operands != (uint32_t)f->num_args) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %d", (unsigned)in->num_operands,
+                           f->num_args);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        ind_dtype takes = f->arg_dtype[k];
+        if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+        }
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    ind__set_result(in, 0, f->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
+    int64_t dtype = 0, rank = -1;
+    bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
+              ind_expr_is_int(types->list[*at + 1], &rank);
+    ok = ok && dtype > IND_DTYPE_NONE && dtype < IND_NUM_DTYPES && rank >= 0 && rank <= IND_MAX_RANK &&
+         *at + 2 + rank <= types->count;
+    if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
+    const ind_expr *size = types->list + *at + 2;
+    if (ind__need_sizes(in, size, (int)rank)) return in->status;
+    ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
+    *at += 2 + (int)rank;
+    return IND_OK;
+}
+
+static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, uint32_t first) {
+    for (int k = 0; k < mutates->count; k++) {
+        int64_t x = -1;
+        ind_expr_is_int(mutates->list[k], &x);
+        bool ok = x >= 0 && x < in->num_operands;
+        for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
+        if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
+        const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
+        ind__set_result(in, first + (uint32_t)k, t->dtype, t->size, t->rank);
+    }
+    return IND_OK;
+}
+
+/* The declared results, then the operands that it overwrites. */
+static ind_status ind__rule_extern(ind__infer *in) {
+    const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
+    int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    int64_t rank, least, most;
+    for (int i = 0; i + 1 < types->count; num++) {
+        if (!ind_expr_is_int(types->list[i + 1], &rank) || rank < 0 || rank > IND_MAX_RANK) break;
+        i += 2 + (int)rank;
+    }
+    if (num + overwritten < 1 || num + overwritten > IND_MAX_EXTERN_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
+                           IND_MAX_EXTERN_RESULTS);
+    }
+    if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    ind_expr_bounds(in->attr[1].e, &least, &most);
+    if (most > INT64_MAX / 2)
+        return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
+    if (ind__need_results(in, num + overwritten)) return in->status;
+    for (int k = 0; k < num; k++) {
+        if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
+    }
+    if (at != types->count) return ind__reject(in, IND_INVALID_ARGUMENT, "result %d has no type", num);
+    return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
 /* ---- reductions */
@@ -3524,7 +3752,11 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         ind__agreement same = {0, d, "", 1, d, "has", ""}, index = {0, d, "", 2, d, "has", ""};
         if (max && ind__need_agree(in, index)) return in->status;
         if (s < 0 && ind__need_agree(in, same)) return in->status;
-        if (s < 0 || !ceil) continue;
+        if (s < 0) continue;
+        if (!ceil &&
+            (ind__need_positive(in, grad->size[d], "output size") || ind__need_positive(in, x->size[d], "input size")))
+            return in->status;
+        if (!ceil) continue;
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
@@ -4048,6 +4280,9 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
+    if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -4106,6 +4341,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+    if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
     return IND_OK;
@@ -4134,6 +4370,54 @@ static ind_status ind__rule_cummax(ind__infer *in) {
     return IND_OK;
 }
 
+/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
+    const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
+    ind__shape s = {0};
+    bool weak = y->weak, same = y->rank == x->rank;
+    for (int d = 0; d < x->rank; d++) s.size[d] = x->size[d];
+    s.rank = x->rank;
+    for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
+    if (k < count && weak)
+        return ind__reject(in, IND_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
+                           (unsigned)k);
+    if (k < count)
+        return same ? IND_OK
+                    : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
+                                  (unsigned)k, ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
+                                  ind__say_type(in, 0));
+    if (weak) return IND_OK;
+    if (ind__broadcast(in, &s, k, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    return expands
+               ? IND_OK
+               : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                             ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_associative_scan(ind__infer *in) {
+    uint32_t count = (uint32_t)in->attr[1].i;
+    bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
+    int dim;
+    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
+    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_SCANNED)
+        return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
+                           (long long)in->attr[1].i, IND__MAX_SCANNED);
+    if (in->num_operands != count + (exclusive ? count : 0) + segmented)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
+                           (unsigned)in->num_operands);
+    const ind__tensor_info *x = ind__operand(in, 0);
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        if (ind__check_scanned(in, k, count)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
+    if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
+                           ind__say_type(in, in->num_operands - 1));
+    for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_topk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
@@ -4150,6 +4434,134 @@ static ind_status ind__rule_topk(ind__infer *in) {
     for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
     ind__set_result(in, 0, x->dtype, size, x->rank);
     ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+static ind_status ind__rule_ranked(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool kth = in->op == IND_OP_KTHVALUE;
+    const ind__attr *along = &in->attr[kth ? 1 : 0];
+    bool all = along->kind == IND__ATTR_NONE, keepdim = in->attr[kth ? 2 : 1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, along, &mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
+    ind_expr one = ind_int(in->c, 1), size = one;
+    for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
+    if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
+                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
+                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+    }
+    ind__reduced(in, mask, keepdim, x->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_msort(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+typedef enum ind__interpolation {
+    IND__BETWEEN,
+    IND__LOWER,
+    IND__HIGHER,
+    IND__NEAREST_RANK,
+    IND__MIDPOINT,
+    IND__NUM_INTERPOLATIONS
+} ind__interpolation;
+
+static ind__interpolation ind__interpolation_of(const char *s) {
+    static const char *const names[] = {"linear", "lower", "higher", "nearest", "midpoint"};
+    int k = 0;
+    while (k < IND__NUM_INTERPOLATIONS && (!s || strcmp(s, names[k]))) k++;
+    return (ind__interpolation)k;
+}
+
+static ind_status ind__rule_quantile(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *q = ind__operand(in, 1);
+    const ind__attr *number = q->weak ? &in->g->node[q->node].attr[0] : NULL;
+    bool all = in->attr[0].kind == IND__ATTR_NONE;
+    ind__type reduced;
+    uint32_t mask;
+    if (x->dtype != IND_F32 && x->dtype != IND_F64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (!number && (q->dtype != x->dtype || q->rank > 1))
+        return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
+                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+    double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
+    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
+    if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
+                           in->attr[2].s ? in->attr[2].s : "");
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
+    reduced = in->result[0];
+    if (all && in->attr[1].i) /* then every dimension is kept */
+        for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
+    if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
+    ind_expr size[IND_MAX_RANK];
+    if (q->rank) size[0] = q->size[0];
+    for (int d = 0; d < reduced.rank; d++) size[d + q->rank] = reduced.size[d];
+    ind__set_result(in, 0, x->dtype, size, reduced.rank + q->rank);
+    return IND_OK;
+}
+
+#define IND__MAX_DIFFS 16
+
+static ind_status ind__rule_diff(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t n = in->attr[0].i;
+    ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
+    int dim;
+    if (x->rank == 0)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
+                           ind__say_name(in, 0));
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (n < 0 || n > IND__MAX_DIFFS)
+        return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (uint32_t k = 1; k < 3; k++) {
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        const ind__tensor_info *y = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k)) return in->status;
+        bool fits = y->rank == x->rank;
+        for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
+        if (!fits)
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
+                               ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0),
+                               dim);
+        size[dim] = ind_expr_add(size[dim], y->size[dim]);
+    }
+    size[dim] = ind_expr_max(ind_expr_sub(size[dim], ind_int(in->c, n)), zero);
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_multinomial(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    if (x->rank != 1 && x->rank != 2)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
+    ind_expr weights = x->size[x->rank - 1];
+    if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
+                           ind__say_size(in, samples), in->attr[1].i ? "..)" : ind__say_size(in, weights));
+    }
+    size[0] = x->size[0];
+    size[x->rank - 1] = samples;
+    ind__set_result(in, 0, IND_I64, size, x->rank);
     return IND_OK;
 }
 
@@ -4376,6 +4788,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EYE] = ind__rule_eye,
     [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
+    [IND_OP_CALL] = ind__rule_call,
+    [IND_OP_EXTERN] = ind__rule_extern,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
     [IND_OP_AMAX] = ind__rule_extremum,
@@ -4531,6 +4945,16 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_TOPK] = ind__rule_topk,
     [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
     [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MSORT] = ind__rule_msort,
+    [IND_OP_KTHVALUE] = ind__rule_ranked,
+    [IND_OP_MEDIAN] = ind__rule_ranked,
+    [IND_OP_NANMEDIAN] = ind__rule_ranked,
+    [IND_OP_MODE] = ind__rule_ranked,
+    [IND_OP_QUANTILE] = ind__rule_quantile,
+    [IND_OP_NANQUANTILE] = ind__rule_quantile,
+    [IND_OP_DIFF] = ind__rule_diff,
+    [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
+    [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
@@ -4545,7 +4969,10 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -4614,7 +5041,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
     }
-    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES) return ind__check_list(in, s, a);
+    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES || s->kind == IND__ATTR_EXPRS)
+        return ind__check_list(in, s, a);
     if (s->kind == IND__ATTR_FLOATS) return ind__check_floats(in, s, a);
     if (s->kind == IND__ATTR_DTYPE && (a->i <= IND_DTYPE_NONE || a->i >= IND_NUM_DTYPES)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
@@ -4672,6 +5100,7 @@ static ind_status ind__infer_results(ind__infer *in) {
 /* ----------------------------------------------------------------------------------------------- >>builder */
 
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f);
 
 /* The first failure stays; the caller's position, where known, is put behind it. */
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) {
@@ -4831,6 +5260,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     if (!g->facts_borrowed) ind_facts_destroy(g->facts);
     ind__free(c, g->output);
     ind__free(c, g->mutation);
+    ind__free(c, (void *)g->function);
     ind__free(c, g->names);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
@@ -4929,7 +5359,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
     }
-    if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
+    bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
+    if (list && from->count > 0 && from->list) {
         /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
@@ -6039,6 +6470,12 @@ ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
     return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
 }
 
+ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a[3] = {ind__attr_size(num_samples), ind__attr_bool(replacement), ind__attr_int(stream)};
+    return ind__call(IND_OP_MULTINOMIAL, x, 2, a, 3);
+}
+
 ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
     ind_tensor operand[2] = {x, seed};
     ind__attr a[3] = {ind__attr_float(p), ind__attr_bool(train), ind__attr_int(stream)};
@@ -6073,6 +6510,12 @@ ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
 ind_tensor ind_round(ind_tensor a, int decimals) {
     ind__attr d = ind__attr_int(decimals);
     return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width) {
+    ind_tensor x[3] = {key, stream, position};
+    ind__attr a[2] = {ind__attr_int(first), ind__attr_int(width)};
+    return ind__call(IND_OP_PHILOX, x, 3, a, 2);
 }
 
 ind_tensor ind_polygamma(int n, ind_tensor a) {
@@ -7169,6 +7612,55 @@ ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor 
     return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
 }
 
+ind_tensor ind_msort(ind_tensor x) {
+    return ind__call(IND_OP_MSORT, &x, 1, NULL, 0);
+}
+
+ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(IND_OP_KTHVALUE, x, a, 3, indices);
+}
+
+static ind_tensor ind__call_ranked(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(op, x, a, 2, indices);
+}
+
+ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_NANMEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MODE, x, dim, keepdim, indices);
+}
+
+static ind_tensor ind__call_quantile(ind_graph_op op, ind_tensor x, ind_tensor q, int dim, bool keepdim,
+                                     const char *interpolation) {
+    ind_tensor operands[2] = {x, q};
+    ind__attr a[3] = {ind__attr_int(dim),
+                      ind__attr_bool(keepdim),
+                      {.kind = IND__ATTR_STR, .s = interpolation ? interpolation : "linear"}};
+    return ind__call(op, operands, 2, a, 3);
+}
+
+ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_QUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_NANQUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append) {
+    ind_tensor operands[3] = {x, prepend, append};
+    ind__attr a[2] = {ind__attr_int(n), ind__attr_int(dim)};
+    return ind__call(IND_OP_DIFF, operands, 3, a, 2);
+}
+
 ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
     ind_tensor operands[3] = {sorted_sequence, x, sorter};
     ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
@@ -7277,6 +7769,177 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
+/* A name that text can use: no op has it. */
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
+    const ind__function *have = ind__graph_function(g, f->name);
+    if (g->status) return g->status;
+    if (have) {
+        return have == f ? IND_OK : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+    }
+    bool taken = ind__reserved_name(f->name, strlen(f->name));
+    for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
+    if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
+    const ind__function **place =
+        IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
+    if (!place) return ind__graph_no_memory(g, "function");
+    *place = f;
+    return IND_OK;
+}
+
+/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
+    const ind__function *f = ind__graph_function(g, name);
+    if (f) return f;
+    f = ind__function_find(g->context, name);
+    return f && f->cuda && !ind__graph_add_function(g, f) ? f : NULL;
+}
+
+ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args) {
+    uint32_t id[IND_MAX_FUNCTION_ARGS];
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    const ind__function *f = function ? ind__graph_find_function(graph, function) : NULL;
+    if (!f && !graph->status) {
+        ind__graph_fail(graph, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "(NULL)");
+    } else if (f && (num_args != f->num_args || (num_args > 0 && !args))) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
+                        args ? num_args : 0, f->num_args);
+    }
+    for (int k = 0; !graph->status && k < num_args; k++) {
+        if (!ind__check_handle(graph, f->name, (uint32_t)k, args[k])) id[k] = args[k].id;
+    }
+    if (graph->status) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    ind__attr a = {.kind = IND__ATTR_STR, .s = f->name};
+    return ind__graph_add(graph, IND_OP_CALL, id, (uint32_t)num_args, &a, 1, NULL, f->name);
+}
+
+/* ---- opaque calls */
+
+typedef struct ind__extern_build {
+    ind_graph *g;
+    const char *name;
+    uint32_t *operand;
+    uint32_t num_operands;
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
+    int num_types;                                /* -1: the shape rule says */
+    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    ind_expr mutates[IND_MAX_EXTERN_RESULTS];
+    int num_mutates;
+} ind__extern_build;
+
+static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status status) {
+    const char *why = ind_error_status(b->g->context) == status ? ind_error(b->g->context) : ind_status_text(status);
+    char copy[400];
+    snprintf(copy, sizeof copy, "%.390s", why);
+    return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
+}
+
+/* What was said must agree with the rule. */
+static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
+    bool same = b->num_types == num;
+    for (int k = 0; same && k < num; k++) {
+        same = b->type[k].dtype == type[k].dtype && b->type[k].rank == type[k].rank;
+        for (int d = 0; same && d < type[k].rank; d++) same = ind_known_eq(b->type[k].size[d], type[k].size[d]);
+    }
+    return same;
+}
+
+/* Asks the shape rule of the registered call, where there is one. */
+static ind_status ind__extern_rule(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    const ind__extern *e = ind__extern_find(g->context, b->name);
+    if (!e || !e->desc.shape) {
+        if (b->num_types >= 0) return IND_OK;
+        return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
+                               "%s: the types of its results are not given, and no shape rule is registered", b->name);
+    }
+    ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input),
+                    result[IND_MAX_EXTERN_RESULTS];
+    if (!input) return ind__graph_no_memory(g, b->name), g->status;
+    memset(result, 0, sizeof result);
+    for (uint32_t k = 0; k < b->num_operands; k++) {
+        const ind__tensor_info *t = &g->tensor[b->operand[k]];
+        input[k] = (ind_extern_type){.dtype = t->dtype, .rank = t->rank};
+        memcpy(input[k].size, t->size, sizeof t->size);
+    }
+    ind_expr workspace = ind_int(g->context, 0);
+    int num = 0;
+    g->context->error.status = IND_OK;
+    ind_status status = e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
+    ind__free(g->context, input);
+    if (status) return ind__extern_rule_failed(b, status);
+    if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
+        return ind__graph_fail(g, IND_LIMIT, "%s: the shape rule gives %d results; at most %d are possible", b->name,
+                               num, IND_MAX_EXTERN_RESULTS);
+    if (b->num_types >= 0 && !ind__extern_agrees(b, result, num))
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
+                               b->name);
+    if (b->num_types < 0) memcpy(b->type, result, sizeof result);
+    b->num_types = num;
+    if (!ind__ok(b->workspace)) b->workspace = workspace;
+    return IND_OK;
+}
+
+static ind_tensor ind__add_extern(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    ind_expr list[IND_MAX_EXTERN_RESULTS * (2 + IND_MAX_RANK)];
+    int n = 0;
+    bool whole = true;
+    for (uint32_t k = 0; k < b->num_operands; k++) whole = whole && b->operand[k] && !g->tensor[b->operand[k]].weak;
+    ind_facts *before = ind__graph_enter(g);
+    if (whole && !g->status) ind__extern_rule(b); /* other operands are refused below */
+    ind__graph_leave(g, before);
+    for (int k = 0; !g->status && k < b->num_types; k++) {
+        int rank = b->type[k].rank;
+        if (rank < 0 || rank > IND_MAX_RANK)
+            return ind__graph_fail(g, IND_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
+                   ind__graph_tensor(g, 0);
+        list[n++] = ind_int(g->context, b->type[k].dtype);
+        list[n++] = ind_int(g->context, rank);
+        for (int d = 0; d < rank; d++) list[n++] = b->type[k].size[d];
+    }
+    if (g->status) return ind__graph_leave_here(g), ind__graph_tensor(g, 0);
+    ind__attr a[4] = {
+        {.kind = IND__ATTR_STR, .s = b->name},
+        {.kind = ind__ok(b->workspace) ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = b->workspace},
+        {.kind = b->num_mutates ? IND__ATTR_INTS : IND__ATTR_NONE, .list = b->mutates, .count = b->num_mutates},
+        {.kind = IND__ATTR_EXPRS, .list = list, .count = n}};
+    return ind__graph_add(g, IND_OP_EXTERN, b->operand, b->num_operands, a, 4, NULL, b->name);
+}
+
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args);
+
+ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args) {
+    ind__extern_build b = {.g = graph, .name = name, .num_types = -1};
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    bool lists = args && args->num_inputs >= 0 && args->num_results >= 0 && args->num_mutates >= 0 &&
+                 (args->inputs || !args->num_inputs) && (args->results || !args->num_results) &&
+                 (args->mutates || !args->num_mutates);
+    if (!name || !lists) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: the name, the arguments or one of their lists is NULL");
+    } else if (!ind__valid_name(name) || strlen(name) > 63) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
+    } else if (args->num_results > IND_MAX_EXTERN_RESULTS || args->num_mutates > IND_MAX_EXTERN_RESULTS) {
+        ind__graph_fail(graph, IND_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
+    }
+    if (!graph->status) {
+        b.num_operands = (uint32_t)args->num_inputs;
+        b.operand = ind__arena_alloc(&graph->arena, (b.num_operands + (size_t)1) * sizeof *b.operand);
+        if (!b.operand) ind__graph_no_memory(graph, name);
+        for (uint32_t k = 0; !graph->status && k < b.num_operands; k++)
+            if (!ind__check_handle(graph, name, k, args->inputs[k])) b.operand[k] = args->inputs[k].id;
+    }
+    if (graph->status || !ind__extern_texts(&b, args)) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    for (; b.num_mutates < args->num_mutates; b.num_mutates++)
+        b.mutates[b.num_mutates] = ind_int(graph->context, args->mutates[b.num_mutates]);
+    return ind__add_extern(&b);
+}
+
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
     if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
@@ -7333,6 +7996,133 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     return result;
 }
 
+static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
+    (void)x, (void)index, (void)rank;
+    ind__fail(o->context, IND_INVALID_ARGUMENT, "a combine function loads nothing");
+    return (ind_value){0};
+}
+
+/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
+    const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+    return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
+}
+
+/* Stores what the function gave; each value has the type that it came with. */
+static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
+    for (int k = 0; k < d->num; k++) {
+        const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+        ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
+        if (!v.id && !o->context->error.status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id) return false;
+        ind__emit_store(o, (uint32_t)k, NULL, 0, v);
+    }
+    return !o->context->error.status;
+}
+
+static bool ind__combine_is_pure(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)b->inst[i].op;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        if (!own && ind__loop_op_class(op) == 's')
+            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+    }
+    return true;
+}
+
+static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
+    ind__recorder r;
+    ind_value left[IND__MAX_SCANNED], right[IND__MAX_SCANNED], out[IND__MAX_SCANNED] = {{0}};
+    memset(&r, 0, sizeof r);
+    if (ind__record_begin(&r, g->context, NULL, 0, NULL, 0)) return NULL;
+    r.ops.load_tensor = ind__combine_load;
+    bool ok = true;
+    for (int k = 0; k < d->num && ok; k++) {
+        left[k] = ind__combine_value(&r.ops, d, 0, k);
+        right[k] = ind__combine_value(&r.ops, d, 1, k);
+        ok = left[k].id && right[k].id;
+    }
+    if (ok) d->combine(&r.ops, left, right, out, d->user);
+    if (ok && !g->status && ind__combine_store(&r.ops, d, out) && ind__combine_is_pure(r.body))
+        return ind__record_end(&r);
+    ind__record_abort(&r);
+    return NULL;
+}
+
+static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
+    if (x.graph == g && ind__tensor_of(x)) return IND_OK;
+    return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
+}
+
+static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
+    if (!d || !d->combine || !d->x) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
+                               !d            ? "desc is"
+                               : !d->combine ? "combine function is"
+                                             : "x is");
+    }
+    if (d->num < 1 || d->num > IND__MAX_SCANNED) {
+        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
+                               IND__MAX_SCANNED);
+    }
+    if (d->exclusive && !d->identity) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
+    }
+    if (d->segments.id && d->starts.id) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
+    }
+    for (int k = 0; k < d->num && !g->status; k++) {
+        ind__check_scan_tensor(g, name, "a value", d->x[k]);
+        if (d->exclusive) ind__check_scan_tensor(g, name, "an identity", d->identity[k]);
+    }
+    if (d->segments.id) ind__check_scan_tensor(g, name, "segments", d->segments);
+    if (d->starts.id) ind__check_scan_tensor(g, name, "starts", d->starts);
+    return g->status;
+}
+
+/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
+    int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
+    ind_tensor none = {g, 0};
+    if (at < 0 || at >= rank) return none;
+    ind_expr size = ind_tensor_size(x, at);
+    ind_tensor flags = ind_index_fill(ind_zeros(g, &size, 1, IND_BOOL), 0, starts, 1);
+    for (int d = 0; d < rank; d++)
+        if (d != at) flags = ind_unsqueeze(flags, d);
+    return flags;
+}
+
+static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
+    char name[64];
+    uint32_t operand[2 * IND__MAX_SCANNED + 1], num = 0;
+    ind__clean_name(name, sizeof name, d ? d->name : NULL, "associative_scan");
+    if (ind__check_scan_desc(graph, name, d)) return ind__graph_tensor(graph, 0);
+    ind_tensor flags = d->starts.id ? ind__segment_flags(graph, d->x[0], d->dim, d->starts) : d->segments;
+    for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
+    for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
+    if (flags.id) operand[num++] = flags.id;
+    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
+    ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
+    if (!body && !graph->status) {
+        ind_status status = ind_error_status(graph->context);
+        char copy[512];
+        snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
+        ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+    }
+    ind__attr a[5] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
+                      ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
+    return body ? ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 5, body, name)
+                : ind__graph_tensor(graph, 0);
+}
+
+ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    ind_facts *before = ind__graph_enter(graph);
+    ind_tensor result = ind__add_scan(graph, desc);
+    ind__graph_leave(graph, before);
+    return result;
+}
+
 /* -------------------------------------------------------------------------------------------- >>conditions */
 /* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
    wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
@@ -7358,7 +8148,8 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr *a = &n->attr[i];
         if (a->kind == IND__ATTR_SIZE) ind__mark_expr(g, a->e);
-        for (int k = 0; a->kind == IND__ATTR_SIZES && k < a->count; k++) ind__mark_expr(g, a->list[k]);
+        bool sizes = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        for (int k = 0; sizes && k < a->count; k++) ind__mark_expr(g, a->list[k]);
     }
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
 }
@@ -7482,6 +8273,7 @@ static void ind__print_attr(ind__text *t, const ind__attr *a) {
     case IND__ATTR_STR: ind__print_string(t, a->s); break;
     case IND__ATTR_DTYPE: ind__textf(t, "%s", ind_dtype_name((ind_dtype)a->i)); break;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: ind__print_dims(t, a->list, a->count); break;
     case IND__ATTR_FLOATS:
         for (int i = 0; i < a->count; i++) {
@@ -7515,6 +8307,7 @@ static bool ind__same_attr(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_FLOAT: return memcmp(&a->f, &b->f, sizeof a->f) == 0;
     case IND__ATTR_STR: return strcmp(a->s, b->s) == 0;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: return ind__same_list(a, b);
     case IND__ATTR_SIZE: return ind_expr_same(a->e, b->e);
     case IND__ATTR_FLOATS:
@@ -7549,7 +8342,42 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
     return list || count > 0;
 }
 
+static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    bool opaque = n->op == IND_OP_EXTERN;
+    ind__textf(t, opaque ? "extern(\"%s\"" : "%s(", n->attr[0].s);
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        if (k || opaque) ind__textf(t, ", ");
+        ind__print_operand(t, g, n->operand[k]);
+    }
+    for (uint32_t i = 1; opaque && i < 3; i++) {
+        const ind__attr_schema *s = &g->schema[n->op].attr[i];
+        if (ind__same_attr(&n->attr[i], &s->value)) continue;
+        ind__textf(t, ", %.*s=", s->length, s->name);
+        ind__print_attr(t, &n->attr[i]);
+    }
+    ind__textf(t, ")");
+}
+
+/* function swish(x: f32) -> f32 = "x / (1.0f + expf(-x))" */
+static void ind__print_function(ind__text *t, const ind__function *f) {
+    ind__textf(t, "  function ");
+    ind__function_print_signature(t, f);
+    ind__textf(t, " = \"");
+    for (const char *s = f->cuda; *s; s++) {
+        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
+        if (*s == '\n')
+            ind__textf(t, "\\n");
+        else
+            ind__text_raw(t, s, 1);
+    }
+    ind__textf(t, "\"\n");
+}
+
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    if (n->op == IND_OP_CALL || n->op == IND_OP_EXTERN) {
+        ind__print_user_call(t, g, n);
+        return;
+    }
     const ind__schema *schema = &g->schema[n->op];
     ind__textf(t, "%s(", ind__op_name(n->op));
     bool comma = ind__print_operands(t, g, n);
@@ -7609,6 +8437,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
     for (uint32_t i = 0; i < g->num_conditions; i++) {
         ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
     }
+    for (uint32_t i = 0; i < g->num_functions; i++) ind__print_function(t, g->function[i]);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
@@ -7987,8 +8816,9 @@ typedef struct ind__parsed_call {
     ind_graph_op op;
     bool in_place; /* its name ends in an underscore */
     const ind__schema *schema;
-    const char *at;    /* of the op's name */
-    uint32_t *operand; /* ids; for an op with a list of tensors as many as there are */
+    const char *at;                /* of the op's name */
+    const ind__function *function; /* CALL */
+    uint32_t *operand;             /* ids; for an op with a list of tensors as many as there are */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -8016,14 +8846,14 @@ static int ind__edit_distance(const char *a, size_t na, const char *b, size_t nb
 }
 
 static bool ind__op_in_text(int op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR && op != IND_OP_CALL;
 }
 
 static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     int best[3] = {-1, -1, -1}, distance[3] = {99, 99, 99};
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
-        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
+        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN) continue;
         for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
@@ -8057,9 +8887,16 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (!ind__op_in_text(op) || !ind__is_op_name(name, op, &call->in_place)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
-        if (op != IND_OP_CUSTOM) return true;
+        if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
+    }
+    call->function = ind__graph_find_function(p->g, name);
+    if (p->g->status) return ind__parse_error(p, call->at, p->g->status, "%s", p->g->error);
+    if (call->function) {
+        call->op = IND_OP_CALL;
+        call->schema = &p->g->schema[IND_OP_CALL];
+        return true;
     }
     return ind__unknown_op(p, call->at, name);
 }
@@ -8224,8 +9061,46 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     return true;
 }
 
+/* The argument of a function that comes next: the one named, or the first that has none yet. */
+static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *call, int *k) {
+    const ind__function *f = call->function;
+    char name[IND__MAX_NAME + 1];
+    const char *at = p->at;
+    bool keyword = ind__at_keyword(p);
+    if (keyword && (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '='))) return false;
+    for (*k = 0; *k < f->num_args; ++*k)
+        if (keyword ? !strcmp(f->arg[*k], name) : !call->operand_set[*k]) break;
+    if (*k == f->num_args) {
+        if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
+        return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
+    }
+    return !call->operand_set[*k] || ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+}
+
+static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
+    const ind__function *f = call->function;
+    int k;
+    for (k = 0; k < f->num_args; k++)
+        if (!ind__push_operand(p, call, 0)) return false;
+    if (!ind__need(p, '(')) return false;
+    while (!p->status && !ind__peek(p, ')')) {
+        if (!ind__need_function_argument(p, call, &k)) return false;
+        call->operand_set[k] = true;
+        if (!ind__need_operand(p, call, 0, &call->operand[k])) return false;
+        if (!ind__peek(p, ')') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \")\"");
+    }
+    if (!ind__need(p, ')')) return false;
+    for (k = 0; k < f->num_args; k++) {
+        if (!call->operand_set[k])
+            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
+    }
+    call->attr[0] = (ind__attr){.kind = IND__ATTR_STR, .s = f->name};
+    return true;
+}
+
 static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
+    if (call->function) return ind__parse_function_arguments(p, call);
     for (uint32_t k = 0; k < ind__num_single(s); k++) {
         if (!ind__push_operand(p, call, 0)) return false;
     }
@@ -8382,6 +9257,50 @@ static void ind__parse_output(ind__parser *p) {
     } while (ind__take(p, ','));
 }
 
+/* The text of a string with its escapes resolved: \" \\ \n. In the graph's memory. */
+static const char *ind__need_code(ind__parser *p) {
+    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
+    const char *begin = p->at, *s = p->at + 1;
+    while (*s && *s != '"' && *s != '\n') s += *s == '\\' && s[1] && s[1] != '\n' ? 2 : 1;
+    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    char *code = ind__arena_alloc(&p->g->arena, (size_t)(s - begin) + 1), *to = code;
+    if (!code) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (const char *from = begin + 1; from < s; from++) {
+        bool escaped = *from == '\\';
+        if (escaped) from++;
+        *to++ = escaped && *from == 'n' ? '\n' : *from;
+    }
+    p->at = s + 1;
+    return code;
+}
+
+/* function = "function" signature "=" string */
+static void ind__parse_function(ind__parser *p) {
+    ind__skip(p);
+    const char *at = p->at;
+    size_t n = strcspn(at, "=\"\n{}#");
+    const char *signature = ind__arena_string(&p->g->arena, at, n);
+    if (!signature) {
+        ind__parse_error(p, at, IND_OUT_OF_MEMORY, "out of memory");
+        return;
+    }
+    p->at = at + n;
+    const char *code = ind__need(p, '=') ? ind__need_code(p) : NULL;
+    if (!code) return;
+    if (!code[strspn(code, " \t\n")]) {
+        ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
+        return;
+    }
+    const ind__function *f = ind__function_declare(p->g->context, signature, code);
+    if (!f) {
+        ind_status s = ind_error_status(p->g->context);
+        ind__parse_error(p, at, s ? s : IND_PARSE, "%s", ind_error(p->g->context));
+        return;
+    }
+    ind__graph_add_function(p->g, f);
+    ind__check_graph(p, at);
+}
+
 /* mutate = "mutate" name "=" name */
 static void ind__parse_mutate(ind__parser *p) {
     ind__skip(p);
@@ -8403,8 +9322,8 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
-                            r->name))
+    if (!ind__need_new_name(
+            p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
@@ -8434,6 +9353,19 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
+/* Gives the results of the op that was just added the names, and checks the types, that were written. */
+static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
+                              ind_tensor x) {
+    if (!ind__check_num_results(p, call, r, num, p->g->node[p->g->num_nodes - 1].num_results)) return false;
+    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    for (uint32_t k = 0; k < num; k++) {
+        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
+        if (!ind__rename(p->g, x.id + k, r[k].name, true))
+            return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    return true;
+}
+
 /* add_(x, y), which may have a name: another one for x. */
 static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                               uint32_t num_results, uint32_t value) {
@@ -8451,22 +9383,15 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
-    ind_tensor x =
-        ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
+    ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
+                                  call->function ? call->function->name : NULL);
     if (!ind__check_graph(p, call->at)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     if (call->in_place) {
         ind__write_parsed(p, call, r, num_results, x.id);
         return;
     }
-    if (!ind__check_num_results(p, call, r, num_results, p->g->node[p->g->num_nodes - 1].num_results)) return;
-    for (uint32_t k = 0; k < num_results; k++) {
-        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
-        if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
-            ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
-            return;
-        }
-    }
+    ind__name_results(p, call, r, num_results, x);
 }
 
 /* The names before "=", all different. */
@@ -8493,6 +9418,69 @@ static bool ind__at_call(ind__parser *p) {
     return ahead.at > p->at && *ahead.at == '(';
 }
 
+static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
+    char name[IND__MAX_NAME + 1];
+    ind__attr list = {0};
+    ind_expr ints[IND__MAX_LIST];
+    uint32_t id;
+    const char *at = p->at;
+    if (!ind__at_keyword(p)) return ind__need_operand(p, call, 0, &id) && ind__push_operand(p, call, id);
+    if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
+    if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
+    if (strcmp(name, "mutates") || b->num_mutates)
+        return ind__parse_error(p, at, IND_PARSE,
+                                "extern has no argument \"%.60s\", or it is given twice; allowed: "
+                                "workspace, mutates",
+                                name);
+    if (!ind__need_ints(p, &list, ints)) return false;
+    if (list.count > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
+    memcpy(b->mutates, ints, (size_t)list.count * sizeof *ints);
+    b->num_mutates = list.count;
+    return true;
+}
+
+/* The types written before "=" are those of the declared results, unless a shape rule gives them. */
+static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
+    bool any = false, all = true;
+    for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
+    if (num < b->num_mutates || num > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, r->at, IND_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
+                                IND_MAX_EXTERN_RESULTS);
+    const ind__extern *e = ind__extern_find(p->g->context, b->name);
+    b->num_types = -1;
+    if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
+    if (!all)
+        return ind__parse_error(p, r->at, IND_PARSE,
+                                "%s: the types of its results are not written, and no shape rule "
+                                "is registered",
+                                b->name);
+    b->num_types = num - b->num_mutates;
+    for (int k = 0; any && k < b->num_types; k++) {
+        b->type[k] = (ind_extern_type){.dtype = r[k].type.dtype, .rank = r[k].type.rank};
+        memcpy(b->type[k].size, r[k].type.size, sizeof r[k].type.size);
+    }
+    return true;
+}
+
+/* extern "(" string { "," name } .. ")" */
+static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num) {
+    ind__attr name = {0};
+    ind__extern_build b = {.g = p->g};
+    if (!ind__need(p, '(') || !ind__need_string(p, &name)) return false;
+    b.name = name.s;
+    if (!ind__valid_name(b.name)) return ind__parse_error(p, call->at, IND_PARSE, "\"%.63s\" is not a name", b.name);
+    while (!p->status && ind__take(p, ',')) {
+        ind__skip(p);
+        ind__need_extern_argument(p, call, &b);
+    }
+    if (p->status || !ind__need(p, ')') || !ind__extern_written_types(p, &b, r, (int)num)) return false;
+    b.operand = call->operand;
+    b.num_operands = call->num_operands;
+    ind_tensor x = ind__add_extern(&b);
+    return ind__check_graph(p, call->at) && ind__name_results(p, call, r, num, x);
+}
+
 /* assign = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
@@ -8507,7 +9495,10 @@ static void ind__parse_assign(ind__parser *p) {
                               ind__op_name(call.op));
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
-    if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
+    if (ok && call.op == IND_OP_EXTERN)
+        ind__parse_extern(p, &call, result, n);
+    else if (ok && ind__parse_arguments(p, &call))
+        ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
     ind__free(p->g->context, result);
 }
@@ -8528,6 +9519,8 @@ static void ind__parse_statement(ind__parser *p) {
         ind__parse_condition(p, false, NULL);
     } else if (ind__take_keyword(p, "guard")) {
         ind__parse_condition(p, true, NULL);
+    } else if (ind__take_keyword(p, "function")) {
+        ind__parse_function(p);
     } else if (ind__take_keyword(p, "input")) {
         ind__parse_source(p, IND_OP_INPUT);
     } else if (ind__take_keyword(p, "const")) {
@@ -8654,6 +9647,28 @@ ind_tensor ind_input(ind_graph *graph, const char *name, const char *type) {
 
 ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type) {
     return ind__add_source_text(graph, IND_OP_CONST, name, type);
+}
+
+/* The types of the results and the bytes of workspace, as far as they are given. */
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args) {
+    if (args->num_results || args->num_mutates) b->num_types = 0;
+    for (; b->num_types >= 0 && b->num_types < args->num_results; b->num_types++) {
+        const char *text = args->results[b->num_types];
+        ind__parser p = {.g = b->g, .text = text, .at = text};
+        ind__type t = {0};
+        if (!text) {
+            ind__graph_fail(b->g, IND_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name, b->num_types);
+            return false;
+        }
+        ind__need_type(&p, &t);
+        if (!ind__finish_string(&p, b->name)) return false;
+        b->type[b->num_types] = (ind_extern_type){.dtype = t.dtype, .rank = t.rank};
+        memcpy(b->type[b->num_types].size, t.size, sizeof t.size);
+    }
+    if (!args->workspace) return true;
+    ind__parser p = {.g = b->g, .text = args->workspace, .at = args->workspace};
+    ind__need_expr(&p, &b->workspace);
+    return ind__finish_string(&p, b->name);
 }
 
 ind_tensor ind_view_text(ind_tensor x, const char *size) {
@@ -8947,7 +9962,7 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
-    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CAT) return false;
+    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT) return false;
     ind_dtype t =
         ind_dtype_compute(ind__op_has(n->op, 'B') ? ind__result_type(g, n->operand, n->num_operands) : result);
     if (n->op == IND_OP_CAST) t = result;
@@ -9131,7 +10146,8 @@ static bool graph__node_equal(const ind__node *a, const ind__node *b) {
 }
 
 static bool graph__mergeable(ind_graph_op op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM;
+    bool own = op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN || op == IND_OP_EXTERN; /* made by C functions */
+    return op != IND_OP_INPUT && op != IND_OP_CONST && !own;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
@@ -9246,6 +10262,10 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
+    for (uint32_t i = 0; i < g->num_functions; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+        if (status) return status;
+    }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         ind__node n = g->node[i];
         if (!r->live[i]) continue;
@@ -9327,6 +10347,7 @@ typedef struct graph__lower_walk {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    bool deterministic;     /* scatters join what meets in the order of the points */
 } graph__lower_walk;
 
 typedef struct graph__lower_ctx graph__lower_ctx;
@@ -9452,6 +10473,7 @@ static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, doubl
 
 static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
     graph__typed_number f = graph__typed_number_of(factor);
+    if (l->compute == IND_BOOL) return f.i || f.f != 0 ? x : ind_op_constant_int(o, 0, IND_BOOL);
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
@@ -9492,8 +10514,8 @@ static ind_value graph__lower_binary(ind_ops *o, const ind_expr *index, int rank
 /* self + alpha * other, and the same with minus. */
 static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
-    if (l->compute == IND_BOOL) return ind__emit2(o, l->row->bool_op, a, b);
     graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
+    if (l->compute == IND_BOOL) return alpha.i || alpha.f != 0 ? ind__emit2(o, l->row->bool_op, a, b) : a;
     if (alpha.i != 1 && alpha.f != 1) b = ind_op_mul(o, b, graph__lower_number(o, alpha, l->compute));
     return ind__emit2(o, l->row->op, a, b);
 }
@@ -9591,6 +10613,12 @@ static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, u
     ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
     if (add) bits = ind_op_add(o, bits, ind_op_constant_int(o, add, IND_I64));
     return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
+}
+
+static ind_value graph__lower_philox(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v[3];
+    for (uint32_t k = 0; k < 3; k++) v[k] = graph__lower_operand(o, l, k, index, rank);
+    return ind_op_philox(o, v[0], v[1], v[2], (int)l->node->attr[0].i, (int)l->node->attr[1].i);
 }
 
 static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -9991,6 +11019,15 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
+/* Arguments come in the types that the function declares. */
+static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
+    ind_value x[IND_MAX_FUNCTION_ARGS];
+    for (int k = 0; k < f->num_args; k++)
+        x[k] = graph__lower_operand_as(o, l, (uint32_t)k, index, rank, ind_dtype_compute(f->arg_dtype[k]));
+    return ind__emit_call(o, f, x);
+}
+
 /* ---- gathers ---- */
 
 /* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
@@ -10183,6 +11220,209 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
+/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+
+/* One of them: it changes `places` elements of base at `points` points. */
+typedef struct graph__ordered {
+    graph__lower_ctx *l;
+    ind__box *base;
+    const ind_expr *size; /* of the points */
+    int rank;
+    ind_expr points, places;
+    ind__box *key, *value;                       /* per point: the element, `places` for none; what goes there */
+    ind__box *sorted, *position, *sum, *meeting; /* per point in the order of keys; sum, meeting: of one key */
+} graph__ordered;
+
+static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__capture c = {.set = false};
+    o->capture = &c;
+    l->scatter(o, index, rank, 0, l);
+    o->capture = NULL;
+    return c;
+}
+
+static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind__capture c = graph__ordered_capture(o, index, rank, u->l);
+    if (!c.set) return (ind_value){0};
+    ind_expr place = ind__linearise(u->l->context, c.index, u->base->size, u->base->rank);
+    ind_value key = ind_op_index(o, place, IND_I64);
+    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
+}
+
+static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    return graph__ordered_capture(o, index, rank, u->l).value;
+}
+
+/* x at the point of this number. */
+static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number) {
+    ind_expr at[IND_MAX_RANK];
+    ind__delinearise(u->l->context, number, u->size, u->rank, at);
+    return ind__box_load(o, x, at, u->rank);
+}
+
+static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    (void)rank;
+    return graph__ordered_point(o, u, u->key, index[0]);
+}
+
+/* Does another key stand at the neighbouring place `at`, or is there none? */
+static ind_value graph__ordered_differs(ind_ops *o, const graph__ordered *u, ind_expr here, ind_expr at,
+                                        ind_expr inside) {
+    ind_value outer = o->mask, within = ind_op_index(o, inside, IND_BOOL);
+    o->mask = outer.id ? ind_op_and(o, outer, within) : within;
+    ind_value other = ind__box_load(o, u->sorted, &at, 1);
+    o->mask = outer;
+    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, other, ind__box_load(o, u->sorted, &here, 1)));
+}
+
+static ind_value graph__ordered_begins(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
+    return graph__ordered_differs(o, u, at, ind_expr_sub(at, one), ind_expr_lt(zero, at));
+}
+
+static ind_value graph__ordered_ends(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr next = ind_expr_add(at, ind_int(u->l->context, 1));
+    return graph__ordered_differs(o, u, at, next, ind_expr_lt(next, u->points));
+}
+
+/* The value of the point that stands at this place of the sorted keys. */
+static ind_value graph__ordered_sorted_value(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr some = ind_expr_max(u->points, ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr number = ind_op_indirect(o, ind__box_load(o, u->position, &at, 1), some, false);
+    return ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+}
+
+static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+}
+
+static bool graph__ordered_scanned(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__ordered *u = user;
+    out[0] = graph__ordered_sorted_value(o, u, index[0]);
+    out[1] = graph__ordered_begins(o, u, index[0]);
+    return out[0].id && out[1].id;
+}
+
+static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                   void *user) {
+    out[0] = ind_op_where(o, right[1], right[0], graph__ordered_join(o, user, left[0], right[0]));
+    out[1] = ind_op_or(o, left[1], right[1]);
+    return out[0].id && out[1].id;
+}
+
+/* The last point of each key, and it alone, joins what all of them come to with the element, or replaces that. */
+static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    graph__ordered *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_value outer = o->mask, key = ind__box_load(o, u->sorted, index, rank), v;
+    ind_value inside = ind_op_lt(o, key, ind_op_index(o, u->places, IND_I64));
+    ind_value mask = ind_op_and(o, graph__ordered_ends(o, u, index[0]), inside);
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr place = ind_op_indirect(o, key, u->places, false);
+    if (ind__ok(place)) {
+        ind__delinearise(u->l->context, place, u->base->size, u->base->rank, at);
+        v = u->sum ? ind__box_load(o, u->sum, index, rank) : graph__ordered_sorted_value(o, u, index[0]);
+        ind__emit_scatter(o, to, at, u->base->rank, v, mask, u->l->mode);
+    }
+    o->mask = outer;
+}
+
+static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *sorted[2] = {NULL};
+    ind_dtype compute = u->l->compute;
+    ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
+    ind_status status = ind__box_scan(p, &sort, sorted);
+    u->sorted = sorted[0];
+    u->position = sorted[1];
+    if (!status && u->l->mode != IND_REDUCE_NONE) {
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        d.element = graph__ordered_scanned;
+        d.combine = graph__ordered_combine;
+        status = ind__box_combine(p, &d, &u->sum);
+    }
+    ind__scatter_desc store = {.size = &u->points, .rank = 1, .fn = graph__ordered_store, .user = u};
+    return status ? status : ind__box_scatter(p, u->base, &store, result);
+}
+
+/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    const ind_expr *point = index + u->base->rank;
+    ind_expr place = ind__linearise(u->l->context, index, u->base->size, u->base->rank);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, u->rank), ind_op_index(o, place, IND_I64));
+    (void)rank;
+    if (u->l->mode == IND_REDUCE_NONE) {
+        ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
+        return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
+    }
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
+}
+
+static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
+    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, any) : any;
+    ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
+    ind_value v = ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, any, v, old);
+}
+
+static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    bool picks = u->l->mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .size = u->base->size,
+                             .rank = u->base->rank,
+                             .rrange = u->size,
+                             .rrank = u->rank,
+                             .fn = graph__ordered_looked_at,
+                             .user = u};
+    ind_status status = ind__box_realise(p, u->key);
+    if (!status) status = ind__box_realise(p, u->value);
+    if (!status) status = ind__box_reduction(p, &d, &u->meeting);
+    if (status) return status;
+    *result = ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
+    return ind__box_realise(p, *result);
+}
+
+#define GRAPH__FEW_STEPS 1048576.0 /* points times places that are looked at rather than sorted */
+
+static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
+                                       ind__box **result) {
+    ind__lowered *p = l->w->program;
+    graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
+    u.points = ind_expr_product(l->context, size, rank);
+    u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
+    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    if (!u.key || !u.value) return ind__failed(l->context);
+    bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
+    p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
+    ind_status status = few ? graph__ordered_by_looking(&u, result) : graph__ordered_by_sorting(&u, result);
+    p->note = NULL;
+    return status;
+}
+
+/* May it matter in which order what meets at an element comes? */
+static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+    ind_expr points = ind_expr_product(l->context, size, rank);
+    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
+                     (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
+    if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (joins) return ind_dtype_is_float(l->result->dtype);
+    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
+}
+
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
@@ -10190,6 +11430,8 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
+    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+        return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 
@@ -10228,6 +11470,56 @@ static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) 
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__scatter_element,
                                      l->node->op == IND_OP_SCATTER_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* ---- opaque calls ---- */
+
+/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
+    bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+    for (uint32_t i = 0; i < l->node->num_operands; i++)
+        dies = dies && (i == k || !graph__same_memory(x, graph__lower_operand_box(l, i)));
+    return dies ? x : ind__box_copy(l->w->program, x);
+}
+
+static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
+    ind__arena *arena = &l->w->program->arena;
+    uint32_t n = l->node->num_operands;
+    const ind__attr *mutates = &l->node->attr[2];
+    int overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    ind__box **input = ind__arena_alloc(arena, (n + 1) * sizeof *input);
+    bool *overwrites = ind__arena_alloc(arena, n + 1);
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS];
+    if (!input || !overwrites) return ind__failed(l->context);
+    int64_t operand[IND_MAX_EXTERN_RESULTS], none = 0;
+    for (int k = 0; k < overwritten; k++) {
+        ind_expr_is_int(mutates->list[k], &operand[k]);
+        overwrites[operand[k]] = true;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        input[k] = overwrites[k] ? graph__lower_overwritten(l, k) : graph__lower_operand_box(l, k);
+    ind__call_desc d = {.name = l->node->attr[0].s,
+                        .input = input,
+                        .overwrites = overwrites,
+                        .num_inputs = n,
+                        .result = type,
+                        .num_results = l->node->num_results - (uint32_t)overwritten};
+    for (uint32_t k = 0; k < d.num_results; k++) {
+        type[k] = (ind_extern_type){.dtype = l->result[k].dtype, .rank = l->result[k].rank};
+        memcpy(type[k].size, l->result[k].size, sizeof type[k].size);
+    }
+    if (!ind_expr_is_int(l->node->attr[1].e, &none) || none) d.workspace = l->node->attr[1].e;
+    ind__box *made[IND_MAX_EXTERN_RESULTS];
+    ind_status status = ind__box_call(l->w->program, &d, made);
+    for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
+    for (int k = 0; !status && k < overwritten;
+         k++) { /* the boxes come by operand, the results as they were asked for */
+        int before = 0;
+        for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
+        results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];
+    }
+    return status;
 }
 
 /* A 0-d box with a number. */
@@ -12224,6 +13516,118 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
+/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+
+typedef struct graph__combine {
+    graph__lower_ctx *l;
+    int num, rank, dim;
+    bool reverse, exclusive, segmented;
+    ind_dtype dtype[IND__MAX_SCANNED];
+    const ind_value *left, *right;
+    ind_value *out;
+} graph__combine;
+
+/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
+   element came before; what the very last place is said to be is of no account. */
+static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
+    ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
+    uint32_t k = u->l->node->num_operands - 1;
+    if (!u->reverse) return graph__lower_operand_as(o, u->l, k, index, u->rank, IND_BOOL);
+    for (int d = 0; d < u->rank; d++) at[d] = d == u->dim ? next : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_lt(next, u->l->result->size[u->dim]), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value flag = graph__lower_operand_as(o, u->l, k, at, u->rank, IND_BOOL);
+    o->mask = outer;
+    return ind_op_and(o, inside, flag);
+}
+
+static bool graph__combine_element(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__combine *u = user;
+    for (int k = 0; k < u->num; k++) {
+        ind_dtype type = ind_dtype_compute(u->dtype[k]);
+        out[k] = graph__lower_operand_as(o, u->l, (uint32_t)k, index, u->rank, type);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = graph__combine_flag(o, u, index);
+    return !u->segmented || out[u->num].id;
+}
+
+static ind_value graph__combine_argument(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    int k = (int)inst->source;
+    (void)o, (void)index;
+    return k < u->num ? u->left[k] : u->right[k - u->num];
+}
+
+static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    (void)o, (void)index;
+    u->out[inst->source].id = inst->arg[0];
+}
+
+/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    graph__combine *u = user;
+    ind__replay replay = {
+        .body = u->l->node->body, .load = graph__combine_argument, .store = graph__combine_result, .user = u};
+    u->left = left, u->right = right, u->out = out;
+    if (!ind__body_replay(o, &replay).id) return false;
+    for (int k = 0; k < u->num; k++) {
+        if (u->segmented) out[k] = ind_op_where(o, right[u->num], right[k], out[k]);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = ind_op_or(o, left[u->num], right[u->num]);
+    return !u->segmented || out[u->num].id;
+}
+
+/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
+    const graph__combine *u = user;
+    ind_context *c = ind_op_context(o);
+    ind_expr first = ind_int(c, 0);
+    if (u->reverse) first = ind_expr_sub(u->l->result->size[u->dim], ind_int(c, 1));
+    ind_value begins = ind_op_index(o, ind_expr_eq(index[u->dim], first), IND_BOOL);
+    if (u->segmented) begins = ind_op_or(o, begins, graph__combine_flag(o, u, index));
+    ind_value none = graph__lower_operand_as(o, u->l, (uint32_t)(u->num + which), index, u->rank, ind_op_dtype(o, v));
+    return ind_op_where(o, begins, none, v);
+}
+
+/* The only element, or (exclusive) the identity, where there is no other. */
+static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
+}
+
+static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *a = l->node->attr;
+    const ind__tensor_info *x = l->result;
+    graph__combine u = {.l = l, .num = (int)a[1].i, .rank = x->rank, .reverse = a[2].i, .exclusive = a[3].i};
+    u.dim = (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i);
+    u.segmented = a[4].i;
+    ind_status status = IND_OK;
+    for (int k = 0; k < u.num; k++) u.dtype[k] = x[k].dtype;
+    if (x->rank > 0 && !graph__size_is_one(x->size[u.dim]) && !graph__size_is_zero(x->size[u.dim])) {
+        ind__combine_desc d = {u.num,
+                               u.num + u.segmented,
+                               u.dtype,
+                               x->size,
+                               x->rank,
+                               u.dim,
+                               u.reverse,
+                               u.exclusive,
+                               graph__combine_element,
+                               graph__combine_run,
+                               graph__combine_finish,
+                               &u};
+        return ind__box_combine(l->w->program, &d, results);
+    }
+    for (int k = 0; k < u.num && !status; k++) {
+        l->number_int = u.exclusive ? u.num + k : k;
+        l->compute = ind_dtype_compute(u.dtype[k]);
+        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_alone, &results[k]);
+    }
+    return status;
+}
+
 static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
     ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
     ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
@@ -12264,22 +13668,30 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
+    int dim; /* of the sequence, along which it ascends */
     bool right;
+    bool numbers; /* not x is looked for, but the first NaN */
 } graph__search;
 
 /* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
-    int last = s->sequence->rank - 1;
-    s->at[last] = ind_op_indirect(o, middle, some, false);
-    if (!ind__ok(s->at[last])) return (ind_value){0};
-    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
-    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+    int rank = s->sequence->rank;
+    ind_expr *at = &s->at[s->dim];
+    *at = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(*at)) return (ind_value){0};
+    if (s->sorter) *at = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, rank), some, false);
+    return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
-   NaN comes last as there. */
-static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
+   as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
+    int64_t lo, most;
+    ind_expr_bounds(s->size, &lo, &most);
+    if (most > GRAPH__MAX_SEARCHED) most = GRAPH__MAX_SEARCHED;
     ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
     ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
     for (; most > 0; most /= 2) {
@@ -12288,14 +13700,12 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, 
         o->mask = outer.id ? ind_op_and(o, outer, open) : open;
         ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
         o->mask = outer;
-        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        ind_value stop = s->numbers ? ind_op_ne(o, y, y) : s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
         low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
         high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
     }
     return low;
 }
-
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
 static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     bool named = l->node->op == IND_OP_SEARCHSORTED;
@@ -12304,14 +13714,13 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
                        .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
     if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
-    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
-    s.size = s.sequence->size[s.sequence->rank - 1];
-    int64_t lo, hi;
-    ind_expr_bounds(s.size, &lo, &hi);
+    s.dim = s.sequence->rank - 1;
+    for (int d = 0; d < s.dim; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.dim];
     const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
     ind_dtype common = ind__result_type(l->w->graph, both, 2);
     ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
-    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+    return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
 /* The sequence is read many times at places that data decide: it must be in memory. */
@@ -12320,6 +13729,315 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* ---- ranks: what stands at a place of the sorted row */
+
+typedef struct graph__ranked {
+    graph__lower_ctx *l;
+    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
+    int dim, which;          /* which of the two is wanted */
+    bool keepdim, all;       /* all: x is flat */
+    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+} graph__ranked;
+
+static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
+    ind__lowered *p = u->l->w->program;
+    ind_expr n = u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!graph__size_is_one(n) && !graph__size_is_zero(n)) {
+        ind__scan_desc d = {kind, u->x->storage->dtype, u->x->size, u->x->rank, u->dim, graph__lower_box_element, u->x};
+        return ind__box_scan(p, &d, u->sorted);
+    }
+    u->sorted[0] = u->x;
+    u->sorted[1] = ind__box_pointwise(p, IND_I64, u->x->size, u->x->rank, graph__neutral_element, &zero);
+    return u->sorted[1] ? IND_OK : ind__failed(u->l->context);
+}
+
+/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
+    graph__lower_ctx *l = u->l;
+    ind__box *x = graph__lower_operand_box(l, 0);
+    u->all = along->kind == IND__ATTR_NONE;
+    u->dim = u->all ? 0 : (int)(along->i < 0 ? along->i + x->rank : along->i);
+    u->x = x;
+    if (u->all && x->rank != 1) {
+        ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+        if (ind__box_realise(l->w->program, x)) return ind__failed(l->context);
+        u->x = ind__box_reshape(l->w->program, x, &numel, 1);
+        if (!u->x) return ind__failed(l->context);
+    }
+    return graph__sort_rows(u, IND_SCAN_ASCENDING);
+}
+
+/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
+    for (int d = 0, k = 0; d < u->x->rank; d++) {
+        bool own = d == u->dim;
+        at[d] = own ? ind_int(u->l->context, 0) : index[k];
+        k += !own || (u->keepdim && !u->all);
+    }
+}
+
+static ind_expr graph__row_size(const graph__ranked *u) {
+    return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+}
+
+/* Value or position `place` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
+    return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
+}
+
+/* How many elements of the sorted row are not NaN: it ends with those that are. */
+static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
+    for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
+    ind_dtype type = ind_dtype_compute(u->x->storage->dtype);
+    if (!ind_dtype_is_float(type)) return ind_op_index(o, s.size, IND_I64);
+    if (u->x->rank) return graph__search_steps(o, &s, ind_op_constant(o, 0, type));
+    ind_value v = ind__box_load(o, u->sorted[0], NULL, 0);
+    return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
+}
+
+/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
+    ind_value middle = ind_op_div(o, ind_op_sub(o, of, one), ind_op_constant_int(o, 2, IND_I64));
+    middle = ind_op_maximum(o, middle, zero);
+    return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
+}
+
+static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr one = ind_int(u->l->context, 1);
+    if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
+    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = at[d];
+    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+}
+
+/* The median of nothing is NaN. */
+static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
+    (void)rank;
+    graph__row_at(u, index, at);
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    o->mask = outer;
+    ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
+    return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;
+}
+
+/* ---- mode: runs of equal elements in the sorted row */
+
+/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value before = ind__box_load(o, u->sorted[0], at, rank);
+    o->mask = outer;
+    ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+}
+
+/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_expr place = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
+    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    length = ind_op_add(o, length, length);
+    if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
+    return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
+}
+
+static ind_status graph__find_longest_run(graph__ranked *u) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *starts[2];
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr n = graph__row_size(u);
+    if (graph__size_is_one(n)) return IND_OK;
+    ind__scan_desc scan = {IND_SCAN_MAX, IND_I64, u->x->size, u->x->rank, u->dim, graph__run_start, u};
+    ind_status status = ind__box_scan(p, &scan, starts);
+    u->start = status ? NULL : starts[0];
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = u->x->size[d];
+    ind__reduction_desc d = {.type = IND_REDUCE_ARGMAX,
+                             .dtype = IND_I64,
+                             .size = outer,
+                             .rank = u->x->rank - 1,
+                             .rrange = &n,
+                             .rrank = 1,
+                             .fn = graph__run_length,
+                             .user = u};
+    return status ? status : ind__box_reduction(p, &d, &u->place);
+}
+
+static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
+    bool kth = l->node->op == IND_OP_KTHVALUE;
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[kth ? 2 : 1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[kth ? 1 : 0]);
+    if (!status && l->node->op == IND_OP_MODE) status = graph__find_longest_run(&u);
+    for (uint32_t k = 0; k < l->node->num_results && !status; k++) {
+        const ind__tensor_info *y = &l->result[k];
+        u.which = (int)k;
+        results[k] = ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__ranked_element, &u);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+static ind_status graph__lower_msort(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .x = graph__lower_operand_box(l, 0)};
+    ind_status status = graph__sort_rows(&u, IND_SCAN_ASCENDING);
+    results[0] = u.sorted[0];
+    return status;
+}
+
+/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__ranked *u = user;
+    graph__lower_ctx *l = u->l;
+    int lists = graph__lower_operand_info(l, 1)->rank;
+    ind_expr at[IND_MAX_RANK];
+    ind_dtype type = l->compute;
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    (void)rank;
+    graph__row_at(u, index + lists, at);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    bool skips = l->node->op == IND_OP_NANQUANTILE;
+    ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
+    ind_value q = graph__lower_operand(o, l, 1, index, lists);
+    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
+    if (how == IND__LOWER) place = ind_op_floor(o, place);
+    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
+    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
+    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
+    if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
+    ind_value half = ind_op_constant(o, 0.5, type);
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    if (how == IND__MIDPOINT) weight = half;
+    ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
+    return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),
+                        ind_op_sub(o, b, ind_op_mul(o, span, rest)));
+}
+
+static ind_status graph__lower_quantile(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[0]);
+    if (status) return status;
+    results[0] = ind__box_pointwise(l->w->program, l->result->dtype, l->result->size, l->result->rank,
+                                    graph__quantile_element, &u);
+    return results[0] ? IND_OK : ind__failed(l->context);
+}
+
+/* Element index[dim] of prepend, self and append one behind the other. */
+static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
+    static const uint32_t order[] = {1, 0, 2};
+    ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
+    ind_value v = {0}, outer = o->mask;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k < 3; k++) {
+        if (!graph__lower_has_operand(l, order[k]) || (order[k] && !l->node->attr[0].i)) continue;
+        const ind__tensor_info *x = graph__lower_operand_info(l, order[k]);
+        ind_expr end = ind_expr_add(start, x->size[dim]);
+        at[dim] = ind_expr_sub(index[dim], start);
+        ind_expr within = ind_expr_and(ind_expr_le(start, index[dim]), ind_expr_lt(index[dim], end));
+        ind_value mask = ind_op_index(o, within, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+        ind_value own = ind__box_load(o, graph__lower_operand_box(l, order[k]), at, rank);
+        o->mask = outer;
+        v = v.id ? ind_op_where(o, mask, own, v) : own;
+        start = end;
+    }
+    return v;
+}
+
+static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int n = (int)l->node->attr[0].i, dim = (int)l->node->attr[1].i;
+    ind_value v[IND__MAX_DIFFS + 1];
+    ind_expr at[IND_MAX_RANK];
+    dim += dim < 0 ? rank : 0;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k <= n; k++) {
+        at[dim] = ind_expr_add(index[dim], ind_int(l->context, k));
+        v[k] = graph__diff_operand(o, at, rank, dim, l);
+    }
+    for (int left = n; left > 0; left--)
+        for (int k = 0; k < left; k++) {
+            if (l->compute == IND_BOOL)
+                v[k] = ind_op_ne(o, v[k + 1], v[k]);
+            else /* PyTorch stores the differences between the steps */
+                v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
+        }
+    return v[0];
+}
+
+/* ---- multinomial */
+
+static ind_value graph__weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return graph__lower_operand_as(o, user, 0, index, rank, IND_F64);
+}
+
+/* The first place at which the running sum of the weights exceeds a random part of the whole. */
+static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    graph__search s = {.sequence = l->part[0], .right = true, .dim = rank - 1, .size = l->part[0]->size[rank - 1]};
+    ind_expr one = ind_int(l->context, 1), last = ind_expr_sub(s.size, one);
+    l->compute = IND_F64;
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 53, 0);
+    for (int d = 0; d + 1 < rank; d++) s.at[d] = index[d];
+    s.at[rank - 1] = last;
+    ind_value all = ind__box_load(o, l->part[0], s.at, rank);
+    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    return ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+}
+
+static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
+    ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
+    l->compute = IND_F64;
+    l->result = x; /* numbers are drawn for its elements */
+    ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
+    l->result = y;
+    return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
+}
+
+static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    bool again = l->node->attr[1].i;
+    ind_expr map[IND_MAX_RANK];
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (graph__size_is_one(x->size[x->rank - 1])) {
+        results[0] = ind__box_pointwise(l->w->program, IND_I64, y->size, y->rank, graph__neutral_element, &zero);
+        return results[0] ? IND_OK : ind__failed(l->context);
+    }
+    ind__scan_desc d = {again ? IND_SCAN_SUM : IND_SCAN_DESCENDING,     IND_F64, x->size, x->rank, x->rank - 1,
+                        again ? graph__weight : graph__multinomial_key, l};
+    ind_status status = ind__box_scan(l->w->program, &d, l->part);
+    if (status) return status;
+    if (again) return graph__lower_loop(l, IND_I64, y->size, y->rank, graph__multinomial_drawn, results);
+    for (int k = 0; k < y->rank; k++) map[k] = graph__lower_view_index(l, k);
+    results[0] = ind__box_view(l->w->program, l->part[1], y->size, y->rank, map);
+    return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 /* The mask as 0 or 1 at a position of the result. */
@@ -13175,6 +14893,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(RANDPERM, randperm, NULL, NONE, NONE)                                                                            \
     X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
     X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
+    X(PHILOX, pointwise, graph__lower_philox, NONE, NONE)                                                              \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
     X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
@@ -13304,6 +15023,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
+    X(CALL, pointwise, graph__lower_call, NONE, NONE)                                                                  \
+    X(EXTERN, extern, NULL, NONE, NONE)                                                                                \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
     X(AMAX, amax, NULL, NONE, NONE)                                                                                    \
@@ -13454,9 +15175,19 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
     X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(ASSOCIATIVE_SCAN, associative_scan, NULL, NONE, NONE)                                                            \
     X(SORT, sort, NULL, NONE, NONE)                                                                                    \
     X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
     X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(MSORT, msort, NULL, NONE, NONE)                                                                                  \
+    X(KTHVALUE, ranked, NULL, NONE, NONE)                                                                              \
+    X(MEDIAN, ranked, NULL, NONE, NONE)                                                                                \
+    X(NANMEDIAN, ranked, NULL, NONE, NONE)                                                                             \
+    X(MODE, ranked, NULL, NONE, NONE)                                                                                  \
+    X(QUANTILE, quantile, NULL, NONE, NONE)                                                                            \
+    X(NANQUANTILE, quantile, NULL, NONE, NONE)                                                                         \
+    X(DIFF, pointwise, graph__lower_diff, NONE, NONE)                                                                  \
+    X(MULTINOMIAL, multinomial, NULL, NONE, NONE)                                                                      \
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
@@ -13645,11 +15376,12 @@ static ind_status graph__lower_all(graph__lower_walk *w) {
     return status ? status : ind__lowered_fix_layouts(w->program);
 }
 
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out) {
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out) {
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lower_walk w = {.graph = g, .program = out};
+    graph__lower_walk w = {.graph = g, .program = out, .deterministic = deterministic};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
@@ -13724,11 +15456,25 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
     return IND_OK;
 }
 
+/* What the program calls must exist on the device that it is compiled for. */
+static ind_status ind__check_callbacks(const ind__compilation *k) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
+        const ind_body *b = k->lowered->loop[i].body;
+        if (k->device == IND_DEVICE_HOST)
+            status = ind__body_needs_host(b);
+        else if (b->call)
+            status = ind__call_needs(k->context, b->call, IND_DEVICE_CUDA);
+    }
+    return status;
+}
+
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
-    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->lowered);
+    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;
 }
@@ -13828,6 +15574,1540 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     ind__graph_leave(graph, before);
     *module = k.module;
     return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>raise */
+/* The opposite of a lowering: the recorded body of a kernel, or of a custom op, as a graph of ops. Its inputs are the
+   buffers that it reads, its outputs those that it writes, under their names.
+
+   Every loop of the body is a dimension, so a value is a tensor of that rank, of size 1 along the loops that it does
+   not depend on; numbers stay numbers until an op needs a tensor. Loops are split first where that rids an index of a
+   division, as every affine index is a view. An index that is no view becomes a tensor of integers and the access a
+   take, whose lowering turns it back into an index. */
+
+typedef struct graph__raised_buffer {
+    ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
+    const char *name;
+    ind_dtype dtype;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+} graph__raised_buffer;
+
+typedef struct graph__raise {
+    ind_graph *g;
+    ind_context *c;
+    const ind_body *body;
+    ind__loops loops;
+    int rank; /* loops, of both kinds; the first loops.rank are parallel */
+    ind_tensor *value;
+    graph__raised_buffer *buffer; /* by source */
+    uint32_t num_buffers;
+    struct {
+        ind_expr e;
+        ind_tensor t;
+    } * made; /* tensors of index expressions, each made once */
+    uint32_t num_made, cap_made;
+} graph__raise;
+
+/* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
+static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
+    [IND_LOOP_NEG] = IND_OP_NEG,
+    [IND_LOOP_ABS] = IND_OP_ABS,
+    [IND_LOOP_EXP] = IND_OP_EXP,
+    [IND_LOOP_LOG] = IND_OP_LOG,
+    [IND_LOOP_SQRT] = IND_OP_SQRT,
+    [IND_LOOP_RSQRT] = IND_OP_RSQRT,
+    [IND_LOOP_RECIPROCAL] = IND_OP_RECIPROCAL,
+    [IND_LOOP_TANH] = IND_OP_TANH,
+    [IND_LOOP_ERF] = IND_OP_ERF,
+    [IND_LOOP_SIGMOID] = IND_OP_SIGMOID,
+    [IND_LOOP_SIN] = IND_OP_SIN,
+    [IND_LOOP_COS] = IND_OP_COS,
+    [IND_LOOP_TAN] = IND_OP_TAN,
+    [IND_LOOP_ASIN] = IND_OP_ASIN,
+    [IND_LOOP_ACOS] = IND_OP_ACOS,
+    [IND_LOOP_ATAN] = IND_OP_ATAN,
+    [IND_LOOP_SINH] = IND_OP_SINH,
+    [IND_LOOP_COSH] = IND_OP_COSH,
+    [IND_LOOP_ASINH] = IND_OP_ASINH,
+    [IND_LOOP_ACOSH] = IND_OP_ACOSH,
+    [IND_LOOP_ATANH] = IND_OP_ATANH,
+    [IND_LOOP_EXP2] = IND_OP_EXP2,
+    [IND_LOOP_EXPM1] = IND_OP_EXPM1,
+    [IND_LOOP_LOG2] = IND_OP_LOG2,
+    [IND_LOOP_LOG10] = IND_OP_LOG10,
+    [IND_LOOP_LOG1P] = IND_OP_LOG1P,
+    [IND_LOOP_FLOOR] = IND_OP_FLOOR,
+    [IND_LOOP_CEIL] = IND_OP_CEIL,
+    [IND_LOOP_TRUNC] = IND_OP_TRUNC,
+    [IND_LOOP_RINT] = IND_OP_ROUND,
+    [IND_LOOP_ERFC] = IND_OP_ERFC,
+    [IND_LOOP_LGAMMA] = IND_OP_LGAMMA,
+    [IND_LOOP_ERFINV] = IND_OP_ERFINV,
+    [IND_LOOP_DIGAMMA] = IND_OP_DIGAMMA,
+    [IND_LOOP_I0E] = IND_OP_SPECIAL_I0E,
+    [IND_LOOP_I1E] = IND_OP_SPECIAL_I1E,
+    [IND_LOOP_J0] = IND_OP_SPECIAL_BESSEL_J0,
+    [IND_LOOP_J1] = IND_OP_SPECIAL_BESSEL_J1,
+    [IND_LOOP_Y0] = IND_OP_SPECIAL_BESSEL_Y0,
+    [IND_LOOP_Y1] = IND_OP_SPECIAL_BESSEL_Y1,
+    [IND_LOOP_NOT] = IND_OP_LOGICAL_NOT,
+    [IND_LOOP_ADD] = IND_OP_ADD,
+    [IND_LOOP_SUB] = IND_OP_SUB,
+    [IND_LOOP_MUL] = IND_OP_MUL,
+    [IND_LOOP_DIV] = IND_OP_DIV,
+    [IND_LOOP_POW] = IND_OP_POW,
+    [IND_LOOP_MAXIMUM] = IND_OP_MAXIMUM,
+    [IND_LOOP_MINIMUM] = IND_OP_MINIMUM,
+    [IND_LOOP_FMOD] = IND_OP_FMOD,
+    [IND_LOOP_ATAN2] = IND_OP_ATAN2,
+    [IND_LOOP_HYPOT] = IND_OP_HYPOT,
+    [IND_LOOP_COPYSIGN] = IND_OP_COPYSIGN,
+    [IND_LOOP_NEXTAFTER] = IND_OP_NEXTAFTER,
+    [IND_LOOP_ZETA] = IND_OP_SPECIAL_ZETA,
+    [IND_LOOP_IGAMMA] = IND_OP_IGAMMA,
+    [IND_LOOP_IGAMMAC] = IND_OP_IGAMMAC,
+    [IND_LOOP_BIT_AND] = IND_OP_BITWISE_AND,
+    [IND_LOOP_BIT_OR] = IND_OP_BITWISE_OR,
+    [IND_LOOP_BIT_XOR] = IND_OP_BITWISE_XOR,
+    [IND_LOOP_SHIFT_LEFT] = IND_OP_BITWISE_LEFT_SHIFT,
+    [IND_LOOP_SHIFT_RIGHT] = IND_OP_BITWISE_RIGHT_SHIFT,
+    [IND_LOOP_EQ] = IND_OP_EQ,
+    [IND_LOOP_NE] = IND_OP_NE,
+    [IND_LOOP_LT] = IND_OP_LT,
+    [IND_LOOP_LE] = IND_OP_LE,
+    [IND_LOOP_GT] = IND_OP_GT,
+    [IND_LOOP_GE] = IND_OP_GE,
+    [IND_LOOP_AND] = IND_OP_LOGICAL_AND,
+    [IND_LOOP_OR] = IND_OP_LOGICAL_OR,
+    [IND_LOOP_WHERE] = IND_OP_WHERE,
+    [IND_LOOP_PHILOX] = IND_OP_PHILOX,
+};
+
+/* ---- one op each */
+
+static ind_tensor graph__raise_call(graph__raise *r, ind_graph_op op, const ind_tensor *x, uint32_t n,
+                                    const ind__attr *attrs, uint32_t num_attrs) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!x[k].id) return (ind_tensor){r->g, 0};
+    return r->g->status ? (ind_tensor){r->g, 0} : ind__call_in(r->g, op, x, n, attrs, num_attrs);
+}
+
+static ind_tensor graph__raise_one(graph__raise *r, ind_graph_op op, ind_tensor a) {
+    return graph__raise_call(r, op, &a, 1, NULL, 0);
+}
+
+static ind_tensor graph__raise_two(graph__raise *r, ind_graph_op op, ind_tensor a, ind_tensor b) {
+    ind_tensor x[2] = {a, b};
+    return graph__raise_call(r, op, x, 2, NULL, 0);
+}
+
+/* condition ? a : b */
+static ind_tensor graph__raise_where(graph__raise *r, ind_tensor condition, ind_tensor a, ind_tensor b) {
+    ind_tensor x[3] = {condition, a, b};
+    return graph__raise_call(r, IND_OP_WHERE, x, 3, NULL, 0);
+}
+
+/* What a tensor is a reshape of; id 0: it is none. */
+static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    return (ind_tensor){r->g, n && n->op == IND_OP_RESHAPE ? n->operand[0] : 0};
+}
+
+static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank);
+
+/* The narrow float that x is the f32 of; id 0: of none. */
+static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    ind_tensor from = {r->g, n && n->op == IND_OP_CAST ? n->operand[0] : 0};
+    ind_dtype dtype = ind_tensor_dtype(from);
+    return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
+}
+
+/* Of a reshape what is reshaped is cast: so that reshapes meet. What was widened is as it was when narrowed again. */
+static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
+    ind__attr a = ind__attr_dtype(dtype);
+    ind_tensor from = graph__raised_from(r, x), narrow = graph__raised_narrow(r, x);
+    ind_expr size[IND_MAX_RANK];
+    if (ind_tensor_dtype(x) == dtype) return x;
+    if (narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
+    if (!from.id) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
+    int rank = ind_tensor_rank(x);
+    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
+    narrow = graph__raised_narrow(r, from);
+    bool back = narrow.id && ind_tensor_dtype(narrow) == dtype;
+    return graph__raise_reshape(r, back ? narrow : graph__raise_call(r, IND_OP_CAST, &from, 1, &a, 1), size, rank);
+}
+
+static ind_tensor graph__raise_integer(graph__raise *r, int64_t v) {
+    return ind_scalar_int(r->g, v);
+}
+
+static bool graph__raised_has_size(ind_tensor x, const ind_expr *size, int rank) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    bool same = t && t->rank == rank;
+    for (int d = 0; same && d < rank; d++) same = ind_known_eq(t->size[d], size[d]);
+    return same;
+}
+
+/* An op that takes sizes and does nothing where the tensor has them already. */
+static ind_tensor graph__raise_sized(graph__raise *r, ind_graph_op op, ind_tensor x, const ind_expr *size, int rank) {
+    ind__attr a = ind__attr_sizes(size, rank);
+    return graph__raised_has_size(x, size, rank) ? x : graph__raise_call(r, op, &x, 1, &a, 1);
+}
+
+static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank) {
+    ind_tensor from = graph__raised_from(r, x);
+    return graph__raise_sized(r, IND_OP_RESHAPE, from.id ? from : x, size, rank);
+}
+
+static ind_tensor graph__raise_expand(graph__raise *r, ind_tensor x, const ind_expr *size, int rank) {
+    return graph__raise_sized(r, IND_OP_EXPAND, x, size, rank);
+}
+
+static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *dims, int n) {
+    for (int k = 0; k < n; k++) list[k] = ind_int(r->c, dims[k]);
+    return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = n};
+}
+
+/* Dimensions of size 1 are left out of it: where only they are moved, a reshape does. */
+static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
+    ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
+    int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
+    bool in_order = true;
+    for (int d = 0; d < rank; d++) {
+        place[d] = n; /* of dimension d among those not of size 1 */
+        if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
+    }
+    for (int d = 0; d < rank; d++) {
+        size[d] = ind_tensor_size(x, dims[d]);
+        if (ind_expr_same(size[d], one)) continue;
+        in_order = in_order && dims[d] > last;
+        last = dims[d];
+        moved[m++] = place[dims[d]];
+    }
+    if (in_order) return graph__raise_reshape(r, x, size, rank);
+    x = graph__raise_reshape(r, x, kept, n);
+    const ind__node *from = x.id ? &r->g->node[r->g->tensor[x.id].node] : NULL;
+    if (from && from->op == IND_OP_PERMUTE) { /* two of them are one */
+        for (int d = 0; d < n; d++) moved[d] = graph__permuted_dim(from, n, moved[d]);
+        x.id = from->operand[0];
+        for (int d = 0; d < n; d++) kept[d] = ind_tensor_size(x, moved[d]);
+    }
+    in_order = true;
+    for (int d = 0; d < n; d++) in_order = in_order && moved[d] == d;
+    if (in_order) return graph__raise_reshape(r, x, size, rank);
+    ind__attr a = graph__raise_dims(r, list, moved, n);
+    return graph__raise_reshape(r, graph__raise_call(r, IND_OP_PERMUTE, &x, 1, &a, 1), size, rank);
+}
+
+static ind_tensor graph__raise_flat(graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    ind_expr numel = t ? ind_expr_product(r->c, t->size, t->rank) : ind_int(r->c, 0);
+    return graph__raise_reshape(r, x, &numel, 1);
+}
+
+/* A 0-d tensor of what is a number in the body. */
+static ind_tensor graph__raise_full(graph__raise *r, const ind__inst *i) {
+    ind_dtype dtype = (ind_dtype)i->dtype;
+    bool is_float = ind_dtype_is_float(dtype);
+    ind__attr a[3] = {{.kind = IND__ATTR_SIZES},
+                      {.kind = IND__ATTR_SCALAR,
+                       .is_int = !is_float,
+                       .i = is_float ? 0 : i->imm.i,
+                       .f = is_float ? i->imm.f : (double)i->imm.i},
+                      ind__attr_dtype(dtype)};
+    return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static bool graph__raised_is_one(const graph__raise *r, ind_expr e) {
+    return ind_expr_same(e, ind_int(r->c, 1));
+}
+
+/* Size along dimension d of the loops; values of no dimension depend on no loop. */
+static ind_expr graph__raised_size(const graph__raise *r, ind_tensor x, int d) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    return t && t->rank == r->rank ? t->size[d] : ind_int(r->c, 1);
+}
+
+static bool graph__raised_varies(const graph__raise *r, ind_tensor x, int d) {
+    return !graph__raised_is_one(r, graph__raised_size(r, x, d));
+}
+
+/* x, whose dimensions are those listed of n, in that order, as a tensor over all n: permuted to their order, of size 1
+   along the others. */
+static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of, int num, int n) {
+    int dims[IND_MAX_RANK], k = 0;
+    ind_expr size[IND_MAX_RANK];
+    const ind__tensor_info *t = ind__tensor_of(x);
+    for (int d = 0; d < n; d++) size[d] = ind_int(r->c, 1);
+    for (int j = 0; t && j < num; j++) size[of[j]] = t->size[j];
+    for (int d = 0; d < n; d++)
+        for (int j = 0; j < num; j++)
+            if (of[j] == d) dims[k++] = j;
+    return graph__raise_reshape(r, graph__raise_permute(r, x, dims, num), size, n);
+}
+
+/* ---- affine indices */
+
+/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
+   round, and its symbol marked as flipped. */
+typedef struct graph__strided {
+    int n;
+    ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
+    bool used[IND_MAX_RANK + 1], flipped[IND_MAX_RANK + 1];
+} graph__strided;
+
+static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
+    ind_expr zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
+    s->offset = e;
+    for (int k = 0; k < s->n; k++) {
+        s->stride[k] = zero;
+        s->used[k] = ind__expr_depends(s->offset, s->symbol[k]);
+        if (!s->used[k]) continue;
+        if (!ind__affine(s->offset, s->symbol[k], &s->stride[k], &s->offset)) return false;
+        if (!ind__expr_is_size(s->stride[k])) return false;
+        if (!ind_known_lt(s->stride[k], zero)) continue;
+        ind_expr last = ind_expr_mul(s->stride[k], ind_expr_sub(s->extent[k], one));
+        s->offset = ind_expr_add(s->offset, last);
+        s->stride[k] = ind_expr_neg(s->stride[k]);
+        s->flipped[k] = true;
+    }
+    return ind__expr_is_size(s->offset);
+}
+
+/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
+   last is 1: then they number `covered` elements. False: they do not. */
+static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
+    int left = 0;
+    uint32_t taken = 0;
+    ind_expr next = ind_int(r->c, 1);
+    for (int k = 0; k < s->n; k++) left += s->used[k];
+    *num = left;
+    while (left > 0) {
+        int found = -1;
+        for (int k = s->n; found < 0 && k-- > 0;)
+            if (s->used[k] && !(taken >> k & 1) && ind_known_eq(s->stride[k], next)) found = k;
+        if (found < 0) return false;
+        taken |= 1u << found;
+        order[--left] = found;
+        next = ind_expr_mul(next, s->extent[found]);
+    }
+    *covered = next;
+    return true;
+}
+
+static void graph__strided_loops(const graph__raise *r, graph__strided *s, int at) {
+    for (int v = 0; v < r->rank; v++) {
+        s->symbol[at + v] = r->loops.var[v];
+        s->extent[at + v] = r->loops.extent[v];
+    }
+    s->n = at + r->rank;
+}
+
+/* ---- index expressions as tensors */
+
+static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e);
+
+/* start, start + step, .. along loop v */
+static ind_tensor graph__raise_arange(graph__raise *r, ind_expr start, ind_expr step, ind_expr n, int v) {
+    ind_expr one = ind_int(r->c, 1);
+    bool plain = graph__size_is_zero(start) && graph__raised_is_one(r, step);
+    ind__attr a[3] = {ind__attr_size(start), ind__attr_size(ind_expr_add(start, ind_expr_mul(step, n))),
+                      ind__attr_size(step)};
+    if (graph__raised_is_one(r, step)) a[2].kind = IND__ATTR_NONE;
+    if (plain) a[0].kind = IND__ATTR_NONE;
+    ind_tensor x = graph__raise_call(r, IND_OP_ARANGE, NULL, 0, a, 3);
+    if (v < 0) return graph__raise_reshape(r, x, &one, 0);
+    return graph__raise_over(r, x, &v, 1, r->rank);
+}
+
+/* Numbers that follow each other over several loops: one arange in their shape. id 0, without an error: they do not. */
+static ind_tensor graph__raise_run(graph__raise *r, ind_expr e) {
+    graph__strided s = {0};
+    int order[IND_MAX_RANK + 1], num;
+    ind_expr covered, size[IND_MAX_RANK + 1];
+    graph__strided_loops(r, &s, 0);
+    bool run = ind_expr_query_kind(e) == IND_EXPR_ADD && graph__strided_of(r, &s, e) &&
+               graph__strided_order(r, &s, order, &num, &covered) && num > 1;
+    for (int v = 0; v < s.n; v++) run = run && !s.flipped[v];
+    if (!run) return (ind_tensor){r->g, 0};
+    ind__attr a[2] = {ind__attr_size(s.offset), ind__attr_size(ind_expr_add(s.offset, covered))};
+    if (graph__size_is_zero(s.offset)) a[0].kind = IND__ATTR_NONE;
+    for (int k = 0; k < num; k++) size[k] = s.extent[order[k]];
+    ind_tensor x = graph__raise_call(r, IND_OP_ARANGE, NULL, 0, a, 2);
+    if (!ind_known_eq(ind_tensor_size(x, 0), covered)) return (ind_tensor){r->g, 0};
+    return graph__raise_over(r, graph__raise_reshape(r, x, size, num), order, num, r->rank);
+}
+
+static int graph__raised_loop(const graph__raise *r, ind_expr symbol) {
+    for (int v = 0; v < r->rank; v++)
+        if (ind_expr_same(r->loops.var[v], symbol)) return v;
+    return -1;
+}
+
+/* The only loop in e, in which it is affine with a coefficient whose sign is known; -1: there is no such. */
+static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr *coefficient, ind_expr *rest) {
+    ind_expr zero = ind_int(r->c, 0);
+    for (int v = 0; v < r->rank; v++) {
+        if (!ind__expr_depends(e, r->loops.var[v])) continue;
+        bool affine = ind__affine(e, r->loops.var[v], coefficient, rest) && ind__expr_is_size(*coefficient) &&
+                      ind__expr_is_size(*rest);
+        return affine && (ind_known_lt(zero, *coefficient) || ind_known_lt(*coefficient, zero)) ? v : -1;
+    }
+    return -1;
+}
+
+static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n);
+
+/* Tensors of indices that were read from memory are made when first needed: rows of a table do without. */
+static ind_tensor graph__raise_indirect(graph__raise *r, ind_expr symbol) {
+    uint32_t n = (uint32_t)ind_expr_symbol(symbol)->slot;
+    if (n >= r->body->num_inst) return (ind_tensor){r->g, 0};
+    if (!r->value[n].id) r->value[n] = graph__raise_checked(r, n);
+    return r->value[n];
+}
+
+static ind_tensor graph__raise_symbol(graph__raise *r, ind_expr e) {
+    int v = graph__raised_loop(r, e);
+    ind_expr one = ind_int(r->c, 1);
+    if (v >= 0) return graph__raise_arange(r, ind_int(r->c, 0), one, r->loops.extent[v], v);
+    return ind_expr_symbol(e)->kind == IND_SYMBOL_INDIRECT ? graph__raise_indirect(r, e)
+                                                           : graph__raise_arange(r, e, one, one, -1);
+}
+
+/* a op b op c ..; a number stands behind a tensor, as some ops need one first. */
+static ind_tensor graph__raise_chain(graph__raise *r, ind_graph_op op, ind_expr e) {
+    ind_tensor all = {r->g, 0};
+    for (int i = ind_expr_num_args(e); i-- > 0;) {
+        ind_tensor x = graph__raise_expr(r, ind_expr_arg(e, i));
+        all = all.id ? graph__raise_two(r, op, all, x) : x;
+        if (!all.id) break;
+    }
+    return all;
+}
+
+static ind_tensor graph__raise_expr_op(graph__raise *r, ind_expr e) {
+    static const uint16_t op[] = {
+        [IND_EXPR_ADD] = IND_OP_ADD,
+        [IND_EXPR_MUL] = IND_OP_MUL,
+        [IND_EXPR_FLOORDIV] = IND_OP_FLOOR_DIVIDE,
+        [IND_EXPR_MOD] = IND_OP_REMAINDER,
+        [IND_EXPR_MIN] = IND_OP_MINIMUM,
+        [IND_EXPR_MAX] = IND_OP_MAXIMUM,
+        [IND_EXPR_EQ] = IND_OP_EQ,
+        [IND_EXPR_NE] = IND_OP_NE,
+        [IND_EXPR_LT] = IND_OP_LT,
+        [IND_EXPR_LE] = IND_OP_LE,
+        [IND_EXPR_AND] = IND_OP_LOGICAL_AND,
+        [IND_EXPR_OR] = IND_OP_LOGICAL_OR,
+        [IND_EXPR_NOT] = IND_OP_LOGICAL_NOT,
+    };
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    ind_expr coefficient, rest;
+    int v = graph__raised_affine_loop(r, e, &coefficient, &rest);
+    if (v >= 0) return graph__raise_arange(r, rest, coefficient, r->loops.extent[v], v);
+    ind_tensor run = graph__raise_run(r, e);
+    if (run.id) return run;
+    if (ind__expr_is_size(e) && kind <= IND_EXPR_MAX)
+        return graph__raise_arange(r, e, ind_int(r->c, 1), ind_int(r->c, 1), -1);
+    switch (kind) {
+    case IND_EXPR_SYM: return graph__raise_symbol(r, e);
+    case IND_EXPR_WHERE:
+        return graph__raise_where(r, graph__raise_expr(r, ind_expr_arg(e, 0)), graph__raise_expr(r, ind_expr_arg(e, 1)),
+                                  graph__raise_expr(r, ind_expr_arg(e, 2)));
+    case IND_EXPR_NOT: return graph__raise_one(r, IND_OP_LOGICAL_NOT, graph__raise_expr(r, ind_expr_arg(e, 0)));
+    case IND_EXPR_ADD:
+    case IND_EXPR_MUL:
+    case IND_EXPR_MIN:
+    case IND_EXPR_MAX:
+    case IND_EXPR_AND:
+    case IND_EXPR_OR: return graph__raise_chain(r, (ind_graph_op)op[kind], e);
+    default:
+        return graph__raise_two(r, (ind_graph_op)op[kind], graph__raise_expr(r, ind_expr_arg(e, 0)),
+                                graph__raise_expr(r, ind_expr_arg(e, 1)));
+    }
+}
+
+/* Value of e over the loops: i64, a condition bool, an integer a number. Expressions are at most 160 levels deep. */
+static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
+    int64_t number;
+    if (ind_expr_is_int(e, &number)) return graph__raise_integer(r, number);
+    for (uint32_t k = 0; k < r->num_made; k++)
+        if (ind_expr_same(r->made[k].e, e)) return r->made[k].t;
+    ind_tensor t = graph__raise_expr_op(r, e);
+    void *place = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
+    if (!place) return (ind_tensor){r->g, 0};
+    r->made[r->num_made - 1].e = e;
+    r->made[r->num_made - 1].t = t;
+    return t;
+}
+
+/* ---- accesses */
+
+/* All of x, its dimensions regrouped and permuted. */
+static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
+    int order[IND_MAX_RANK + 1], num;
+    ind_expr covered, size[IND_MAX_RANK + 1];
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank);
+    bool whole = ind_known_eq(s->offset, ind_int(r->c, 0)) && graph__strided_order(r, s, order, &num, &covered) &&
+                 ind_known_eq(covered, numel);
+    if (!whole) return (ind_tensor){r->g, 0};
+    bool sorted = true;
+    for (int k = 0; k < num; k++) size[k] = s->extent[order[k]];
+    for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
+    ind_tensor x = b->held;
+    if (!sorted) x = graph__raise_reshape(r, x, size, num);
+    if (!sorted) return graph__raise_over(r, x, order, num, s->n);
+    for (int k = 0; k < s->n; k++) size[k] = s->used[k] ? s->extent[k] : ind_int(r->c, 1);
+    return graph__raise_reshape(r, x, size, s->n);
+}
+
+/* Which symbol moves along each dimension of the buffer, by how many places, and where it begins. */
+typedef struct graph__slices {
+    int symbol[IND_MAX_RANK]; /* -1: none */
+    ind_expr step[IND_MAX_RANK], first[IND_MAX_RANK];
+} graph__slices;
+
+static bool graph__slice_dim(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s, int k,
+                             graph__slices *p) {
+    ind_expr stride = ind_int(r->c, 1), one = stride;
+    for (int d = b->rank; d-- > 0; stride = ind_expr_mul(stride, b->size[d])) {
+        ind_expr step = ind__exact_quotient(s->stride[k], stride);
+        if (!ind__ok(step) || p->symbol[d] >= 0) continue;
+        ind_expr last = ind_expr_add(p->first[d], ind_expr_mul(step, ind_expr_sub(s->extent[k], one)));
+        if (!ind_known_lt(last, b->size[d])) continue;
+        p->symbol[d] = k;
+        p->step[d] = step;
+        return true;
+    }
+    return false;
+}
+
+static bool graph__find_slices(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s,
+                               graph__slices *p) {
+    ind_expr zero = ind_int(r->c, 0);
+    ind__delinearise(r->c, s->offset, b->size, b->rank, p->first);
+    for (int d = 0; d < b->rank; d++) {
+        p->symbol[d] = -1;
+        if (!ind__ok(p->first[d]) || !ind_known_le(zero, p->first[d]) || !ind_known_lt(p->first[d], b->size[d]))
+            return false;
+    }
+    for (int k = 0; k < s->n; k++)
+        if (s->used[k] && !graph__slice_dim(r, b, s, k, p)) return false;
+    return b->rank > 0;
+}
+
+static ind_tensor graph__raise_select(graph__raise *r, ind_tensor x, int dim, ind_expr at) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_size(at)};
+    return graph__raise_call(r, IND_OP_SELECT, &x, 1, a, 2);
+}
+
+static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind_expr first, ind_expr step,
+                                     ind_expr count) {
+    ind_expr one = ind_int(r->c, 1);
+    ind_expr end = ind_expr_add(ind_expr_add(first, ind_expr_mul(step, ind_expr_sub(count, one))), one);
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(first), ind__attr_size(end), ind__attr_size(step)};
+    bool all =
+        graph__size_is_zero(first) && graph__raised_is_one(r, step) && ind_known_eq(count, ind_tensor_size(x, dim));
+    return all ? x : graph__raise_call(r, IND_OP_SLICE, &x, 1, a, 4);
+}
+
+/* A part of x: along each dimension one element or a range of them. */
+static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
+    graph__slices p;
+    ind_tensor x = b->held;
+    int of[IND_MAX_RANK], num = 0;
+    if (!graph__find_slices(r, b, s, &p)) return (ind_tensor){r->g, 0};
+    for (int d = 0; d < b->rank; d++)
+        if (p.symbol[d] >= 0) of[num++] = p.symbol[d];
+    for (int d = b->rank; d-- > 0;) {
+        int k = p.symbol[d];
+        x = k < 0 ? graph__raise_select(r, x, d, p.first[d])
+                  : graph__raise_slice(r, x, d, p.first[d], p.step[d], s->extent[k]);
+        if (k >= 0 && !ind_known_eq(ind_tensor_size(x, d), s->extent[k])) return (ind_tensor){r->g, 0};
+    }
+    return graph__raise_over(r, x, of, num, s->n);
+}
+
+static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
+    ind_expr zero = ind_int(r->c, 0), one = ind_int(r->c, 1), size[IND_MAX_RANK + 1], last = s->offset;
+    bool empty = false, known = ind_known_le(zero, s->offset);
+    for (int k = 0; k < s->n; k++) {
+        size[k] = s->used[k] ? s->extent[k] : one;
+        empty = empty || graph__size_is_zero(size[k]);
+        known = known && ind_known_le(zero, s->stride[k]);
+        last = ind_expr_add(last, ind_expr_mul(s->stride[k], ind_expr_sub(size[k], one)));
+    }
+    known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
+    ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
+    if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
+}
+
+/* The elements of a buffer at e as a view of it with one dimension for each symbol; id 0, without an error: there is
+   none, or it is not proven that all lie within. */
+static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer *b, ind_expr e, graph__strided *s) {
+    ind_tensor x = {r->g, 0};
+    if (s->n > IND_MAX_RANK || !graph__strided_of(r, s, e)) return x;
+    x = graph__raise_whole_view(r, b, s);
+    if (!x.id) x = graph__raise_part_view(r, b, s);
+    if (!x.id) x = graph__raise_as_strided(r, b, s);
+    int flipped[IND_MAX_RANK + 1] = {0}, n = 0;
+    for (int k = 0; k < s->n; k++)
+        if (s->flipped[k]) flipped[n++] = k;
+    ind_expr list[IND_MAX_RANK];
+    ind__attr a = graph__raise_dims(r, list, flipped, n);
+    return n && x.id ? graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1) : x;
+}
+
+/* The one index symbol in e that was read from memory, where it is the only one; else invalid. */
+static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
+    ind_expr found = {r->c, 0}, symbol[32];
+    int n = ind__expr_symbols(e, symbol, 32);
+    for (int k = 0; k < n && k < 32; k++) {
+        if (ind_expr_symbol(symbol[k])->kind != IND_SYMBOL_INDIRECT) continue;
+        if (ind__ok(found)) return (ind_expr){r->c, 0};
+        found = symbol[k];
+    }
+    return n > 32 ? (ind_expr){r->c, 0} : found;
+}
+
+/* table [T, loops..] at t, where they share no loop: index_select, or index where t counts from the end. */
+static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tensor t, bool wrap) {
+    int of[IND_MAX_RANK], num = 0;
+    ind_expr size[IND_MAX_RANK];
+    const ind__tensor_info *x = ind__tensor_of(table);
+    for (int d = 0; d < r->rank; d++)
+        if (graph__raised_varies(r, t, d)) of[num] = d, size[num++] = graph__raised_size(r, t, d);
+    int rows = num;
+    for (int d = 0; d < r->rank; d++)
+        if (!graph__raised_is_one(r, x->size[d + 1])) of[num] = d, size[num++] = x->size[d + 1];
+    ind_expr inner[IND_MAX_RANK];
+    inner[0] = x->size[0];
+    for (int k = rows; k < num; k++) inner[1 + k - rows] = size[k];
+    table = graph__raise_reshape(r, table, inner, 1 + num - rows);
+    ind_tensor operand[2] = {table, rows ? graph__raise_reshape(r, t, size, rows) : graph__raise_flat(r, t)};
+    ind__attr dim = ind__attr_int(0);
+    if (!wrap) operand[1] = graph__raise_flat(r, operand[1]);
+    ind_tensor y = wrap ? graph__raise_call(r, IND_OP_INDEX, operand, 2, NULL, 0)
+                        : graph__raise_call(r, IND_OP_INDEX_SELECT, operand, 2, &dim, 1);
+    y = graph__raise_reshape(r, y, size, num);
+    return graph__raise_over(r, y, of, num, r->rank);
+}
+
+/* table [T, loops..] at t, element by element. */
+static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_tensor t) {
+    const ind__tensor_info *x = ind__tensor_of(table);
+    ind_expr size[IND_MAX_RANK + 1];
+    ind__attr dim = ind__attr_int(0);
+    for (int d = 0; d < r->rank; d++)
+        size[d + 1] = graph__raised_is_one(r, x->size[d + 1]) ? graph__raised_size(r, t, d) : x->size[d + 1];
+    size[0] = x->size[0];
+    table = graph__raise_expand(r, table, size, r->rank + 1);
+    t = graph__raise_expand(r, t, size + 1, r->rank);
+    size[0] = ind_int(r->c, 1);
+    ind_tensor operand[2] = {table, graph__raise_reshape(r, t, size, r->rank + 1)};
+    ind_tensor y = graph__raise_call(r, IND_OP_GATHER, operand, 2, &dim, 1);
+    return graph__raise_reshape(r, y, size + 1, r->rank);
+}
+
+static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n);
+
+/* A buffer at e, which has one index that was read from memory, as rows of a table; id 0: it is more than that. */
+static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffer *b, ind_expr e) {
+    ind_expr symbol = graph__raised_indirect_in(r, e);
+    graph__strided s = {0};
+    if (!ind__ok(symbol) || r->rank + 1 > IND_MAX_RANK) return (ind_tensor){r->g, 0};
+    const ind__inst *i = &r->body->inst[ind_expr_symbol(symbol)->slot];
+    bool wrap = i->flags & IND__INST_WRAP, shared = false;
+    s.symbol[0] = symbol;
+    s.extent[0] = ind_expr_symbol(symbol)->extent;
+    graph__strided_loops(r, &s, 1);
+    ind_tensor t = graph__raise_operand(r, i->arg[0]), table = graph__raise_view(r, b, e, &s);
+    if (!table.id || !t.id || (graph__raised_is_one(r, s.extent[0]))) return (ind_tensor){r->g, 0};
+    for (int d = 0; d < r->rank; d++)
+        shared = shared || (graph__raised_varies(r, t, d) && !graph__raised_is_one(r, ind_tensor_size(table, d + 1)));
+    if (!shared) return graph__raise_rows(r, table, t, wrap);
+    return wrap ? (ind_tensor){r->g, 0} : graph__raise_gather(r, table, t);
+}
+
+/* The flat buffer with one element more, for those that a mask leaves out. */
+static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
+    ind_expr one = ind_int(r->c, 1);
+    ind__attr a[3] = {ind__attr_sizes(&one, 1), ind__attr_number(0), ind__attr_dtype(ind_tensor_dtype(flat))};
+    ind_tensor x[2] = {flat, graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3)};
+    return graph__raise_call(r, IND_OP_CAT, x, 2, NULL, 0);
+}
+
+/* The elements at e; where the mask is false any. */
+static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
+    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
+    if (mask.id && !ind_known_lt(zero, numel)) {
+        x = graph__raise_padded(r, graph__raise_flat(r, x));
+        at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
+    } else if (mask.id) {
+        at = graph__raise_where(r, mask, at, graph__raise_integer(r, 0));
+    }
+    if (ind__tensor_of(at) && ind__tensor_of(at)->weak) at = graph__raise_arange(r, e, one, one, -1);
+    return graph__raise_two(r, IND_OP_TAKE, x, at);
+}
+
+/* Offset of an access in its buffer, over the loops as they are now. */
+static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
+    const graph__raised_buffer *b = &r->buffer[i->source];
+    const ind_expr *index = r->loops.index + i->index;
+    bool linear = !r->body->result; /* the body of a kernel, whose layouts are fixed */
+    return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
+}
+
+/* Is the value of a masked load only looked at where the mask holds? */
+static bool graph__raised_mask_idle(const graph__raise *r, uint32_t load) {
+    const ind_body *b = r->body;
+    for (uint32_t n = load + 1; n < b->num_inst; n++) {
+        const ind__inst *i = &b->inst[n];
+        bool uses = false;
+        for (int k = 0; k < IND__MAX_ARGS; k++) uses = uses || i->arg[k] == load;
+        if (!uses) continue;
+        if (i->op != IND_LOOP_WHERE || i->arg[0] != b->inst[load].arg[0] || i->arg[2] == load) return false;
+    }
+    return b->result != load;
+}
+
+static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, int rank) {
+    bool empty = false;
+    for (int d = 0; d < rank; d++) empty = empty || graph__size_is_zero(size[d]);
+    return empty && r->c;
+}
+
+/* Zeros of these sizes. */
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    bool is_float = ind_dtype_is_float(dtype);
+    ind__attr a[3] = {
+        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
+    return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n];
+    const graph__raised_buffer *b = &r->buffer[i->source];
+    graph__strided s = {0};
+    ind_expr e = graph__raised_offset(r, i);
+    ind_tensor mask = {r->g, 0}, x;
+    if (i->arg[0] && !(mask = graph__raise_operand(r, i->arg[0])).id) return mask;
+    if (graph__raised_is_empty(r, b->size, b->rank)) {
+        bool never = graph__raised_is_empty(r, r->loops.extent, r->rank);
+        return graph__raise_zeros(r, r->loops.extent, never ? r->rank : 0, (ind_dtype)i->dtype);
+    }
+    graph__strided_loops(r, &s, 0);
+    x = graph__raise_view(r, b, e, &s);
+    if (!x.id && !i->arg[0]) x = graph__raise_lookup(r, b, e);
+    if (!x.id) x = graph__raise_take(r, b, e, mask);
+    x = graph__raise_cast(r, x, (ind_dtype)i->dtype);
+    if (!i->arg[0] || graph__raised_mask_idle(r, n)) return x;
+    ind_tensor zero = i->dtype == IND_BOOL                      ? graph__raise_full(r, &(ind__inst){.dtype = IND_BOOL})
+                      : ind_dtype_is_float((ind_dtype)i->dtype) ? ind_scalar(r->g, 0)
+                                                                : graph__raise_integer(r, 0);
+    return graph__raise_where(r, mask, x, zero);
+}
+
+/* ---- instructions */
+
+/* The value of an index expression; that of a condition is bool, though the instruction is not. */
+static ind_tensor graph__raise_index(graph__raise *r, const ind__inst *i) {
+    ind_expr e = r->loops.index[i->index], one = ind_int(r->c, 1);
+    return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
+}
+
+/* The value of an instruction as a tensor, be it a number. Numbers and indices are made when first needed. */
+static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n];
+    if (i->op == IND_LOOP_INDIRECT) return graph__raise_indirect(r, r->body->index[i->index + 1]);
+    if (i->op == IND_LOOP_CONSTANT && !r->value[n].id) r->value[n] = graph__raise_full(r, i);
+    if (i->op == IND_LOOP_INDEX && !r->value[n].id)
+        r->value[n] = graph__raise_cast(r, graph__raise_index(r, i), IND_I64);
+    return r->value[n];
+}
+
+/* Operands of an op on values: numbers stay numbers beside a tensor of their type, where they promote weakly and so
+   change nothing. The condition of a where, bools, and both numbers of pow (which knows some exponents by name) do not.
+ */
+static void graph__raise_operands(graph__raise *r, const ind__inst *i, ind_tensor *x, int n) {
+    bool tensor = false;
+    int first = i->op == IND_LOOP_WHERE;
+    for (int k = first; k < n; k++) tensor = tensor || r->body->inst[i->arg[k]].op != IND_LOOP_CONSTANT;
+    for (int k = 0; k < n; k++) {
+        const ind__inst *from = &r->body->inst[i->arg[k]];
+        bool number =
+            tensor && k >= first && from->op == IND_LOOP_CONSTANT && from->dtype != IND_BOOL && i->op != IND_LOOP_POW;
+        if (!number)
+            x[k] = graph__raise_operand(r, i->arg[k]);
+        else
+            x[k] = ind_dtype_is_float((ind_dtype)from->dtype) ? ind_scalar(r->g, from->imm.f)
+                                                              : graph__raise_integer(r, from->imm.i);
+    }
+}
+
+static ind_tensor graph__raise_pointwise(graph__raise *r, const ind__inst *i) {
+    ind_tensor x[3];
+    int n = ind__loop_op_arity((ind_loop_op)i->op);
+    ind_graph_op op = (ind_graph_op)graph__raised_op[i->op];
+    graph__raise_operands(r, i, x, n);
+    ind__attr bits[2] = {ind__attr_int(i->imm.i & 255), ind__attr_int(i->imm.i >> 8)};
+    if (i->op == IND_LOOP_PHILOX) return graph__raise_call(r, op, x, 3, bits, 2);
+    ind__attr trunc = {.kind = IND__ATTR_STR, .s = "trunc"};
+    bool whole = i->op == IND_LOOP_DIV && !ind_dtype_is_float((ind_dtype)i->dtype);
+    return graph__raise_call(r, op, x, (uint32_t)n, &trunc, whole);
+}
+
+/* A function of the user's, which the graph declares. */
+static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
+    const ind__function *f = i->imm.function;
+    uint32_t id[IND__MAX_ARGS];
+    ind__attr name = {.kind = IND__ATTR_STR, .s = f->name};
+    if (ind__graph_add_function(r->g, f)) return (ind_tensor){r->g, 0};
+    for (int k = 0; k < f->num_args; k++)
+        if (!(id[k] = graph__raise_operand(r, i->arg[k]).id)) return (ind_tensor){r->g, 0};
+    ind_tensor y = ind__graph_add(r->g, IND_OP_CALL, id, (uint32_t)f->num_args, &name, 1, NULL, f->name);
+    return graph__raise_cast(r, y, (ind_dtype)i->dtype);
+}
+
+/* Rounds an f32 to a type of memory and back. */
+static ind_tensor graph__raise_round(graph__raise *r, const ind__inst *i, ind_dtype to) {
+    ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), to);
+    return graph__raise_cast(r, x, (ind_dtype)i->dtype);
+}
+
+/* The value checked as an index: what the table of all indices has at it. */
+static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n];
+    ind_expr extent = r->loops.index[i->index], one = ind_int(r->c, 1);
+    ind__attr end[2] = {{0}, ind__attr_size(extent)}, dim = ind__attr_int(0);
+    ind_tensor t = graph__raise_operand(r, i->arg[0]);
+    ind_tensor x[2] = {graph__raise_call(r, IND_OP_ARANGE, NULL, 0, end, 2), t};
+    const ind__tensor_info *info = ind__tensor_of(t);
+    ind_expr size[IND_MAX_RANK];
+    if (i->flags & IND__INST_WRAP || !info) return graph__raise_call(r, IND_OP_TAKE, x, 2, NULL, 0);
+    int rank = info->rank;
+    for (int d = 0; d < rank; d++) size[d] = info->size[d];
+    x[1] = rank ? graph__raise_flat(r, t) : graph__raise_reshape(r, t, &one, 1);
+    return graph__raise_reshape(r, graph__raise_call(r, IND_OP_GATHER, x, 2, &dim, 1), size, rank);
+}
+
+/* A cast; a condition on indices needs none to be bool. */
+static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
+    const ind__inst *from = &r->body->inst[i->arg[0]];
+    ind_tensor x = from->op == IND_LOOP_INDEX && i->dtype == IND_BOOL ? graph__raise_index(r, from)
+                                                                      : graph__raise_operand(r, i->arg[0]);
+    return graph__raise_cast(r, x, (ind_dtype)i->dtype);
+}
+
+/* ---- reductions */
+
+/* x over all reduction loops, and over no fewer parallel ones than it was. */
+static ind_tensor graph__raise_over_row(graph__raise *r, ind_tensor x) {
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < r->rank; d++) size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
+    return graph__raise_expand(r, x, size, r->rank);
+}
+
+/* An op that takes several dimensions: over all reduction loops, which stay with size 1. */
+static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
+    int dims[IND_MAX_RANK], n = 0;
+    ind_expr list[IND_MAX_RANK];
+    x = graph__raise_over_row(r, x);
+    for (int d = r->loops.rank; d < r->rank; d++) dims[n++] = d;
+    ind__attr a[3] = {graph__raise_dims(r, list, dims, n), ind__attr_bool(true), ind__attr_dtype(dtype)};
+    return graph__raise_call(r, op, &x, 1, a, op == IND_OP_SUM ? 3 : 2);
+}
+
+/* One that takes one dimension, along which the reduction loops are laid out. */
+static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
+    ind_expr size[IND_MAX_RANK];
+    int rank = r->loops.rank;
+    x = graph__raise_over_row(r, x);
+    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
+    size[rank] = ind_expr_product(r->c, r->loops.extent + rank, r->rank - rank);
+    x = graph__raise_reshape(r, x, size, rank + 1);
+    ind__attr a[3] = {ind__attr_int(rank), ind__attr_bool(true), ind__attr_dtype(dtype)};
+    x = graph__raise_call(r, op, &x, 1, a, op == IND_OP_PROD ? 3 : 2);
+    for (int d = rank; d < r->rank; d++) size[d] = ind_int(r->c, 1);
+    return graph__raise_reshape(r, x, size, r->rank);
+}
+
+/* The sum of squared deviations is the variance with 1 for the degrees of freedom, where the number of elements is
+   known; else the variance times that number. */
+static ind_tensor graph__raise_welford(graph__raise *r, ind_tensor x, int64_t part) {
+    int dims[IND_MAX_RANK], n = 0;
+    int64_t count;
+    ind_expr list[IND_MAX_RANK], numel = ind_expr_product(r->c, r->loops.extent + r->loops.rank, r->loops.rrank);
+    x = graph__raise_over_row(r, x);
+    for (int d = r->loops.rank; d < r->rank; d++) dims[n++] = d;
+    ind__attr a[4] = {graph__raise_dims(r, list, dims, n), {0}, ind__attr_bool(true), ind__attr_number(0)};
+    bool known = ind_expr_is_int(numel, &count);
+    if (known) a[3] = ind__attr_number((double)count - 1);
+    ind_tensor v = graph__raise_call(r, IND_OP_VAR_MEAN, &x, 1, a, 4);
+    if (v.id && part == 0) return (ind_tensor){r->g, v.id + 1};
+    if (known) return v;
+    return graph__raise_two(r, IND_OP_MUL, v, graph__raise_cast(r, graph__raise_expr(r, numel), ind_tensor_dtype(v)));
+}
+
+/* max(x), or sum(exp(x - max(x))) */
+static ind_tensor graph__raise_softmax_part(graph__raise *r, ind_tensor x, int64_t part) {
+    ind_tensor most = graph__raise_reduce_dims(r, IND_OP_AMAX, x, IND_DTYPE_NONE);
+    if (part == 0) return most;
+    ind_tensor term = graph__raise_one(r, IND_OP_EXP, graph__raise_two(r, IND_OP_SUB, x, most));
+    return graph__raise_reduce_dims(r, IND_OP_SUM, term, ind_tensor_dtype(term));
+}
+
+/* Loops of a matrix product by what they index: both operands, the first, the second, or the elements summed. */
+typedef struct graph__product_loops {
+    int batch[IND_MAX_RANK], m[IND_MAX_RANK], n[IND_MAX_RANK], k[IND_MAX_RANK];
+    int num_batch, num_m, num_n, num_k;
+} graph__product_loops;
+
+static void graph__find_product_loops(const graph__raise *r, ind_tensor a, ind_tensor b, graph__product_loops *p) {
+    *p = (graph__product_loops){.num_batch = 0};
+    for (int d = 0; d < r->rank; d++) {
+        bool in_a = graph__raised_varies(r, a, d), in_b = graph__raised_varies(r, b, d);
+        if (d >= r->loops.rank)
+            p->k[p->num_k++] = d;
+        else if (in_a && in_b)
+            p->batch[p->num_batch++] = d;
+        else if (in_a)
+            p->m[p->num_m++] = d;
+        else if (in_b)
+            p->n[p->num_n++] = d;
+    }
+}
+
+static ind_expr graph__raise_push(const graph__raise *r, ind_tensor x, const int *loops, int n, int *dims, int *rank) {
+    ind_expr points = ind_int(r->c, 1);
+    for (int k = 0; k < n; k++) {
+        dims[(*rank)++] = loops[k];
+        points = ind_expr_mul(points, graph__raised_size(r, x, loops[k]));
+    }
+    return points;
+}
+
+/* An operand as a matrix: [batch, first, second], its loops in this order; no batch where there is none. */
+static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph__product_loops *p, const int *first,
+                                      int num_first, const int *second, int num_second) {
+    int dims[IND_MAX_RANK], rank = 0, n = 0;
+    ind_expr size[3];
+    x = graph__raise_over_row(r, x);
+    if (p->num_batch) size[n++] = graph__raise_push(r, x, p->batch, p->num_batch, dims, &rank);
+    size[n++] = graph__raise_push(r, x, first, num_first, dims, &rank);
+    size[n++] = graph__raise_push(r, x, second, num_second, dims, &rank);
+    for (int d = 0; d < r->loops.rank; d++) {
+        bool there = false;
+        for (int k = 0; k < rank; k++) there = there || dims[k] == d;
+        if (!there) dims[rank++] = d; /* of size 1 */
+    }
+    return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
+}
+
+/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results
+   are not rounded. */
+static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
+    ind_tensor *x[2] = {a, b}, narrow[2];
+    ind_dtype dtype[2];
+    for (int k = 0; k < 2; k++) {
+        ind_tensor from = graph__raised_from(r, *x[k]);
+        narrow[k] = graph__raised_narrow(r, from.id ? from : *x[k]);
+        dtype[k] = ind_tensor_dtype(narrow[k]);
+    }
+    if (dtype[0] != dtype[1] || (dtype[0] != IND_F16 && dtype[0] != IND_BF16)) return;
+    for (int k = 0; k < 2; k++) *x[k] = graph__raise_cast(r, *x[k], dtype[k]);
+}
+
+static ind_tensor graph__raise_product(graph__raise *r, ind_tensor a, ind_tensor b, ind_dtype dtype) {
+    graph__product_loops p;
+    ind_expr size[IND_MAX_RANK];
+    int of[IND_MAX_RANK], rank = 0;
+    graph__find_product_loops(r, a, b, &p);
+    graph__raise_push(r, a, p.batch, p.num_batch, of, &rank);
+    graph__raise_push(r, a, p.m, p.num_m, of, &rank);
+    int rows = rank;
+    graph__raise_push(r, b, p.n, p.num_n, of, &rank);
+    for (int k = 0; k < rank; k++) size[k] = graph__raised_size(r, k < rows ? a : b, of[k]);
+    graph__raise_narrow_operands(r, &a, &b);
+    a = graph__raise_matrix(r, a, &p, p.m, p.num_m, p.k, p.num_k);
+    b = graph__raise_matrix(r, b, &p, p.k, p.num_k, p.n, p.num_n);
+    ind_tensor y = graph__raise_cast(r, graph__raise_two(r, IND_OP_MATMUL, a, b), dtype);
+    y = graph__raise_reshape(r, y, size, rank);
+    return graph__raise_over(r, y, of, rank, r->rank);
+}
+
+static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64_t part) {
+    ind_tensor x = graph__raise_operand(r, i->arg[0]);
+    ind_dtype dtype = (ind_dtype)i->dtype;
+    switch (i->reduction) {
+    case IND_REDUCE_SUM: return graph__raise_reduce_dims(r, IND_OP_SUM, x, dtype);
+    case IND_REDUCE_MAX: return graph__raise_reduce_dims(r, IND_OP_AMAX, x, dtype);
+    case IND_REDUCE_MIN: return graph__raise_reduce_dims(r, IND_OP_AMIN, x, dtype);
+    case IND_REDUCE_ANY: return graph__raise_reduce_dims(r, IND_OP_ANY, x, dtype);
+    case IND_REDUCE_PROD: return graph__raise_reduce_dim(r, IND_OP_PROD, x, dtype);
+    case IND_REDUCE_ARGMAX: return graph__raise_reduce_dim(r, IND_OP_ARGMAX, x, dtype);
+    case IND_REDUCE_WELFORD: return graph__raise_welford(r, x, part);
+    case IND_REDUCE_ONLINE_SOFTMAX: return graph__raise_softmax_part(r, x, part);
+    case IND_REDUCE_DOT: return graph__raise_product(r, x, graph__raise_operand(r, i->arg[1]), dtype);
+    default: break;
+    }
+    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the reduction %s",
+                    ind__reduction_name((ind_reduction)i->reduction));
+    return (ind_tensor){r->g, 0};
+}
+
+/* ---- scans: along the last loop */
+
+static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t part) {
+    static const uint16_t op[IND_NUM_SCANS] = {
+        [IND_SCAN_SUM] = IND_OP_CUMSUM,
+        [IND_SCAN_PROD] = IND_OP_CUMPROD,
+        [IND_SCAN_MAX] = IND_OP_CUMMAX,
+        [IND_SCAN_MIN] = IND_OP_CUMMIN,
+        [IND_SCAN_LOGADDEXP] = IND_OP_LOGCUMSUMEXP,
+        [IND_SCAN_ASCENDING] = IND_OP_SORT,
+        [IND_SCAN_DESCENDING] = IND_OP_SORT,
+    };
+    ind_tensor x = graph__raise_over_row(r, graph__raise_operand(r, i->arg[0]));
+    ind_graph_op scan = (ind_graph_op)op[i->reduction];
+    ind__attr a[3] = {ind__attr_int(r->loops.rank)};
+    uint32_t n = 1;
+    if (!op[i->reduction]) {
+        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
+                        ind__scan_name((ind_scan)i->reduction));
+        return (ind_tensor){r->g, 0};
+    }
+    if (scan == IND_OP_CUMSUM || scan == IND_OP_CUMPROD) a[n++] = ind__attr_dtype((ind_dtype)i->dtype);
+    if (scan == IND_OP_SORT) {
+        a[n++] = ind__attr_bool(i->reduction == IND_SCAN_DESCENDING);
+        a[n++] = ind__attr_bool(true);
+    }
+    x = graph__raise_call(r, scan, &x, 1, a, n);
+    return x.id ? (ind_tensor){r->g, x.id + (uint32_t)part} : x;
+}
+
+/* ---- stores */
+
+/* x over no loops but those that the symbols stand for, or id 0 where it varies along others. */
+static bool graph__raised_within(const graph__raise *r, ind_tensor x, const graph__strided *s) {
+    for (int v = 0; v < r->rank; v++)
+        if (!s->used[v] && !graph__raised_is_one(r, r->loops.extent[v]) && graph__raised_varies(r, x, v)) return false;
+    return true;
+}
+
+/* A value that fills a whole buffer: laid out as that is. id 0, without an error: it does not. */
+static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor x) {
+    graph__strided s = {0};
+    int order[IND_MAX_RANK + 1], num, n = 0, dims[IND_MAX_RANK];
+    ind_expr covered, size[IND_MAX_RANK], numel = ind_expr_product(r->c, b->size, b->rank);
+    graph__strided_loops(r, &s, 0);
+    bool whole = graph__strided_of(r, &s, e) && ind_known_eq(s.offset, ind_int(r->c, 0)) &&
+                 graph__strided_order(r, &s, order, &num, &covered) && ind_known_eq(covered, numel);
+    if (!whole || !graph__raised_within(r, x, &s)) return (ind_tensor){r->g, 0};
+    int flipped[IND_MAX_RANK], turned = 0;
+    for (int v = 0; v < r->rank; v++) {
+        size[v] = s.used[v] ? r->loops.extent[v] : ind_int(r->c, 1);
+        if (s.flipped[v]) flipped[turned++] = v;
+        if (!s.used[v]) dims[n++] = v;
+    }
+    for (int k = 0; k < num; k++) dims[n++] = order[k];
+    x = graph__raise_expand(r, x, size, r->rank);
+    ind_expr list[IND_MAX_RANK];
+    ind__attr a = graph__raise_dims(r, list, flipped, turned);
+    if (turned) x = graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1);
+    bool sorted = true;
+    for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
+    if (!sorted) x = graph__raise_permute(r, x, dims, r->rank);
+    return graph__raise_reshape(r, x, b->size, b->rank);
+}
+
+/* All points of the loops that v or the index varies over, in their order. */
+static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like) {
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < r->rank; d++)
+        size[d] = graph__size_is_zero(r->loops.extent[d]) ? r->loops.extent[d]
+                  : graph__raised_varies(r, x, d)         ? graph__raised_size(r, x, d)
+                                                          : graph__raised_size(r, like, d);
+    return graph__raise_expand(r, x, size, r->rank);
+}
+
+/* x, as if it were flat, with the values at the indices, put there or joined with what is there. */
+static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor x, ind_tensor at, ind_tensor v) {
+    static const char *const reduce[IND_NUM_REDUCTIONS] = {
+        [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
+    ind_tensor operand[3] = {x, at, v};
+    ind__attr joined[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
+    ind__attr added = ind__attr_bool(mode == IND_REDUCE_SUM);
+    if (!reduce[mode]) return graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
+    for (int k = 0; k < 3; k++) operand[k] = graph__raise_flat(r, operand[k]);
+    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
+}
+
+/* Is what a mask asks of x implied by the check of an index of the store? */
+static bool graph__raised_checked(const graph__raise *r, const ind__inst *store, const ind__inst *compare) {
+    ind_expr symbol[32];
+    int n = ind__expr_symbols(r->loops.index[store->index], symbol, 32);
+    const ind__inst *bound = &r->body->inst[compare->arg[1]];
+    for (int k = 0; k < n && k < 32; k++) {
+        const ind_symbol *s = ind_expr_symbol(symbol[k]);
+        if (s->kind != IND_SYMBOL_INDIRECT) continue;
+        const ind__inst *i = &r->body->inst[s->slot];
+        ind_expr least = i->flags & IND__INST_WRAP ? ind_expr_neg(s->extent) : ind_int(r->c, 0);
+        ind_expr limit = compare->op == IND_LOOP_GE ? least : s->extent, e = ind_int(r->c, bound->imm.i);
+        if (bound->op == IND_LOOP_INDEX) e = r->loops.index[bound->index];
+        if (i->arg[0] == compare->arg[0] && ind_known_eq(e, limit)) return true;
+    }
+    return false;
+}
+
+/* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
+ *more: is there any? */
+static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
+    uint32_t todo[64], n = 0;
+    ind_tensor all = {r->g, 0};
+    todo[n++] = store->arg[1];
+    *more = false;
+    while (n > 0) {
+        uint32_t at = todo[--n];
+        const ind__inst *i = &r->body->inst[at];
+        if (i->op == IND_LOOP_AND && n + 2 <= sizeof todo / sizeof *todo) {
+            todo[n++] = i->arg[1], todo[n++] = i->arg[0];
+            continue;
+        }
+        bool compares = i->op == IND_LOOP_GE || i->op == IND_LOOP_LT;
+        if (compares && graph__raised_checked(r, store, i)) continue;
+        ind_tensor x = graph__raise_operand(r, at);
+        all = *more ? graph__raise_two(r, IND_OP_LOGICAL_AND, all, x) : x;
+        *more = true;
+    }
+    return all;
+}
+
+/* Where a store goes. An index into the whole buffer that was read from memory is checked by the op. */
+static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr numel) {
+    const ind_symbol *s = ind_expr_symbol(e);
+    ind_expr one = ind_int(r->c, 1);
+    bool whole = s && s->kind == IND_SYMBOL_INDIRECT && ind_known_eq(s->extent, numel);
+    if (whole && r->body->inst[s->slot].flags & IND__INST_WRAP)
+        return graph__raise_operand(r, r->body->inst[s->slot].arg[0]);
+    return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
+}
+
+/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that
+   is cut off again. */
+static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
+                                       ind_tensor v) {
+    bool masked = false;
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
+    ind_tensor mask = {r->g, 0}, x = b->held, at = graph__raise_target(r, e, numel);
+    if (i->arg[1]) mask = graph__raise_store_mask(r, i, &masked);
+    if (masked) {
+        x = graph__raise_padded(r, graph__raise_flat(r, x));
+        at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
+    }
+    at = graph__raise_points(r, at, v);
+    ind_tensor y = graph__raise_put(r, (ind_reduction)i->reduction, x, at, graph__raise_points(r, v, at));
+    if (masked) y = graph__raise_slice(r, y, 0, zero, one, numel);
+    return graph__raise_reshape(r, y, b->size, b->rank);
+}
+
+static void graph__raise_store(graph__raise *r, const ind__inst *i) {
+    graph__raised_buffer *b = &r->buffer[i->source];
+    ind_expr e = graph__raised_offset(r, i);
+    ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), b->dtype), y = {r->g, 0};
+    if (!x.id) return;
+    if (graph__raised_is_empty(r, b->size, b->rank)) {
+        y = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    } else if (!i->arg[1] && !i->reduction) {
+        y = graph__raise_fill(r, b, e, x);
+    }
+    if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
+    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
+    b->held = y;
+}
+
+/* ---- the body */
+
+static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n], *from = &r->body->inst[i->arg[0]];
+    switch (i->op) {
+    case IND_LOOP_CONSTANT:
+    case IND_LOOP_INDEX:
+    case IND_LOOP_INDIRECT: return (ind_tensor){r->g, 0};
+    case IND_LOOP_LOAD: return graph__raise_load(r, n);
+    case IND_LOOP_CAST: return graph__raise_cast_op(r, i);
+    case IND_LOOP_CALL: return graph__raise_user_call(r, i);
+    case IND_LOOP_ROUND_F16: return graph__raise_round(r, i, IND_F16);
+    case IND_LOOP_ROUND_BF16: return graph__raise_round(r, i, IND_BF16);
+    case IND_LOOP_ROUND_F8E4M3FN: return graph__raise_round(r, i, IND_F8E4M3FN);
+    case IND_LOOP_ROUND_F8E5M2: return graph__raise_round(r, i, IND_F8E5M2);
+    case IND_LOOP_REDUCE:
+        return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
+                                                                       : graph__raise_reduce(r, i, 0);
+    case IND_LOOP_SCAN: return graph__raise_scan(r, i, 0);
+    case IND_LOOP_PART:
+        if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
+        return (ind_tensor){r->g, r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0};
+    default: break;
+    }
+    if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
+    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the loop op %s",
+                    ind__loop_op_name((ind_loop_op)i->op));
+    return (ind_tensor){r->g, 0};
+}
+
+/* Makes loops v and v + 1 one, whatever the indices come to. */
+static bool graph__raise_force_join(ind__loops *l, int v) {
+    ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
+    ind_expr extent = ind_expr_mul(l->extent[v], inner);
+    ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
+    if (!ind_known_le(ind_int(l->context, 1), inner)) return false;
+    ind_expr value[2] = {ind_expr_floordiv(joined, inner), ind_expr_mod(joined, inner)};
+    for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], pair, value, 2);
+    l->var[v] = joined, l->extent[v] = extent;
+    for (int k = v + 1; k + 1 < l->rank + l->rrank; k++) l->var[k] = l->var[k + 1], l->extent[k] = l->extent[k + 1];
+    if (v < l->rank)
+        l->rank--;
+    else
+        l->rrank--;
+    return true;
+}
+
+/* More loops than a tensor may have dimensions are joined: those of which no index minds first, then the last of the
+   reduction or of the parallel ones. */
+static bool graph__raise_join_loops(ind__loops *l) {
+    bool joined = true;
+    while (joined && l->rank + l->rrank > IND_MAX_RANK) {
+        joined = false;
+        for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
+            joined = v + 1 != l->rank && ind__loops_merge(l, v);
+        if (!joined && l->rrank > 1) joined = graph__raise_force_join(l, l->rank + l->rrank - 2);
+        if (!joined && l->rank > 1) joined = graph__raise_force_join(l, l->rank - 2);
+    }
+    return l->rank + l->rrank <= IND_MAX_RANK;
+}
+
+/* Splits that rid an index of a division; a scan stays one loop. */
+static void graph__raise_split_loops(ind__loops *l, bool scans) {
+    ind_expr one = ind_int(l->context, 1);
+    for (int v = 0; v < (scans ? l->rank : l->rank + l->rrank); v++) {
+        while (l->rank + l->rrank < IND_MAX_RANK) {
+            ind_expr size = ind__loops_split_size(l, v, NULL);
+            if (!ind__ok(size) || !ind_known_le(one, size) || !ind__loops_split(l, v, size)) break;
+        }
+    }
+}
+
+/* Splits the loop that runs across the places `stride` apart in a buffer: what lies in a dimension is a loop then. */
+static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stride) {
+    ind__loops *l = &r->loops;
+    ind_expr one = ind_int(r->c, 1), coefficient;
+    for (int v = 0; v < l->rank + l->rrank && l->rank + l->rrank < IND_MAX_RANK; v++) {
+        if (!ind__expr_depends(l->index[index], l->var[v])) continue;
+        if (!ind__affine(l->index[index], l->var[v], &coefficient, NULL)) continue;
+        ind_expr size = ind__exact_quotient(stride, coefficient);
+        if (!ind__ok(size) || !ind_known_le(one, size) || graph__raised_is_one(r, size)) continue;
+        if (!ind_known_le(l->extent[v], size) && ind__loops_split(l, v, size)) return;
+    }
+}
+
+/* Loops that were joined are told apart as the dimensions of the first buffer that is filled. */
+static void graph__raise_split_dims(graph__raise *r) {
+    const ind_body *body = r->body;
+    for (uint32_t n = 1; n < body->num_inst; n++) {
+        const ind__inst *i = &body->inst[n];
+        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        const graph__raised_buffer *b = &r->buffer[i->source];
+        ind_expr stride = ind_int(r->c, 1);
+        for (int d = b->rank; d-- > 1;) {
+            stride = ind_expr_mul(stride, b->size[d]);
+            graph__raise_split_at(r, i->index, stride);
+        }
+        return;
+    }
+}
+
+static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
+    bool scans = ind__body_scan(r->body) != 0, reduces = scans;
+    ind__loops *l = &r->loops;
+    for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
+    ind__loops_init(l, r->body, index);
+    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
+        l->extent[l->rank] = ind_int(r->c, 1);
+        l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
+        l->rrank = 1;
+    }
+    if (!graph__raise_join_loops(l)) {
+        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
+                        l->rank + l->rrank);
+        return false;
+    }
+    graph__raise_split_loops(l, scans);
+    if (!scans) graph__raise_split_dims(r);
+    r->rank = l->rank + l->rrank;
+    return !l->failed;
+}
+
+/* Where a parallel loop has no points nothing happens: what is written is empty or stays as it is. */
+static bool graph__raise_nothing(graph__raise *r) {
+    if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
+    for (uint32_t n = 1; n < r->body->num_inst; n++) {
+        graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
+        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    }
+    return true;
+}
+
+static void graph__raise_body(graph__raise *r) {
+    if (r->body->call) {
+        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "an opaque call has no body");
+        return;
+    }
+    ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
+    r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
+    if (!index || !r->value || !graph__raise_loops(r, index)) {
+        if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
+    }
+    if (!r->g->status && graph__raise_nothing(r)) return;
+    for (uint32_t n = 1; !r->g->status && n < r->body->num_inst; n++) {
+        if (r->body->inst[n].op == IND_LOOP_STORE)
+            graph__raise_store(r, &r->body->inst[n]);
+        else
+            r->value[n] = graph__raise_inst(r, n);
+    }
+    if (r->body->result && !r->g->status) {
+        ind_tensor y = graph__raise_operand(r, r->body->result);
+        r->value[r->body->result] = graph__raise_expand(r, y, r->loops.extent, r->rank);
+    }
+}
+
+static void graph__raise_free(graph__raise *r) {
+    ind__free(r->c, r->loops.index);
+    ind__free(r->c, r->value);
+    ind__free(r->c, r->buffer);
+    ind__free(r->c, r->made);
+}
+
+/* A new graph with the sizes, facts and guards of another or of a module. */
+static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
+    if (guard)
+        (void)ind_guard_that(g, text, NULL);
+    else
+        (void)ind_fact(g, text);
+}
+
+/* An input or constant for a buffer, once. */
+static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
+    graph__raised_buffer *b = &r->buffer[n];
+    if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
+}
+
+/* ---- a kernel */
+
+/* A name of the program's own making that a user has as well gets a tail. */
+static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, uint32_t n) {
+    const ind__buffer *b = &p->buffer[n];
+    bool taken = false;
+    for (uint32_t k = 1; k < p->num_buffers; k++)
+        taken = taken || (k != n && (p->buffer[k].kind != IND__BUFFER_COMPUTED || p->buffer[k].output) &&
+                          !strcmp(p->buffer[k].name, b->name));
+    if (!taken || b->kind != IND__BUFFER_COMPUTED || b->output) return b->name;
+    char *name = ind__arena_alloc(&r->g->arena, strlen(b->name) + 8);
+    if (name) snprintf(name, strlen(b->name) + 8, "%s.own", b->name);
+    return name ? name : b->name;
+}
+
+/* Sizes in the order in which they lie in memory. */
+static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32_t n) {
+    const ind__buffer *b = &p->buffer[n];
+    graph__raised_buffer *to = &r->buffer[n];
+    to->name = graph__raised_name(r, p, n);
+    to->dtype = b->dtype;
+    to->rank = b->layout.rank;
+    for (int d = 0; d < to->rank; d++) to->size[d] = b->layout.size[b->layout.order[d]];
+}
+
+static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        uint32_t n = k->arg[i], old = p->buffer[n].mutates;
+        graph__raise_describe(r, p, n);
+        if (i < k->num_reads)
+            graph__raise_source(r, n, p->buffer[n].kind == IND__BUFFER_CONST ? IND_OP_CONST : IND_OP_INPUT);
+        if (i < k->num_reads || !old) continue;
+        graph__raise_describe(r, p, old);
+        graph__raise_source(r, old, IND_OP_INPUT);
+        r->buffer[n].held = r->buffer[old].held;
+    }
+}
+
+/* What is written comes out under its name, or becomes what its old version holds. */
+static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
+    for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
+        const graph__raised_buffer *b = &r->buffer[k->arg[i]];
+        uint32_t old = p->buffer[k->arg[i]].mutates;
+        ind_tensor y = b->held;
+        if (!old) {
+            (void)ind_output(r->g, b->name, y);
+            continue;
+        }
+        if (y.id && (ind__is_source(r->g, y.id) || r->g->tensor[y.id].named)) y = graph__raise_one(r, IND_OP_CLONE, y);
+        (void)ind_mutate(r->buffer[old].held, ind_named(y, b->name));
+    }
+}
+
+/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs.
+ */
+static bool graph__raise_rename(ind_graph *g) {
+    uint8_t *kept = ind__alloc(g->context, g->num_tensors);
+    bool ok = kept != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) kept[g->output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->num_mutations; i++) kept[g->mutation[i].value] = 1;
+    for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
+        kept[t] = kept[t] || g->tensor[t].weak || ind__is_source(g, t);
+        const char *name = kept[t] ? NULL : g->tensor[t].name;
+        if (name) ind__find_slot(g, name, strlen(name))->tensor = 0;
+        if (!kept[t]) g->tensor[t].name = NULL;
+    }
+    for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
+        ind_graph_op op = g->node[g->tensor[t].node].op;
+        if (!kept[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
+    }
+    ind__free(g->context, kept);
+    return ok;
+}
+
+/* The graph without what was made on the way and is not used, or is there twice: a rewritten copy that takes over the
+   conditions. */
+static ind_graph *graph__raise_tidy(ind_graph *g) {
+    ind_graph *out = NULL;
+    if (g->status || ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP, &out)) {
+        if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
+        return g;
+    }
+    for (uint32_t i = 0; i < out->num_conditions; i++) {
+        const char *text = out->condition[i].text;
+        out->condition[i].text = ind__arena_string(&out->arena, text, strlen(text));
+        if (!out->condition[i].text) ind__graph_no_memory(out, "kernel graph");
+    }
+    memset(out->op_count, 0, sizeof out->op_count);
+    if (!graph__raise_rename(out)) ind__graph_no_memory(out, "kernel graph");
+    out->facts_borrowed = false;
+    g->facts_borrowed = true;
+    ind_graph_destroy(g);
+    return out;
+}
+
+static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
+    const ind__lowered *p = m->desc.lowered;
+    ind_graph *g = ind_graph_create(m->context, k->name);
+    if (!g) return NULL;
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) (void)ind__graph_declare(g, m->desc.sizes[i]);
+    bool guard;
+    const char *text;
+    for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++)
+        graph__raise_condition(g, text, guard);
+    graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
+    ind_facts *before = ind__graph_enter(g);
+    r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
+    if (!r.buffer) ind__graph_no_memory(g, "kernel graph");
+    if (!g->status) graph__raise_kernel_buffers(&r, p, k);
+    if (!g->status) graph__raise_body(&r);
+    if (!g->status) graph__raise_kernel_results(&r, p, k);
+    ind_graph *tidy = graph__raise_tidy(g);
+    ind__graph_leave(tidy, before);
+    graph__raise_free(&r);
+    return tidy;
+}
+
+/* The finished graph, or NULL with the reason. What was not proven for lack of memory must not show. */
+static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *name) {
+    if (!g) return NULL;
+    ind_context *c = g->context;
+    ind_status status = ind__refused_since(c, refusals);
+    if (!status && !g->status) return g;
+    if (!status) status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    ind__fail(c, status, "kernel graph of %s: %s", name, g->status ? g->error : "out of memory");
+    ind_graph_destroy(g);
+    return NULL;
+}
+
+ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
+    if (!module) return NULL;
+    const ind_schedule *s = module->desc.schedule;
+    if (kernel < 0 || (uint32_t)kernel >= s->num_kernels) {
+        ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        return NULL;
+    }
+    const uint32_t refusals = module->context->refusals;
+    ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
+    return graph__raise_end(g, refusals, s->kernel[kernel].name);
+}
+
+/* All kernels as graphs, in the order in which they run; where there is none, why. */
+static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
+    for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
+        ind_graph *g = ind_module_kernel_graph(m, (int)k);
+        const char *text = g ? ind_graph_text(g) : NULL;
+        ind_status status = text ? IND_OK : ind_error_status(m->context);
+        ind__textf(t, "%s# kernel %u", k ? "\n" : "", (unsigned)k);
+        if (text) ind__textf(t, "\n%s", text);
+        if (!text) ind__textf(t, ": %s\n", ind_error(m->context));
+        ind_graph_destroy(g);
+        if (status && status != IND_NOT_SUPPORTED) return status;
+    }
+    return IND_OK;
+}
+
+/* ---- a custom op */
+
+static void graph__raise_custom(graph__raise *r, const ind_graph *from, const ind__node *n) {
+    const ind__tensor_info *result = &from->tensor[n->result];
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        const ind__tensor_info *t = &from->tensor[n->operand[k]];
+        graph__raised_buffer *b = &r->buffer[k];
+        b->name = t->name;
+        b->dtype = t->dtype;
+        b->rank = t->rank;
+        memcpy(b->size, t->size, sizeof b->size);
+        graph__raise_source(r, k, IND_OP_INPUT);
+    }
+    if (!r->g->status) graph__raise_body(r);
+    if (r->g->status) return;
+    ind_tensor y = graph__raise_cast(r, r->value[n->body->result], result->dtype);
+    (void)ind_output(r->g, result->name, graph__raise_reshape(r, y, result->size, result->rank));
+}
+
+ind_graph *ind_pointwise_graph(ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &x.graph->node[t->node] : NULL;
+    if (!n || !n->body) {
+        if (x.graph)
+            ind__fail(x.graph->context, IND_INVALID_ARGUMENT, "pointwise graph: the tensor is not of ind_pointwise");
+        return NULL;
+    }
+    ind_context *c = x.graph->context;
+    const uint32_t refusals = c->refusals;
+    ind_graph *g = ind_graph_create(c, n->name);
+    if (!g) return NULL;
+    for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
+    for (uint32_t i = 0; i < x.graph->num_conditions; i++)
+        graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
+    graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
+    ind_facts *before = ind__graph_enter(g);
+    r.buffer = ind__alloc(c, (n->num_operands + (size_t)1) * sizeof *r.buffer);
+    if (!r.buffer) ind__graph_no_memory(g, "pointwise graph");
+    if (!g->status) graph__raise_custom(&r, x.graph, n);
+    g = graph__raise_tidy(g);
+    ind__graph_leave(g, before);
+    graph__raise_free(&r);
+    return graph__raise_end(g, refusals, n->name);
 }
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -14046,6 +17326,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     switch (stage) {
     case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered); break;
     case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, m); break;
+    case IND_STAGE_KERNELS: return ind__print_kernels(t, m);
     case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan); break;
     case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan); break;
     case IND_STAGE_PTX: return ind__print_ptx(t, m);
