@@ -1139,6 +1139,11 @@ typedef struct ind__unbacked {
 ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
 /* Which of the listed symbols e has, as bits. */
 uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e);
+/* A buffer that graph node `op` had to copy, or make anew as a whole, to change a part of it: `reader` needs its old
+   contents. */
+typedef struct ind__kept {
+    uint32_t buffer, op, reader; /* reader: a graph node; op itself, or UINT32_MAX: what is handed out */
+} ind__kept;
 
 typedef struct ind__lowered {
     ind_context *context;
@@ -1147,6 +1152,8 @@ typedef struct ind__lowered {
     uint32_t num_buffers, cap_buffers;
     ind__loop *loop; /* in an order in which they can run */
     uint32_t num_loops, cap_loops;
+    ind__kept *kept; /* for the schedule's text */
+    uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
@@ -1217,13 +1224,15 @@ typedef struct ind__reduction_desc {
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
 /* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at the
    indices that it computes (usually ind_op_indirect). What is not stored keeps the value it has in x, which must be a
-   whole buffer (x->identity) that nobody reads from then on; loads of its old contents inside fn must be of the very
-   element that the same point stores. *result is the new version. */
+   whole buffer (x->identity) that nobody reads from then on. fn is run again, after all that is not stored yet and
+   reads x was stored, if it reads other elements of x than the one that the same point stores: so what it loads must
+   be such boxes, not x itself. *result is the new version. */
 typedef struct ind__scatter_desc {
     const ind_expr *size;
     int rank;
     void (*fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t version, void *user);
     void *user;
+    bool each_once; /* no two points store the same element, so that it may be read at the same point */
 } ind__scatter_desc;
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
 /* A box over a buffer of its own that holds a copy of x. */
@@ -10242,6 +10251,7 @@ void ind__lowered_free(ind__lowered *p) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
+    ind__free(p->context, p->kept);
     ind__arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }
@@ -10685,6 +10695,17 @@ static bool ir__body_loads(const ind_body *b, uint32_t buffer) {
     return false;
 }
 
+/* Can the loop read the old contents while it stores the version: one load, of the element that is stored, if any? */
+static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version, bool each_once) {
+    uint32_t load = 0, loads = 0, stores = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (x->op == IND_LOOP_LOAD && x->source == old) load = i, loads++;
+        if (x->op == IND_LOOP_STORE && x->source == version) stores++;
+    }
+    return !loads || (each_once && loads == 1 && stores == 1 && ir__loads_own_element(b, &b->inst[load], version));
+}
+
 /* What was not stored yet and would read the old contents later is stored now. */
 static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) {
@@ -10725,21 +10746,37 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     return IND_OK;
 }
 
+/* Records the loop: at first with all that is not stored yet computed in it, which must not read the memory that other
+   points change; then the readers of the old contents are stored, and if need be the loop reads that. */
+static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const ind__scatter_desc *d, uint32_t version,
+                                     ind__origins *origins) {
+    const uint32_t old = p->buffer[version].mutates;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (ind__record_begin(r, p->context, d->size, d->rank, NULL, 0)) return ind__failed(p->context);
+        r->ops.origins = origins;
+        d->fn(&r->ops, r->body->var, d->rank, version, d->user);
+        if (!ir__stores_into(r->body, version)) return ind__failed(p->context);
+        const bool in_step = ir__reads_in_step(r->body, old, version, d->each_once);
+        ind_status status = attempt ? IND_OK : ir__realise_readers(p, old);
+        if (status || in_step) return status;
+        if (attempt == 0) ind__record_abort(r);
+    }
+    return ind__fail(p->context, IND_VERIFY, "a scatter reads what other points of it change");
+}
+
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {
     ind_context *c = p->context;
-    ind__recorder r;
+    ind__recorder r = {0};
     *result = NULL;
     uint32_t old = x ? x->storage->buffer : 0;
     if (!old || !x->identity || p->buffer[old].mutated_by || p->buffer[old].output)
         return ind__fail(c, IND_VERIFY, "a scatter needs a whole buffer that it may change");
-    ind_status status = ir__realise_readers(p, old);
-    uint32_t version = status ? 0 : ir__add_version(p, old);
-    if (!version || ind__record_begin(&r, c, d->size, d->rank, NULL, 0)) return ind__failed(c);
+    uint32_t version = ir__add_version(p, old);
+    if (!version) return ind__failed(c);
     ind__origins origins = {.context = c};
     ir__origins_add(&origins, p->origin);
-    r.ops.origins = &origins;
-    d->fn(&r.ops, r.body->var, d->rank, version, d->user);
-    status = ir__stores_into(r.body, version) ? ir__add_scatter(p, &r, version, &origins) : ind__failed(c);
+    ind_status status = ir__record_scatter(p, &r, d, version, &origins);
+    if (!status) status = ir__add_scatter(p, &r, version, &origins);
     ind__record_abort(&r);
     ind__free(c, origins.node);
     if (status) return status;

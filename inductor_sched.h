@@ -2778,6 +2778,20 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "\n");
 }
 
+/* What was not changed in place, and because of whom. */
+static void sched__print_kept(const sched__printer *p) {
+    for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
+        const ind__kept *x = &p->s->program->kept[i];
+        const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
+        const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
+        ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
+                   reader ? reader : "its old contents are handed out",
+                   !reader              ? ""
+                   : x->op == x->reader ? " itself reads it elsewhere"
+                                        : " reads its old contents later");
+    }
+}
+
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
@@ -2824,6 +2838,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*orig
         sched__print_kernel(&p, k);
         sched__print_edges(&p, &s->kernel[k], first, next);
     }
+    sched__print_kept(&p);
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
