@@ -230,9 +230,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
    and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
-   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, _ has a form in place
-   (add_: the manual, IN PLACE). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool
-   only, n not bool. */
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
+   comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
+   form in place (add_: the manual, IN PLACE). Types that operands may promote to, as in PyTorch: f floats only, i
+   integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -594,6 +595,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
+    X(NONZERO, "nonzero", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                    \
+    X(ARGWHERE, "argwhere", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                  \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")   \
+    X(UNIQUE, "unique", "self",                                                                                        \
+      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
+    X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
+      "return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")                      \
+    X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
+      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
@@ -1083,6 +1093,28 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
    IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
+/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
+   number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
+   the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
+   In the text form two attributes bound the size for later ops that need it, min_length and max_length: elements fewer
+   or more are found at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written outside. ind_nonzero: the indices of
+   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
+   the elements of x where mask holds, [u0]; both broadcast. */
+IND_API ind_tensor ind_nonzero(ind_tensor x);
+IND_API ind_tensor ind_argwhere(ind_tensor x);
+IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
+/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
+   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
+   row-major order the first. */
+IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
+   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
+   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
+   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                         ind_expr max_output_size);
+
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
@@ -1431,6 +1463,9 @@ struct ind_graph {
     bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
     bool *used;          /* by size: one of the first num_scanned nodes has it */
     uint32_t num_used, cap_used, num_scanned;
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    uint32_t num_unbacked;
+    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -1644,6 +1679,10 @@ typedef struct ind__infer {
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
+    ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
+    int64_t least;          /* Z: what it never is below */
+    bool bounded;           /* Z: the caller gave bounds */
+    uint32_t source;        /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -1715,6 +1754,8 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED))
+        return "; min_length and max_length of the op that makes a size from data bound it";
     if (ind_expr_print(condition, fact, sizeof fact) >= sizeof fact) return "";
     char *out = ind__scratch(in);
     snprintf(out, sizeof in->scratch[0], "; 'fact %s' would make them agree", fact);
@@ -4607,6 +4648,161 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- sizes that come from data */
+
+/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+static ind_expr ind__new_length(ind__infer *in, const char *name) {
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    int64_t hint = ind_hint(in->limit);
+    ind_expr_bounds(in->limit, NULL, &s.hi);
+    s.lo = in->least;
+    s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
+    return ind_symbol_expr(in->c, &s);
+}
+
+static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length);
+
+/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
+   another op which counts the same tensor's elements. */
+static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
+    const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
+    char name[24];
+    in->limit = limit;
+    in->source = source;
+    if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+    if (ind__is_int(limit, 0)) return *length = limit, IND_OK;
+    if (own->kind == IND__ATTR_SIZE) {
+        const ind_symbol *s = ind_expr_symbol(own->e);
+        if (!s || s->kind != IND_SYMBOL_UNBACKED)
+            return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
+        return *length = in->length = own->e, IND_OK;
+    }
+    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
+        if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
+    if (in->g->num_unbacked == IND__MAX_UNBACKED)
+        return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
+    for (uint32_t k = 0;; k++) {
+        int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
+        if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
+    }
+    *length = in->length = ind__new_length(in, in->g->wanted_size ? in->g->wanted_size : name);
+    return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+}
+
+/* What the elements chosen from so many are at most; checks what the caller promises of that. */
+static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
+    const ind__attr *least = &in->attr[0], *most = &in->attr[1];
+    ind_expr none = {in->c, 0};
+    if (most->kind != IND__ATTR_NONE) limit = most->e;
+    in->least = least->i;
+    in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
+    if (ind__ok(limit))
+        ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
+                    (long long)least->i, ind__say_size(in, limit));
+    return none;
+}
+
+static ind_status ind__rule_nonzero(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, x->size, x->rank));
+    if (in->status) return in->status;
+    if (ind__data_length(in, limit, in->operand[0], size)) return in->status;
+    ind__set_result(in, 0, IND_I64, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_select(ind__infer *in) {
+    ind__shape s = {0};
+    ind_expr length;
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    const ind__tensor_info *mask = ind__operand(in, 1);
+    bool whole = mask->rank == s.rank;
+    for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, s.size, s.rank));
+    if (in->status || ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
+/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+static ind_status ind__rule_unique(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
+    ind_expr length;
+    int dim, r = 1;
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, x->rank, &dim)) return in->status;
+    if (along->kind != IND__ATTR_NONE && x->rank > 1)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dim %d of %s (%s): whole slices are not compared, only elements",
+                           dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    if (ind__need_results(in, 1 + (inverse->i != 0) + (counts->i != 0))) return in->status;
+    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
+    ind__set_result(in, 0, x->dtype, &length, 1);
+    if (inverse->i) ind__set_result(in, r++, IND_I64, x->size, x->rank);
+    if (counts->i) ind__set_result(in, r, IND_I64, &length, 1);
+    return IND_OK;
+}
+
+/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
+    const ind__tensor_info *repeats = ind__operand(in, k);
+    if (repeats->weak) {
+        const ind__attr *n = &in->g->node[repeats->node].attr[0];
+        if (n->is_int && n->i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "repeats must be an integer that is not negative");
+    }
+    if (ind__need_index(in, k)) return in->status;
+    if (repeats->rank > 1)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
+                           ind__say_name(in, k), ind__say_type(in, k));
+    if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s", ind__say_name(in, k),
+                       ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
+}
+
+/* The length of a result that repeats decide: given, or from data and at most what is given. */
+static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
+    const ind__attr *given = &in->attr[1], *most = &in->attr[2];
+    const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
+    if (bound->kind == IND__ATTR_NONE)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "the length of the result comes from data: give output_size, or max_output_size, which it "
+                           "never exceeds");
+    if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
+                           bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
+    return bound == given ? (*length = given->e, IND_OK) : ind__data_length(in, most->e, 0, length);
+}
+
+static ind_status ind__rule_repeat_interleave(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *along = &in->attr[0];
+    ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
+    int dim = 0, rank = x->rank;
+    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+        if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
+        ind__set_result(in, 0, IND_I64, size, 1);
+        return IND_OK;
+    }
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, rank, &dim)) return in->status;
+    for (int d = 0; d < rank; d++) size[d] = x->size[d];
+    if (along->kind == IND__ATTR_NONE || rank == 0) size[0] = whole, rank = 1;
+    if (ind__check_repeats(in, 1, size[dim])) return in->status;
+    const ind__tensor_info *repeats = ind__operand(in, 1);
+    if (repeats->weak)
+        size[dim] = ind_expr_mul(size[dim], ind_int(in->c, in->g->node[repeats->node].attr[0].i));
+    else if (ind__repeated_length(in, &size[dim]))
+        return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
@@ -4965,6 +5161,12 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
     [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
+    [IND_OP_NONZERO] = ind__rule_nonzero,
+    [IND_OP_ARGWHERE] = ind__rule_nonzero,
+    [IND_OP_MASKED_SELECT] = ind__rule_masked_select,
+    [IND_OP_UNIQUE] = ind__rule_unique,
+    [IND_OP_UNIQUE_CONSECUTIVE] = ind__rule_unique,
+    [IND_OP_REPEAT_INTERLEAVE] = ind__rule_repeat_interleave,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -4981,6 +5183,7 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
     if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
@@ -5001,6 +5204,13 @@ static ind_status ind__check_operands(ind__infer *in) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
+        const ind__tensor_info *x = &in->g->tensor[id];
+        for (int d = 0; in->op == IND_OP_EXTERN && d < x->rank; d++) {
+            if (ind__expr_has_kind(x->size[d], IND_SYMBOL_UNBACKED))
+                return ind__reject(in, IND_NOT_SUPPORTED,
+                                   "%s is %s: an opaque call is given numbers, and this size is known to kernels alone",
+                                   ind__say_name(in, k), ind__say_type(in, k));
+        }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
@@ -5326,8 +5536,13 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
+/* Is anything known of the sizes but their ranges? */
+static bool ind__has_facts(const ind_graph *g) {
+    return g->num_conditions || g->num_unbacked;
+}
+
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind_facts_enter(g->context, g->num_conditions ? g->facts : NULL);
+    return ind_facts_enter(g->context, ind__has_facts(g) ? g->facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
@@ -5337,7 +5552,7 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
 /* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     bool ours = ind__ok(e) && e.context == g->context;
-    return ours && g->num_conditions ? ind_simplify(g->facts, e) : e;
+    return ours && ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
 /* A copy of a list of sizes, as they stand under the facts. */
@@ -5445,10 +5660,33 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
+/* The size from data that is this symbol; NULL: the graph has none. */
+static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
+    for (uint32_t u = 0; u < g->num_unbacked; u++)
+        if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
+    return NULL;
+}
+
+/* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
+static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
+    ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
+    ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
+    if (!ind__ok(most))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
+                               in->op_name);
+    *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
+    if (ind__find_length(g, in->length)) return IND_OK;
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
+    if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
+    ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
+    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+}
+
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
                                      const ind__attr *attrs, uint32_t num_attrs) {
     const char *name = node->name ? node->name : ind__op_name(node->op);
     ind__infer in;
+    const ind__unbacked *other = NULL;
     if (!ind__fill_node(g, node, operands, num_operands, attrs, num_attrs)) {
         ind__graph_no_memory(g, name);
         return ind__graph_tensor(g, 0);
@@ -5456,11 +5694,85 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     ind__infer_init(&in, g, node);
     if (ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
+    } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
+               (!in.source || in.source != other->source)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
+    } else if (ind__ok(in.length)) {
+        ind__add_length(g, &in);
     }
     ind__infer_free(&in);
     return ind__graph_tensor(g, g->status ? 0 : node->result);
+}
+
+static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
+
+/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+
+/* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
+static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
+    uint32_t first = op == IND_OP_INDEX ? 1 : 2;
+    bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
+    if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
+    }
+    for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
+    return mask && !one;
+}
+
+/* nonzero of the mask: the one that the graph has already, or a new one. */
+static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
+    return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
+}
+
+/* Puts the columns that stand for a mask at dimension `at` of x behind the operands; false: the graph has the error. */
+static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t mask, int at, uint32_t *operand,
+                             uint32_t *n) {
+    const ind__tensor_info m = g->tensor[mask], self = g->tensor[x];
+    bool fits = m.rank > 0 && at + m.rank <= self.rank;
+    for (int d = 0; fits && d < m.rank; d++) fits = ind_known_eq(m.size[d], self.size[at + d]);
+    if (!fits) {
+        char of_mask[200], of_x[200];
+        ind__print_type(of_mask, sizeof of_mask, m.dtype, m.size, m.rank);
+        ind__print_type(of_x, sizeof of_x, self.dtype, self.size, self.rank);
+        ind__graph_fail(g, IND_SHAPE_MISMATCH,
+                        "%s: mask %s (%s) must have one dimension or more, and the sizes of %s (%s) from dim %d on",
+                        ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
+        return false;
+    }
+    uint32_t places = ind__mask_places(g, mask);
+    for (int d = 0; places && d < m.rank; d++) {
+        ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        if (!operand[(*n)++]) return false;
+    }
+    return places != 0;
+}
+
+/* index and index_put with masks among the indices. */
+static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t *given, uint32_t num_given,
+                                   const ind__attr *attrs, uint32_t num_attrs) {
+    uint32_t operand[2 * IND_MAX_RANK + 2], n = op == IND_OP_INDEX ? 1 : 2, first = n;
+    memcpy(operand, given, n * sizeof *operand);
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = n; k < num_given && !g->status; k++) {
+        bool mask = given[k] && g->tensor[given[k]].dtype == IND_BOOL;
+        if (n - first >= IND_MAX_RANK)
+            ind__graph_fail(g, IND_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op), IND_MAX_RANK);
+        else if (mask)
+            ind__expand_mask(g, op, given[0], given[k], (int)(n - first), operand, &n);
+        else
+            operand[n++] = given[k];
+    }
+    ind__graph_leave(g, before);
+    if (g->status) return ind__graph_tensor(g, 0);
+    return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
 }
 
 /* A node of pure meaning: operands are values, whatever was written to their memory since. */
@@ -5468,6 +5780,8 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
+    if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
+        return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
         if (custom_name) node.name = ind__arena_string(&g->arena, custom_name, strlen(custom_name));
         if (custom_name && !node.name) {
@@ -5985,6 +6299,10 @@ static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t leng
     for (uint32_t i = 0; i < g->num_sizes; i++) {
         const char *s = ind_expr_symbol(g->size_symbol[i])->name;
         if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
+    }
+    for (uint32_t u = 0; u < g->num_unbacked; u++) {
+        const char *s = ind_expr_symbol(g->unbacked[u].symbol)->name;
+        if (ind__same_name(s, strlen(s), name, length)) return g->unbacked[u].symbol;
     }
     return (ind_expr){g->context, 0};
 }
@@ -7678,6 +7996,41 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
     return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
 }
 
+IND__DEFINE_UNARY(nonzero, NONZERO)
+IND__DEFINE_UNARY(argwhere, ARGWHERE)
+
+ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
+    ind_tensor operands[2] = {x, mask};
+    return ind__call(IND_OP_MASKED_SELECT, operands, 2, NULL, 0);
+}
+
+static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    ind__attr a[5] = {ind__attr_bool(true), ind__attr_bool(inverse != NULL), ind__attr_bool(counts != NULL)};
+    bool sorted = op == IND_OP_UNIQUE;
+    ind_tensor y = ind__call(op, &x, 1, a + !sorted, 2 + sorted), none = ind__graph_tensor(x.graph, 0);
+    if (inverse) *inverse = y.id ? ind__graph_tensor(y.graph, y.id + 1) : none;
+    if (counts) *counts = y.id ? ind__graph_tensor(y.graph, y.id + 1 + (inverse != NULL)) : none;
+    return y;
+}
+
+ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE, x, inverse, counts);
+}
+
+ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, inverse, counts);
+}
+
+ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                 ind_expr max_output_size) {
+    ind_tensor operands[2] = {x, repeats};
+    ind__attr a[3] = {{0}, {0}, {0}};
+    if (dim != IND_ALL_DIMS) a[0] = ind__attr_int(dim);
+    if (ind__ok(output_size)) a[1] = ind__attr_size(output_size);
+    if (ind__ok(max_output_size)) a[2] = ind__attr_size(max_output_size);
+    return ind__call(IND_OP_REPEAT_INTERLEAVE, operands, 2, a, 3);
+}
+
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
     ind_tensor operands[3] = {x, mask, source};
     return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
@@ -8223,6 +8576,11 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+                               "%s: %s is about a size that comes from data, which no launch can check; min_length and "
+                               "max_length of the op that makes it bound it, and are checked where it is counted",
+                               what, text);
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
@@ -8390,6 +8748,7 @@ static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr_schema *s = &schema->attr[i];
         if (!s->required && ind__same_attr(&n->attr[i], &s->value)) continue;
+        if (ind__op_has(n->op, 'Z') && i + 1 == n->num_attrs) continue;
         ind__textf(t, "%s%.*s=", comma ? ", " : "", s->length, s->name);
         ind__print_attr(t, &n->attr[i]);
         comma = true;
@@ -9323,7 +9682,30 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
+    const char *late;             /* the type, which names a size that the op makes: read after that */
+    char size[IND__MAX_NAME + 1]; /* that size */
 } ind__parsed_result;
+
+/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end is
+   set behind the type. */
+static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
+    const char *at = p->at + strspn(p->at, " ");
+    bool found = false;
+    at += ind__name_length(at);
+    at += strspn(at, " ");
+    if (*at != '[') return false;
+    for (at++; *at && *at != ']' && *at != '\n';) {
+        size_t n = ind__name_length(at);
+        bool taken = found || n > IND__MAX_NAME || at[n] == '(' || ind__ok(ind__find_size(p->g, at, n));
+        if (n && !taken && !memchr(at, '.', n)) {
+            snprintf(name, IND__MAX_NAME + 1, "%.*s", (int)n, at);
+            found = true;
+        }
+        at += n ? n : 1;
+    }
+    *end = *at == ']' ? at + 1 : at;
+    return found;
+}
 
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
@@ -9331,11 +9713,28 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     if (!ind__need_new_name(
             p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
-    if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
+    uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
+    if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
-    }
+    if (other && !ind__rename(p->g, other, "made", false)) /* a made-up name gives way */
+        return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    const char *end = NULL;
     r->typed = ind__take(p, ':');
-    return !r->typed || ind__need_type(p, &r->type);
+    if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
+    r->late = p->at;
+    p->at = end;
+    return true;
+}
+
+/* Reads the types that were put off. */
+static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_t n) {
+    const char *at = p->at;
+    for (uint32_t k = 0; k < n && !p->status; k++) {
+        if (!r[k].late) continue;
+        p->at = r[k].late;
+        if (ind__need_type(p, &r[k].type)) p->at = at;
+    }
+    return !p->status;
 }
 
 /* The type written after a result must be the one that the op gives. */
@@ -9387,16 +9786,20 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
     if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
 }
 
-static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
+static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
+    for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
+        if (r[k].late) p->g->wanted_size = r[k].size;
     ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
                                   call->function ? call->function->name : NULL);
+    p->g->wanted_size = NULL;
     if (!ind__check_graph(p, call->at)) return;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     if (call->in_place) {
         ind__write_parsed(p, call, r, num_results, x.id);
         return;
     }
+    if (!ind__parse_late_types(p, r, num_results)) return;
     ind__name_results(p, call, r, num_results, x);
 }
 
@@ -10179,6 +10582,22 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
+/* The sizes from data in what a node is given and gives, as bits. */
+static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
+    uint64_t in = 0;
+    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    }
+    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
+            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+    }
+    return in;
+}
+
 /* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
@@ -10192,6 +10611,9 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
         for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
+        uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
+        for (uint32_t u = 0; u < g->num_unbacked; u++)
+            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
     }
 }
 
@@ -10411,6 +10833,16 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+        ind_expr size[IND_MAX_RANK];
+        int rank;
+        graph__lower_element_fn flag;
+        ind__box *counts;
+    } chosen;
+    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+        int dim;
+        ind_expr most;
+    } repeats;
     struct {
         ind__box *scores;  /* query @ key^T */
         ind_expr features; /* of query and key */
@@ -14087,6 +14519,320 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ---- sizes that come from data ---- */
+
+/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->chosen.size, l->chosen.rank, at);
+    return ind_op_cast(o, l->chosen.flag(o, at, l->chosen.rank, l), IND_I64);
+}
+
+static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    (void)rank;
+    return ind__box_load(o, (const ind__box *)user, index, 1);
+}
+
+/* How many are chosen: the last of the running counts, 0 if there is none. */
+static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
+    ind_expr some = ind_expr_lt(ind_int(c, 0), numel);
+    (void)index, (void)rank;
+    if (ind_known_true(some)) return ind__box_load(o, l->chosen.counts, &last, 1);
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), has = ind_op_index(o, some, IND_BOOL);
+    return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
+}
+
+/* From here on the box, of one i64, holds the size from data that this op makes. */
+static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
+    const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
+    const ind_graph *g = l->w->graph;
+    ind__lowered *p = l->w->program;
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
+    ind_status status = ind__box_realise(p, count);
+    for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
+        if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
+        p->unbacked[p->num_unbacked] = g->unbacked[u];
+        p->unbacked[p->num_unbacked++].buffer = count->storage->buffer;
+    }
+    return status;
+}
+
+/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
+    const ind_graph *g = l->w->graph;
+    const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
+    return u ? &g->node[u->node] : l->node;
+}
+
+/* Did the caller bound it? */
+static bool graph__is_bounded(const graph__lower_ctx *l) {
+    const ind__node *n = graph__counting_node(l);
+    bool chooses = n->op == IND_OP_NONZERO || n->op == IND_OP_ARGWHERE || n->op == IND_OP_MASKED_SELECT;
+    return chooses && (n->attr[0].i > 0 || n->attr[1].kind != IND__ATTR_NONE);
+}
+
+/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = graph__counting_node(l)->attr;
+    ind_expr least = ind_int(l->context, a[0].i);
+    ind_expr most = a[1].kind == IND__ATTR_NONE ? l->chosen.counts->size[0] : a[1].e;
+    ind_value count = graph__count_element(o, index, rank, l), none = ind_op_constant_int(o, -1, IND_I64);
+    count = ind_op_where(o, ind_op_ge(o, count, ind_op_index(o, least, IND_I64)), count, none);
+    ind_expr at = ind_op_indirect(o, count, ind_expr_add(most, ind_int(l->context, 1)), false);
+    return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
+}
+
+/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
+                                      graph__lower_element_fn flag) {
+    ind_expr numel = ind_expr_product(l->context, size, rank);
+    ind__box *count;
+    l->chosen.flag = flag;
+    l->chosen.rank = rank;
+    for (int d = 0; d < rank; d++) l->chosen.size[d] = size[d];
+    ind_status status =
+        graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__chosen_number, &l->chosen.counts);
+    if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+    graph__lower_element_fn number = graph__is_bounded(l) ? graph__bounded_count : graph__count_element;
+    if (!status) status = graph__lower_loop(l, IND_I64, NULL, 0, number, &count);
+    return status ? status : graph__lower_length(l, count);
+}
+
+/* The number of a chosen point among all that are; *mask: is this one chosen? */
+static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
+    ind_context *c = l->context;
+    ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
+    ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
+    ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
+    *mask = l->chosen.flag(o, index, rank, l);
+    if (graph__is_bounded(l))
+        *mask = ind_op_and(o, *mask,
+                           ind_op_le(o, count, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64)));
+    o->mask = *mask;
+    at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
+    o->mask = outer;
+    return at;
+}
+
+static ind_value graph__is_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, graph__lower_operand_box(l, 0), index, rank);
+    return ind_op_cast(o, x, IND_BOOL);
+}
+
+static void graph__nonzero_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at[2] = {graph__chosen_place(o, index, rank, l, &mask)};
+    for (int d = 0; d < rank; d++) {
+        at[1] = ind_int(l->context, d);
+        ind__emit_scatter(o, to, at, 2, ind_op_index(o, index[d], IND_I64), mask, IND_REDUCE_NONE);
+    }
+}
+
+static ind_status graph__lower_where_nonzero(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    ind_status status = graph__lower_choose(l, x->size, x->rank, graph__is_nonzero);
+    if (!status) status = graph__lower_zeros(l, IND_I64, l->result->size, 2, &base);
+    if (!status && x->rank == 0) results[0] = base;
+    if (status || x->rank == 0) return status;
+    return graph__lower_scatter_loop(l, base, x->size, x->rank, graph__nonzero_element, IND_REDUCE_NONE, results);
+}
+
+static ind_value graph__is_selected(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+}
+
+static void graph__select_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, graph__lower_operand(o, l, 0, index, rank), mask, IND_REDUCE_NONE);
+}
+
+static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *mask = graph__lower_operand_info(l, 1);
+    int rank = x->rank > mask->rank ? x->rank : mask->rank;
+    ind_expr size[IND_MAX_RANK];
+    ind__box *base;
+    for (int d = 0; d < rank; d++) {
+        int a = d - (rank - x->rank), b = d - (rank - mask->rank);
+        size[d] = a < 0 || (b >= 0 && graph__size_is_one(x->size[a])) ? mask->size[b] : x->size[a];
+    }
+    ind_status status = graph__lower_choose(l, size, rank, graph__is_selected);
+    if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, size, rank, graph__select_element, IND_REDUCE_NONE, results);
+}
+
+/* ---- unique ---- */
+
+static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], x->size, x->rank, at);
+    return ind__box_load(o, x, at, x->rank);
+}
+
+/* Is it the first, or another than the one before? NaN is always another. */
+static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr before = ind_expr_sub(index[0], ind_int(c, 1));
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    ind_value first = ind_op_index(o, ind_expr_eq(index[0], ind_int(c, 0)), IND_BOOL);
+    ind_value y = ind_op_masked(o, ind_op_not(o, first), graph__lower_box_element, &before, 1, l->part[0], 0);
+    return ind_op_or(o, first, ind_op_ne(o, x, y));
+}
+
+static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
+}
+
+/* Which of the unique values it is: the number of new ones up to it, less one. */
+static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
+    return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
+}
+
+/* The same where the element was before it was sorted. */
+static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
+    ind_expr from = ind_op_indirect(o, ind__box_load(o, l->part[1], index, rank), some, false);
+    ind_value number = ind__box_load(o, l->chosen.counts, index, 1);
+    ind__delinearise(l->context, from, x->size, x->rank, at);
+    number = ind_op_sub(o, number, ind_op_constant_int(o, 1, IND_I64));
+    ind__emit_scatter(o, to, at, x->rank, number, (ind_value){0}, IND_REDUCE_NONE);
+}
+
+static void graph__unique_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr some = ind_expr_max(l->chosen.size[0], ind_int(l->context, 1));
+    ind_value number = ind__box_load(o, l->chosen.counts, index, rank), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_expr at = ind_op_indirect(o, ind_op_sub(o, number, one), some, false);
+    ind__emit_scatter(o, to, &at, 1, one, (ind_value){0}, IND_REDUCE_SUM);
+}
+
+static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    if (!sorted) return graph__lower_loop(l, IND_I64, x->size, x->rank, graph__unique_number, result);
+    ind_status status = graph__lower_zeros(l, IND_I64, x->size, x->rank, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__inverse_element, IND_REDUCE_NONE, result);
+}
+
+static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const bool sorted = l->node->op == IND_OP_UNIQUE;
+    const ind__attr *inverse = &l->node->attr[sorted];
+    ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+    ind__lowered *p = l->w->program;
+    ind__box *base;
+    int r = 1;
+    ind_status status;
+    if (sorted)
+        status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, x->dtype, &numel, 1, 0, graph__flat_element, l->part);
+    else
+        status = graph__lower_loop(l, x->dtype, &numel, 1, graph__flat_element, l->part);
+    for (int k = 0; k <= sorted && !status; k++) status = ind__box_realise(p, l->part[k]);
+    if (!status) status = graph__lower_choose(l, &numel, 1, graph__is_new);
+    if (!status) status = graph__lower_zeros(l, x->dtype, l->result->size, 1, &base);
+    if (!status)
+        status = graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_element, IND_REDUCE_NONE, results);
+    if (!status && inverse->i) status = graph__lower_inverse(l, sorted, &results[r++]);
+    if (status || !inverse[1].i) return status;
+    status = graph__lower_zeros(l, IND_I64, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_count_element, IND_REDUCE_SUM, &results[r]);
+}
+
+/* ---- repeat_interleave ---- */
+
+/* The repeats of element index[0], in [0, most]: others are reported. */
+static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    const ind__box *repeats = graph__lower_operand_box(l, k);
+    ind_expr zero = ind_int(l->context, 0), end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    (void)rank;
+    bool one = k && repeats->rank == 1 && graph__size_is_one(repeats->size[0]);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, repeats, one ? &zero : index, repeats->rank), IND_I64);
+    return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
+}
+
+/* All repeats together, 0 if they are more than there may be: that is reported. */
+static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    ind_value total = graph__count_element(o, index, rank, l);
+    return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
+}
+
+/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                      ind_expr source) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK], flat[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = d == l->repeats.dim ? source : index[d];
+    if (x->rank == rank && l->node->attr[0].kind != IND__ATTR_NONE) return ind__box_load(o, x, at, rank);
+    ind__delinearise(l->context, source, x->size, x->rank, flat);
+    return ind__box_load(o, x, flat, x->rank);
+}
+
+static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *repeats = graph__lower_operand_info(l, graph__lower_has_operand(l, 1));
+    ind_context *c = l->context;
+    if (repeats->weak) {
+        int64_t n = l->w->graph->node[repeats->node].attr[0].i;
+        ind_expr source = ind_expr_floordiv(index[l->repeats.dim], ind_int(c, n ? n : 1));
+        return graph__repeated_load(o, index, rank, l, source);
+    }
+    graph__search s = {.sequence = l->chosen.counts, .right = true, .size = l->chosen.counts->size[0]};
+    ind_value j = ind_op_index(o, index[l->repeats.dim], IND_I64), outer = o->mask;
+    if (!j.id) return j;
+    ind_value found = graph__search_steps(o, &s, j);
+    ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+        ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
+        found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
+    }
+    ind_expr source = ind_op_indirect(o, found, s.size, false);
+    if (!graph__lower_has_operand(l, 1)) return ind_op_index(o, source, IND_I64);
+    if (!ind__ok(source)) return (ind_value){0};
+    ind_value has = ind_op_index(o, some, IND_BOOL);
+    if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
+    ind_value v = graph__repeated_load(o, index, rank, l, source);
+    o->mask = outer;
+    return graph__lower_cast(o, v, l->compute);
+}
+
+/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    const ind__attr *a = l->node->attr;
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    bool along = a[0].kind != IND__ATTR_NONE && x->rank > 0;
+    ind_expr n =
+        along ? x->size[a[0].i < 0 ? a[0].i + x->rank : a[0].i] : ind_expr_product(l->context, x->size, x->rank);
+    l->repeats.dim = along ? (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i) : 0;
+    l->repeats.most = a[1].kind != IND__ATTR_NONE ? a[1].e : a[2].e;
+    ind__box *total;
+    ind_status status = IND_OK;
+    if (!graph__lower_operand_info(l, k)->weak) {
+        status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &n, 1, 0, graph__repeats_element, &l->chosen.counts);
+        if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+        if (!status && a[3].kind == IND__ATTR_SIZE) {
+            status = graph__lower_loop(l, IND_I64, NULL, 0, graph__repeats_total, &total);
+            if (!status) status = graph__lower_length(l, total);
+        }
+    }
+    return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
+}
+
 /* ---- resampling ---- */
 
 /* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
@@ -15201,6 +15947,12 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
+    X(NONZERO, where_nonzero, NULL, NONE, NONE)                                                                        \
+    X(ARGWHERE, where_nonzero, NULL, NONE, NONE)                                                                       \
+    X(MASKED_SELECT, masked_select, NULL, NONE, NONE)                                                                  \
+    X(UNIQUE, unique, NULL, NONE, NONE)                                                                                \
+    X(UNIQUE_CONSECUTIVE, unique, NULL, NONE, NONE)                                                                    \
+    X(REPEAT_INTERLEAVE, repeat_interleave, NULL, NONE, NONE)                                                          \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
