@@ -96,6 +96,7 @@ typedef struct ind__kernel_arg {
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
+    bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -179,6 +180,7 @@ typedef struct ind__writer {
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
+    uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
     int scope;           /* depth of cg__begin, 1 outermost */
@@ -1342,7 +1344,8 @@ static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciproca
         cg__fail(w);
         return 0;
     }
-    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal};
+    bool computed = ind__expr_has_kind(formula, IND_SYMBOL_UNBACKED);
+    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal, .computed = computed};
     return number;
 }
 
@@ -1658,7 +1661,10 @@ static void cg__store(ind__writer *w, uint32_t i) {
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
-    ind__textf(&w->code, "const %s t%u = (%s)ind_index(", cg__int(w), i, cg__int(w));
+    if (w->only_check[i])
+        ind__textf(&w->code, "(void)ind_index(");
+    else
+        ind__textf(&w->code, "const %s t%u = (%s)ind_index(", cg__int(w), i, cg__int(w));
     cg__value(w, inst->arg[0]);
     if (inst->flags & IND__INST_WRAP) {
         ind__textf(&w->code, " < 0 ? ");
@@ -1843,6 +1849,14 @@ static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
     w->needed[used] = 1;
 }
 
+#define IND__CG_CHECK_ONCE    1 /* for each element of the result */
+#define IND__CG_CHECK_REDUCED 2 /* for each that is reduced */
+
+/* What a kernel must do for each of its elements, whether or not it uses the result. */
+static bool cg__is_root(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE || w->only_check[i] == IND__CG_CHECK_ONCE;
+}
+
 /* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
@@ -1874,7 +1888,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE) cg__need(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
@@ -1942,7 +1956,22 @@ static void cg__join_use(ind__writer *w, uint32_t user, uint32_t used) {
     if (w->stage[used] > w->stage[user]) w->stage[user] = w->stage[used];
 }
 
-/* Fills `varies` and `stage`, once the domain is final. */
+static void cg__mark_used(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->only_check[used] = 0;
+}
+
+static void cg__find_only_checks(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool reduced = w->varies[i] & cg__r_mask(w);
+        w->only_check[i] = 0;
+        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT)
+            w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
+}
+
+/* Fills `varies`, `stage` and `only_check`, once the domain is final. */
 static void cg__analyse(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -1958,6 +1987,7 @@ static void cg__analyse(ind__writer *w) {
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
+    cg__find_only_checks(w);
 }
 
 static bool cg__is_access(const ind__writer *w, uint32_t i) {
@@ -2035,6 +2065,7 @@ static bool cg__guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* nobody knows before the launch */
     for (int i = 0; i < cg__num_conditions(v->guard); i++)
         if (cg__implies(cg__condition(v->guard, i), condition)) return true;
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
@@ -2061,6 +2092,7 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
 static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
     if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (cg__promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
     int64_t value;
@@ -2471,7 +2503,7 @@ static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
 static void cg__need_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE) cg__need(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
     cg__close_needed(w);
 }
 
@@ -2750,6 +2782,7 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
+        if (w->only_check[i] == IND__CG_CHECK_REDUCED && w->stage[i] == s->stage && !s->second) cg__need(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
         bool terms = s->second && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && cg__softmax_term(w, i);
         cg__need(w, terms ? cg__softmax_term(w, i) : cg__inst(w, i)->arg[0]);
@@ -3248,7 +3281,7 @@ static void cg__need_all(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_STORE) cg__need(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
         if (inst->op == IND_LOOP_REDUCE && inst->arg[0]) cg__need(w, inst->arg[0]);
         if (inst->op == IND_LOOP_REDUCE && inst->arg[1]) cg__need(w, inst->arg[1]);
     }
@@ -4974,10 +5007,12 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->stage || !w->vector || !w->kept)
+    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->stage || !w->vector ||
+        !w->kept)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -5002,9 +5037,14 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
-    uint32_t size = 0, reciprocal = 0;
+    uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
+    while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
         const ind__kernel_arg *a = &w->arg[i];
+        if (a->computed) {
+            *(a->reciprocal ? &reciprocal : &size) += 1;
+            continue;
+        }
         if (a->kind == IND__ARG_BUFFER) {
             const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
             ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type,
@@ -5016,15 +5056,107 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
         } else {
             ind__textf(t, "unsigned long long *error");
         }
-        ind__textf(t, i + 1 < w->num_args ? ",\n" : ") {\n");
+        ind__textf(t, i < last ? ",\n" : ") {\n");
     }
+    t->indent--;
+}
+
+/* ---- sizes that come from data */
+
+/* e with every maximal part that does not hang on data replaced by the symbol of a size argument. */
+static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
+    ind_expr a[32];
+    const int n = ind_expr_num_args(e);
+    if (!ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return cg__size_symbol(w, e);
+    if (n == 0) return e;
+    if (n > 32 || depth > IND__CG_MAX_DEPTH) {
+        ind__fail(w->context, IND_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
+        return (ind_expr){0};
+    }
+    for (int i = 0; i < n; i++) a[i] = cg__known_to_args(w, ind_expr_arg(e, i), depth + 1);
+    return ind__expr_rebuild(e, a, n);
+}
+
+static void cg__data_size_name(ind__text *t, ind_expr symbol, void *user) {
+    const ind__writer *w = (const ind__writer *)user;
+    const ind__lowered *p = w->schedule->program;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if (!ind_expr_same(symbol, p->unbacked[u].symbol)) continue;
+        ind__textf(t, "u%u", u);
+        return;
+    }
+    ind__textf(t, "(long long)%s", ind_expr_symbol(symbol)->name);
+}
+
+/* A formula with sizes from data, in C: always in 64 bits, as the sizes are read. */
+static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
+    ind_expr known = cg__known_to_args(w, e, 0);
+    if (!ind__ok(known)) {
+        cg__fail(w);
+        return;
+    }
+    size_t from = t->size;
+    ind__text_expr_c(t, known, true, cg__data_size_name, w);
+    const char *text = t->data ? t->data + from : "";
+    if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
+    if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
+}
+
+/* The largest value of a formula of the launch, whatever the data are. */
+static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
+    const ind__lowered *p = w->schedule->program;
+    ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
+    if (ind__ok(e) && !ind__ok(most)) {
+        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
+                  w->kernel->name, what);
+        cg__fail(w);
+    }
+    return most;
+}
+
+/* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
+static void cg__leave_beyond(ind__writer *w, ind__text *t) {
+    ind__variant *v = w->variant;
+    for (int d = 0; d < 3; d++) {
+        if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
+        ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
+        cg__data_formula(w, t, v->grid[d]);
+        ind__textf(t, ") return;\n");
+        v->grid[d] = cg__most(w, v->grid[d], "grid");
+    }
+    if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
+}
+
+/* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
+static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
+    const ind__lowered *p = w->schedule->program;
+    uint64_t sizes = ind__body_unbacked(p, w->body);
+    uint32_t number[2] = {0, 0};
+    if (!sizes) return;
+    t->indent++;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if (!(sizes >> u & 1)) continue;
+        ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
+    }
+    for (uint32_t i = 0; i < w->num_args; i++) { /* formulas may add arguments, computed ones do not */
+        const ind__kernel_arg a = w->arg[i];
+        if (a.kind != IND__ARG_SIZE) continue;
+        uint32_t k = number[a.reciprocal]++;
+        if (!a.computed) continue;
+        const char *type = a.reciprocal ? "unsigned long long" : cg__int(w);
+        ind__textf(t, "const %s %c%u = (%s)(", type, "nm"[a.reciprocal], k, type);
+        cg__data_formula(w, t, a.size);
+        ind__textf(t, ");\n");
+    }
+    cg__leave_beyond(w, t);
     t->indent--;
 }
 
 /* Prelude, signature and body become the variant's source. */
 static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
-    ind__text t = {.context = w->context};
+    ind__text t = {.context = w->context}, sizes = t;
+    cg__write_data_sizes(w, &sizes);
     if (w->needs_error) {
         ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
         if (!a) return ind__failed(w->context);
@@ -5040,15 +5172,18 @@ static ind_status cg__assemble(ind__writer *w) {
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
+    if (sizes.size) ind__text_raw(&t, sizes.data, sizes.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
-    v->num_args = w->num_args;
+    for (uint32_t i = 0; v->arg && i < w->num_args; i++)
+        if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
     v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
     v->source_bytes = t.size;
-    bool failed = t.failed || w->code.failed || w->failed || !v->arg || !v->source;
+    bool failed = t.failed || sizes.failed || w->code.failed || w->failed || !v->arg || !v->source;
     ind__text_free(&t);
+    ind__text_free(&sizes);
     return failed ? ind__failed(w->context) : IND_OK;
 }
 
@@ -5205,6 +5340,11 @@ static bool cg__power_of_two(int n) {
     return n > 0 && !(n & (n - 1));
 }
 
+/* Made of declared sizes alone: known before the launch. */
+static bool cg__is_declared(ind_expr e) {
+    return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
+}
+
 /* What every variant promises, as a list; NULL: all holds. */
 static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -5215,8 +5355,10 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
     for (int d = 0; d < 3; d++)
-        if (!ind__ok(v->grid[d]) || !ind__expr_is_size(v->grid[d])) return "the grid is no formula of the sizes";
-    if (!ind__ok(v->shared_bytes) || cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
+        if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
+    if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is no condition on the sizes";
+    if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
+        cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
     if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -5224,7 +5366,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         if (i && v->arg[i - 1].kind > a->kind) return "arguments are not in the order buffers, sizes, error record";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
-        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !ind__expr_is_size(a->size)))
+        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
     return NULL;

@@ -586,6 +586,7 @@ TABLE |= {
     "transpose.int": "transpose(self, dim0=, dim1=)",
     "unfold": "unfold(self, dimension=, size=, step=)",
     "var_mean.correction": "var_mean(self, dim=, correction=, keepdim=)",
+    "zero": "fill(self, value=0)",
 }
 
 
@@ -593,6 +594,19 @@ def overload(target):
     """The key of TABLE for an op; None for what is no op of aten."""
     name = str(target)
     return name.removeprefix("aten.").removesuffix(".default") if name.startswith("aten.") else None
+
+
+NO_RULE = "no rule in TABLE"
+
+
+def rule_of(target):
+    """What TABLE has for an op. An op in place that the export left (add_.Tensor) is the pure one's line with an underscore."""
+    key = overload(target)
+    op, dot, which = (key or "").partition(".")
+    pure = TABLE.get(f"{op[:-1]}{dot}{which}") if op.endswith("_") and key not in TABLE else None
+    if isinstance(pure, str) and pure.endswith(")"):
+        return pure.replace("(", "_(", 1)
+    return TABLE.get(key, NO_RULE)
 
 
 # ---- the writer
@@ -783,7 +797,7 @@ class Writer:
             return self.size_value(self.meta(node))
         if node.target.__name__ == "getitem":
             return self.value_of[node.args[0]][node.args[1]]
-        rule, a = TABLE[overload(node.target)], self.arguments(node)
+        rule, a = rule_of(node.target), self.arguments(node)
         return self.call(node, rule, a) if isinstance(rule, str) else rule[1](self, node, a)
 
     def check_ops(self):
@@ -792,8 +806,8 @@ class Writer:
         for node in self.program.graph.nodes:
             if node.op != "call_function" or node.target.__name__ == "getitem":
                 continue
-            rule = TABLE.get(overload(node.target), "no rule in TABLE")
-            if rule == "no rule in TABLE" and self.is_number(node):
+            rule = rule_of(node.target)
+            if rule == NO_RULE and self.is_number(node):
                 continue
             if isinstance(rule, str) and not rule.endswith(")"):
                 missing.setdefault(str(node.target).removesuffix(".default"), [rule, 0])[1] += 1
