@@ -1125,6 +1125,7 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
 }
 
 static bool is_refused(ind_graph_op op) {
+    if (strstr(ind__op_rows[op].attributes, "max_length")) return true; /* names a size that its data give */
     return listed(refused, ind__op_name(op));
 }
 
