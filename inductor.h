@@ -5575,6 +5575,7 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
     }
+    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's room for elements, which ends with the call */
     if (from->kind == IND__ATTR_FLOATS && from->count > 0 && from->count <= IND_MAX_RANK && from->floats) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
