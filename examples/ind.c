@@ -651,7 +651,7 @@ static const struct op_row {
     const char *flags;
 } op_rows[] = {
 #define X(name, text, operands, attributes, results, flags) {text, operands, attributes, results, flags},
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
 };
 
@@ -660,6 +660,7 @@ static const struct op_class {
     char flag;
     const char *text;
 } op_classes[] = {
+    {'E', "other ops: as those"},
     {'V', "view: nothing is moved"},
     {'S', "source: computed where it is read"},
     {'U', "source: computed where it is read"},
