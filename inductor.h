@@ -2705,7 +2705,7 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
-            if (ind_expr_same(a[i], b[j]) && !ind__is_int(a[i], 1)) {
+            if (ind_expr_same(a[i], b[j]) && !ind__is_int(a[i], 1) && !ind__is_int(a[i], 0)) {
                 a[i] = b[j] = ind_int(c, 1);
                 break;
             }
