@@ -7968,7 +7968,7 @@ static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t o
     ind_tensor on = ind_eq(ind_unsqueeze(row, 0), ind__plus(e, ind_unsqueeze(row, 1), (double)offset));
     ind_expr pad[2] = {ind__e(e, offset < 0 ? away : 0), ind__e(e, offset < 0 ? 0 : away)};
     ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* its element r stands in row r */
-    return ind_where(on, ind_unsqueeze(rows, -1), ind__num(e, 0));
+    return ind_where(on, ind_unsqueeze(rows, -1), ind_full(e->g, NULL, 0, 0, ind_tensor_dtype(x)));
 }
 
 static void ind__expand_diag_embed(ind__expansion *e) {
