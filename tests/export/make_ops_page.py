@@ -66,7 +66,8 @@ def ops(ind):
 class Tested:
     """Of one op."""
 
-    def __init__(self):
+    def __init__(self, composite):
+        self.composite = composite
         self.dtypes, self.sizes, self.bounds, self.exact = set(), set(), {}, False
 
     def add_bounds(self, dtype, want, bound):
@@ -92,8 +93,25 @@ def first_tensor(call, types, position):
     return types[names[min(position, len(names) - 1)]] if names else None
 
 
+def read_composites(case, text, tested, outputs):
+    """Of ops that the library writes as others: as the case calls them, with the types that the library gives the names."""
+    printed = {name: (dtype, size) for name, dtype, size in RESULT.findall(text)}
+    for line in case.text.splitlines()[1:-1]:
+        left, _, right = line.strip().partition(" = ")
+        op, _, call = right.partition("(")
+        if op not in tested or not tested[op].composite:
+            continue
+        known = [printed[n] for n in WORD.findall(f"{call} {left}") if n in printed]
+        if not known:  # its result is an output's other name
+            continue
+        tested[op].dtypes.add(known[0][0])
+        tested[op].sizes.add("symbolic" if any(re.search("[A-Za-z]", size) for _, size in known) else "static")
+        outputs.update({(case.name, name.strip()): op for name in left.split(",")})
+
+
 def read_case(case, text, tested, outputs):
     types, sizes, inputs = {}, {}, set()
+    read_composites(case, text, tested, outputs)
     for line in text.splitlines()[1:-1]:
         left, _, right = line.partition(" = ")
         results = RESULT.findall(left)
@@ -137,7 +155,7 @@ def tested_ops(rows):
     from cases import CASES, FAMILIES
     from test_numerics import Library
 
-    tested, outputs = {row["name"]: Tested() for row in rows}, {}
+    tested, outputs = {row["name"]: Tested(row["fuses"].startswith("other ops")) for row in rows}, {}
     for case, text in parsed_cases(Library("host"), [c for c in CASES if not c.error]):
         read_case(case, text, tested, outputs)
     read_references(tested, outputs, FAMILIES)
