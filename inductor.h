@@ -4938,6 +4938,20 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     return ind__rename(g, tensor, name, false);
 }
 
+/* Names of a text come before those made up for the tensors inside of a composite. */
+static bool ind__give_way(ind_graph *g, const char *name) {
+    uint32_t id = ind__find_tensor(g, name, strlen(name));
+    if (!id || g->tensor[id].named) return true;
+    ind_graph_op op = g->node[g->tensor[id].node].op;
+    return ind__make_name(g, id, op, ind__op_name(op));
+}
+
+/* Tensor of this name, where the name was given; else 0. */
+static uint32_t ind__find_named(const ind_graph *g, const char *name) {
+    uint32_t id = ind__find_tensor(g, name, strlen(name));
+    return id && g->tensor[id].named ? id : 0;
+}
+
 /* Copies a user's name with every character that the text form does not allow replaced. */
 static void ind__clean_name(char *out, size_t bytes, const char *name, const char *otherwise) {
     size_t n = 0;
@@ -9621,7 +9635,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     }
     if (!ind__need_name(p, ind__number_allowed(call->op, k) ? "a tensor or a number" : "the name of a tensor", name))
         return false;
-    *id = ind__find_tensor(p->g, name, strlen(name));
+    *id = ind__find_named(p->g, name);
     if (*id) return true;
     bool is_size = ind__ok(ind__find_size(p->g, name, strlen(name)));
     return ind__parse_error(p, at, IND_PARSE,
@@ -9880,6 +9894,7 @@ static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "a name", name) || !ind__need(p, ':') || !ind__need_type(p, &type)) return;
+    if (!ind__give_way(p->g, name)) ind__graph_no_memory(p->g, name);
     ind__graph_source(p->g, op, name, type.dtype, type.size, type.rank);
     ind__check_graph(p, at);
 }
@@ -9889,7 +9904,7 @@ static uint32_t ind__need_tensor(ind__parser *p) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_name(p, "the name of a tensor", name)) return 0;
-    uint32_t id = ind__find_tensor(p->g, name, strlen(name));
+    uint32_t id = ind__find_named(p->g, name);
     if (!id) ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
     return id;
 }
@@ -9907,7 +9922,7 @@ static void ind__parse_output(ind__parser *p) {
             ind__skip(p);
             at = p->at;
             id = ind__need_tensor(p);
-        } else if (!(id = ind__find_tensor(p->g, name, strlen(name)))) {
+        } else if (!(id = ind__find_named(p->g, name))) {
             ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
         }
         if (!id) return;
@@ -9940,6 +9955,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
                             r->name))
         return false;
+    if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
     }
