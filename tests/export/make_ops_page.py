@@ -96,22 +96,25 @@ def first_tensor(call, types, position):
 def read_composites(case, text, tested, outputs):
     """Of ops that the library writes as others: as the case calls them, with the types that the library gives the names."""
     printed = {name: (dtype, size) for name, dtype, size in RESULT.findall(text)}
+    written = set()  # names of their results
     for line in case.text.splitlines()[1:-1]:
         left, _, right = line.strip().partition(" = ")
         op, _, call = right.partition("(")
         if op not in tested or not tested[op].composite:
             continue
+        written.update(name.strip() for name in left.split(","))
         known = [printed[n] for n in WORD.findall(f"{call} {left}") if n in printed]
         if not known:  # its result is an output's other name
             continue
         tested[op].dtypes.add(known[0][0])
         tested[op].sizes.add("symbolic" if any(re.search("[A-Za-z]", size) for _, size in known) else "static")
         outputs.update({(case.name, name.strip()): op for name in left.split(",")})
+    return written
 
 
 def read_case(case, text, tested, outputs):
     types, sizes, inputs = {}, {}, set()
-    read_composites(case, text, tested, outputs)
+    written = read_composites(case, text, tested, outputs)
     for line in text.splitlines()[1:-1]:
         left, _, right = line.partition(" = ")
         results = RESULT.findall(left)
@@ -119,7 +122,8 @@ def read_case(case, text, tested, outputs):
         here = {name: dtype for name, dtype, _ in results}
         if line.startswith("  output") or not results:
             continue
-        if op in tested:
+        inside = not written.isdisjoint(here) or (written and not any(re.search(rf"\b{re.escape(n)}\b", case.text) for n in here))
+        if op in tested and not inside:
             dtype = first_tensor(call, types, op == "where") or results[0][1]
             tested[op].dtypes.add(dtype)
             operands = [sizes[a] for a in WORD.findall(call) if a in sizes] + [size for _, _, size in results]
