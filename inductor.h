@@ -1164,6 +1164,11 @@ typedef struct ind_attention_desc {
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
 
+/* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_call(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
+   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+IND_API ind_tensor ind_call(ind_graph *graph, const char *call, const ind_tensor *x, int num);
+
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
    tensor of the graph at any index (ind_op_load). It fuses like every other op. */
@@ -1427,10 +1432,8 @@ struct ind_graph {
     char error[1024];
     const char *here_file;
     int here_line;
-    uint32_t last_results;   /* of the op added last, be it a composite */
-    int expanding;           /* composites being written as other ops */
-    const ind_tensor *given; /* $0, $1 .. of ind_call */
-    uint32_t num_given;
+    uint32_t last_results; /* of the op added last, be it a composite */
+    int expanding;         /* composites being written as other ops */
     ind__text text;
 };
 
@@ -4740,11 +4743,17 @@ static ind_status ind__check_floats(ind__infer *in, const ind__attr_schema *s, c
     return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
 }
 
+/* padding="same" or "valid" of a convolution. */
+static bool ind__is_named_padding(ind_graph_op op, const ind__attr *attr) {
+    return op >= IND_OP_CONV1D && op <= IND_OP_CONV3D && attr[1].kind == IND__ATTR_STR;
+}
+
 static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->kind == IND__ATTR_NONE) {
         if (!s->required) return IND_OK;
         return ind__reject(in, IND_INVALID_ARGUMENT, "argument %.*s is missing", s->length, s->name);
     }
+    if (ind__is_named_padding(in->op, in->attr) && a == &in->attr[1]) return IND_OK;
     if (a->kind != s->kind) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
@@ -8499,6 +8508,9 @@ static void ind__expand_part(ind__expansion *e) {
 
 static void ind__expand_complex(ind__expansion *e) {
     if (!ind__need_float_of(e, 0) || !ind__need_float_of(e, 1)) return;
+    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1]))
+        ind__refuse(e, IND_TYPE_MISMATCH, "both parts must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(e->x[0])), ind_dtype_name(ind_tensor_dtype(e->x[1])));
     ind_tensor both = ind_broadcast_tensors(e->x, 2);
     if (e->g->status) return;
     ind_tensor parts[2] = {both, ind_result(both, 1)};
@@ -8690,10 +8702,6 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
 
 /* ---- convolutions with padding="same" or "valid" */
 
-static bool ind__named_padding(const ind__node *node) {
-    return node->op >= IND_OP_CONV1D && node->op <= IND_OP_CONV3D && node->attr[1].kind == IND__ATTR_STR;
-}
-
 static void ind__expand_named_padding(ind__expansion *e) {
     const int dims = (int)e->node->op - (int)IND_OP_CONV1D + 1;
     const char *how = e->a[1].s;
@@ -8848,7 +8856,7 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
 };
 
 static bool ind__expands(const ind__node *node) {
-    return (int)node->op >= (int)IND__FIRST_COMPOSITE || ind__named_padding(node);
+    return (int)node->op >= (int)IND__FIRST_COMPOSITE || ind__is_named_padding(node->op, node->attr);
 }
 
 /* The failure of an op inside says which composite it belongs to. */
@@ -8880,7 +8888,8 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
     e.num_x = (int)n;
     e.y = ind__graph_tensor(g, 0);
     g->expanding++;
-    ind__expander expander = ind__named_padding(node) ? ind__expand_named_padding : ind__expanders[node->op];
+    ind__expander expander =
+        ind__is_named_padding(node->op, node->attr) ? ind__expand_named_padding : ind__expanders[node->op];
     if (expander) expander(&e);
     ind_tensor y = ind__finish_expansion(&e, first);
     g->expanding--;
@@ -9189,6 +9198,8 @@ const char *ind_graph_text(ind_graph *graph) {
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
+    const ind_tensor *given; /* $0, $1, .. of ind_call */
+    int num_given;
     bool as_written;     /* expressions are not put under the graph's facts */
     const char *unknown; /* name of an undeclared size that an expression used */
     size_t unknown_length;
@@ -9520,7 +9531,10 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_BOOL: return ind__need_bool(p, a);
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
-    case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
+    case IND__ATTR_SIZES:
+        if (!ind__peek(p, '"')) return ind__need_size_list(p, a, list);
+        a->kind = IND__ATTR_STR; /* padding="same"; refused elsewhere */
+        return ind__need_string(p, a);
     case IND__ATTR_FLOATS: return ind__need_floats(p, a);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
@@ -9619,6 +9633,19 @@ static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t i
     return true;
 }
 
+/* $k: a tensor given to ind_call. */
+static bool ind__need_given(ind__parser *p, uint32_t *id) {
+    const char *at = p->at++;
+    int64_t k = -1;
+    if (!ind__need_int(p, &k)) return false;
+    if (k < 0 || k >= p->num_given)
+        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
+                                p->num_given);
+    ind_tensor x = p->given[k];
+    *id = x.graph == p->g && ind__tensor_of(x) ? x.id : 0;
+    return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
+}
+
 /* A tensor's name, or a number where the op takes one. */
 static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k, uint32_t *id) {
     char name[IND__MAX_NAME + 1];
@@ -9628,6 +9655,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     const char *at = p->at;
     *id = 0;
     if (call->schema->operand[k].optional && ind__take_word(p, "none")) return true;
+    if (*p->at == '$' && p->given) return ind__need_given(p, id);
     if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
         if (!ind__need_scalar(p, &number)) return false;
         *id = ind__add_scalar(p->g, number).id;
@@ -10186,6 +10214,27 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     }
     ind__need_exprs(&p, list, &rank);
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
+}
+
+ind_tensor ind_call(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
+    static const ind_tensor none;
+    ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
+    ind__parsed_call parsed;
+    ind_tensor y = {graph, 0};
+    if (!graph || graph->status) return y;
+    if (!call) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "call: the text is NULL; it is written as \"glu($0, dim=1)\"");
+        return y;
+    }
+    memset(&parsed, 0, sizeof parsed);
+    if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "call"))
+        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
+                           NULL, NULL);
+    else
+        ind__finish_string(&p, "call");
+    ind__free(graph->context, parsed.operand);
+    ind__graph_leave_here(graph);
+    return y;
 }
 
 /* ---- verifier */

@@ -124,3 +124,10 @@ many("affine_grid", {"a": "f32[2, 2, 3]", "b": "f64[1, 3, 4]", "h": "f16[1, 2, 3
      "affine_grid(b, [1, 2, 3, 4, 5])", "affine_grid(b, [1, 1, 2, 2, 3], true)", "affine_grid(h, [1, 1, 3, 3])"])
 many("pools", {"x": "f32[2, 5, 8, 9]", "y": "f32[2, 3, 12]", "z": "f64[2, 3, 12]"}, ["lp_pool2d(x, 2, [2, 3])", "lp_pool2d(x, 3, 2, 3, true)", "lp_pool1d(y, 2, 3)", "lp_pool1d(z, 1, 4, 2)",
      "local_response_norm(x, 3)", "local_response_norm(x, 4, 0.5, 0.5, 2)", "local_response_norm(z, 2)"], x="uniform 0.1 2", y="uniform 0.1 2", z="uniform 0.1 2")
+
+# ---- convolutions with named padding
+
+many("named_padding", {"x": "f32[2, 4, 11]", "w": "f32[3, 4, 4]", "b": "f32[3]", "v": "f32[3, 2, 3]", "y": "f32[1, 2, 6, 7]", "k": "f32[3, 2, 2, 3]", "z": "f32[1, 1, 4, 5, 3]", "q": "f32[2, 1, 2, 3, 1]"},
+     ['conv1d(x, w, b, padding="same")', 'conv1d(x, w, padding="valid", stride=2)', 'conv1d(x, w, b, 1, "same", 2)', 'conv1d(x, w, b, [1], "same", [3])', 'conv2d(y, k, padding="same")',
+      'conv2d(y, k, padding="same", dilation=[2, 1])', 'conv2d(y, k, stride=[1, 2], padding="valid")', 'conv3d(z, q, padding="same")', "conv1d(x, w, b)"])
+case("more_named_padding_symbolic", 'size B in [1, 9]; size L in [4, 40]; input x : f32[B, 4, L]; input w : f32[3, 4, 4]; y = conv1d(x, w, padding="same"); output y', [{"B": 2, "L": 9}, {"B": 1, "L": 4}])

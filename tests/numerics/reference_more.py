@@ -507,3 +507,20 @@ def local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0):
     edge = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.v.ndim - 2)
     around = moved(lambda v: np.lib.stride_tricks.sliding_window_view(np.pad(v, edge), size, 1))(square)
     return div(x, pow_(add(mul(mean(around, [-1]), float(alpha)), float(k)), float(beta)))
+
+
+# ---- convolutions with named padding
+
+
+def conv(x, weight, bias=None, stride=None, padding=None, dilation=None, groups=1):
+    from reference_views import as_list, convolution
+
+    if isinstance(padding, str):
+        n = weight.v.ndim - 2
+        total = [d * (k - 1) if padding == "same" else 0 for d, k in zip(as_list(dilation, n, [1]), weight.v.shape[2:])]
+        x = moved(lambda v: np.pad(v, [(0, 0)] * (v.ndim - n) + [(t // 2, t - t // 2) for t in total]))(x)
+        padding = None
+    return convolution(x, weight, bias, stride, padding, dilation, False, None, groups)
+
+
+conv1d = conv2d = conv3d = conv
