@@ -1371,6 +1371,13 @@ static void counted_free(void *p, void *user) {
     free(p);
 }
 
+static const char composites[] =
+    "graph c {\n  size B in [1, 9]\n  input x : f32[B, 260]\n  input w : f32[5, 260]\n  input i : i64[9]\n  input o : "
+    "i64[B]\n"
+    "  f = fft_rfft(x)\n  y = fft_irfft(f, 7)\n  e = einsum([x, w, x], \"bi,ji,bi->jb\")\n"
+    "  b = embedding_bag(w, i, o, mode=\"max\", padding_idx=2)\n  k = kl_div(x, x)\n  s = stft(x, n_fft=16)\n"
+    "  c = cosine_similarity(x, x)\n  output f, y, e, b, k, s, c\n}\n";
+
 /* Returns whether all went well. */
 static bool build_all(ind_context *c) {
     ind_graph *g = ind_graph_create(c, "g");
@@ -1381,8 +1388,10 @@ static bool build_all(ind_context *c) {
     ind_output(g, "y", ind_softmax(ind_add(y, ind_scalar(g, 1)), -1));
     ind_module *m = NULL;
     ind_compile_desc d = {.emit_only = true};
-    ind_graph *h = ind_graph_parse(c, canonical, "canonical");
-    bool ok = g && !ind_graph_status(g) && h && ind_graph_text(h) && !ind_compile(g, &d, &m);
+    ind_graph *h = ind_graph_parse(c, canonical, "canonical"), *k = ind_graph_parse(c, composites, "composites");
+    ind_tensor called = ind_call(k, "softsign($0)", &(ind_tensor){k, 1}, 1);
+    bool ok = g && !ind_graph_status(g) && called.id && !ind_graph_status(k) && h && ind_graph_text(h) &&
+              !ind_compile(g, &d, &m);
     for (int s = 0; s <= IND_STAGE_CUDA; s++)
         ok = ok && ind_module_text(m, (ind_stage)s) && ind_module_json(m, (ind_stage)s);
     return ok;
