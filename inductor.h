@@ -106,6 +106,12 @@ extern "C" {
    that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
    whether the position is data (index_copy) or a symbolic size (slice_scatter).
 
+   OPS OF ONE'S OWN
+   In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
+   written in CUDA C, with a twin in C for the host device (ind_function_register); both fuse with the ops around them.
+   ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
+   step of its own that gets stream, pointers, sizes and workspace.
+
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
    instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a
@@ -200,13 +206,13 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    list of tensors, `*?` a list that may have gaps; a list stands last); attributes in order as name:kind or
    name:kind=default; number of results (0: as many as the attributes say); flags.
    Kinds: int, float, bool, str, dtype, ints (list of integers), floats (list of numbers), sizes (list of size
-   expressions), size (one; may be symbolic), scalar (number). `none` as default: may be left out.
-   Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V and D do, too), V view,
-   D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite (lowered through
-   several loops), B result is bool, F integer operands are computed as floats (f32), T the first operand must be a
-   tensor (pointwise ops else take numbers too), U one value fills the result, E expands to other ops (IND_COMPOSITES).
-   Types that operands may promote to, as in
-   PyTorch: f floats only, i integers and bool only, n not bool. */
+   expressions), size (one; may be symbolic), exprs (what the text form writes otherwise), scalar (number). `none` as
+   default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
+   and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
+   (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, E expands to other ops
+   (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool only, n not
+   bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -352,6 +358,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(EMPTY_STRIDED, "empty_strided", "", "size:sizes stride:sizes dtype:dtype=f32", 1, "SU")                          \
     X(SCALAR_TENSOR, "scalar_tensor", "", "s:scalar dtype:dtype=f32", 1, "SU")                                         \
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
+    X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */               \
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */     \
     X(SUM, "sum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                                 \
     X(MEAN, "mean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "R")                               \
     X(AMAX, "amax", "self", "dim:ints=none keepdim:bool=false", 1, "R")                                                \
@@ -551,9 +559,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
+    X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
+      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false", 0, "R")                      \
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
+    X(MSORT, "msort", "self", "", 1, "R")                                                                              \
+    X(KTHVALUE, "kthvalue", "self", "k:size dim:int=-1 keepdim:bool=false", 2, "R")                                    \
+    X(MEDIAN, "median", "self", "dim:int=none keepdim:bool=false", 2, "R")                                             \
+    X(NANMEDIAN, "nanmedian", "self", "dim:int=none keepdim:bool=false", 2, "R")                                       \
+    X(MODE, "mode", "self", "dim:int=-1 keepdim:bool=false", 2, "R")                                                   \
+    X(QUANTILE, "quantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")          \
+    X(NANQUANTILE, "nanquantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")    \
+    X(DIFF, "diff", "self prepend? append?", "n:int=1 dim:int=-1", 1, "D")                                             \
+    X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")         \
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
@@ -620,7 +639,6 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TRACE, "trace", "self", "", 1, "E")                                                                              \
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
-    X(DIFF, "diff", "self", "n:int=1 dim:int=-1", 1, "E")                                                              \
     X(TRAPEZOID, "trapezoid", "y", "dx:float=1 dim:int=-1", 1, "E")                                                    \
     X(DOT, "dot", "self tensor", "", 1, "E")                                                                           \
     X(INNER, "inner", "self other", "", 1, "E")                                                                        \
@@ -732,13 +750,20 @@ IND_API ind_tensor ind_linspace(ind_graph *graph, double start, double end, ind_
      randint    low + (bits 0 to 62) mod (high - low); low < high must be known
      randperm   0 to n - 1 in the order of bits 0 to 62 of each (of equal ones the lower first)
      bernoulli  1 where a number as of rand in f32 (f64) is < self, a probability for each element; else 0
-     native_dropout  input / (1 - p) where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
+     multinomial  of the weights in a row (f64), with replacement the first whose running sum exceeds u * (their sum); u
+   as of rand in f64 for each sample. Without, those with the largest weight / -log(v), in order, of equal ones the
+   first (Efraimidis and Spirakis 2006): v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout  input / (1 - p)
+   where a number as of rand in f32 is >= p, else 0; mask: bool, where it was kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not
+   negative, one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must
+   be known to be at most the length of a row; weights of 0 come last, where PyTorch raises. */
+IND_API ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream);
 /* train false: x and a mask of ones. mask may be NULL. */
 IND_API ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream,
                                       ind_tensor *mask);
@@ -1136,6 +1161,27 @@ IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
 /* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
    known to be at most the size of dim; it may be symbolic. Not for bool. */
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
+IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
+/* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
+ *indices (may be NULL) where it is, of equal ones the k-th in order. */
+IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
+/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool.
+   *indices (may be NULL): where it is, of equal ones the one that a stable sort puts there, of NaNs the first.
+   ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the
+ *smallest. indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
+/* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
+   begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
+   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor
+   at run time: IND_INDEX_OUT_OF_RANGE. */
+IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
+/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
+   are put before and behind it first. Of bools: whether they differ. */
+IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);
 /* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
    has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
    are checked at run time. Both are compared in the type that they promote to; x may be a number. */
@@ -1164,10 +1210,10 @@ typedef struct ind_attention_desc {
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
 
-/* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_call(g, "kl_div($0, $1,
+/* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
    reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
    of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
-IND_API ind_tensor ind_call(ind_graph *graph, const char *call, const ind_tensor *x, int num);
+IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
@@ -1183,6 +1229,56 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
+/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
+   its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
+   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
+   to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
+   (right) into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be
+   associative, and may use nothing but these values and constants: no loads, no indices. reverse: from the last place
+   to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
+   (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
+   broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
+   checked at run time. Segments cost one value more an element. In order: the elements before a place are joined in the
+   order they stand in; how they are parenthesised differs. */
+typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+typedef struct ind_scan_desc {
+    const char *name; /* for dumps; may be NULL */
+    const ind_tensor *x;
+    int num;
+    int dim; /* may be negative */
+    bool reverse, exclusive;
+    const ind_tensor *identity;  /* exclusive: num entries */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_combine_fn combine;
+    void *user; /* only needed until the call returns */
+} ind_scan_desc;
+IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
+/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
+   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
+   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   IND_NOT_SUPPORTED. */
+IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
+
+/* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
+   are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
+   operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
+   where any comes later, the call gets a copy. A call whose results nobody uses is dropped, and one may be made more
+   than once where it stands once only if the graph is run more than once. The callbacks are looked up when the graph is
+   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no
+   shape rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the
+   rule returns. */
+typedef struct ind_extern_args {
+    const ind_tensor *inputs;
+    int num_inputs;
+    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
+    int num_results;
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
+    const int *mutates;    /* numbers of operands that it overwrites */
+    int num_mutates;
+} ind_extern_args;
+IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
+
 /* -------------------------------------------------------------------------------------------------- >>text */
 
 /* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
@@ -1190,11 +1286,16 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | input | const | assign | mutate | output
+     statement = size | fact | guard | function | input | const | assign | mutate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
-     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"
+     function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
+                 (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
+     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"   (op: also a function's name)
+               | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
+                 [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
+                 (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
@@ -1238,9 +1339,18 @@ typedef enum ind_pass {
 } ind_pass;
 
 typedef struct ind_compile_desc {
-    ind_device device;        /* IND_DEVICE_AUTO: the context's */
-    ind_target target;        /* zero: the device's; for emit_only any */
-    bool emit_only;           /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    ind_device device; /* IND_DEVICE_AUTO: the context's */
+    ind_target target; /* zero: the device's; for emit_only any */
+    bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
+    /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
+       one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
+       (the last to come stays). With it they are joined in the order of the points; of those that replace, the last
+       stays, as on the host. Everything else, as integers and extremes, is the same either way and costs no more.
+       Of n points and d elements to choose from, where n * d is small (up to 2^20 for the hints) each element looks at
+       all points; else the points are sorted by their element, one block of threads taking n log^2(n) steps and 16
+       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
+       several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
+    bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
@@ -1349,6 +1459,7 @@ IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
     X(FLOATS, "floats", "a list of numbers")                                                                           \
     X(SIZES, "sizes", "a list of sizes")                                                                               \
     X(SIZE, "size", "a size")                                                                                          \
+    X(EXPRS, "exprs", "a list of expressions")                                                                         \
     X(SCALAR, "scalar", "a number") /* i if is_int, else f */
 
 typedef enum ind__attr_kind {
@@ -1379,8 +1490,9 @@ typedef struct ind__node {
     uint32_t num_attrs;
     uint32_t result; /* first tensor id; the others follow */
     uint32_t num_results;
-    ind_body *body;   /* CUSTOM: loads have source = operand position; owned by the graph */
-    const char *name; /* CUSTOM: the op's name */
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
+                         right, stores those joined. Owned by the graph */
+    const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
     const char *file; /* caller's position or NULL */
     int line;
 } ind__node;
@@ -1421,6 +1533,8 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
+    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    uint32_t num_functions, cap_functions;
     struct ind__name {
         const char *name; /* NULL: free */
         uint32_t tensor;  /* 0: the name was given up */
@@ -1460,7 +1574,8 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out);
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out);
 ind_status ind__graph_verify(const ind_graph *g);
 
 #ifdef __cplusplus
@@ -2195,6 +2310,85 @@ static ind_status ind__rule_custom(ind__infer *in) {
     }
     ind__set_result(in, 0, (ind_dtype)in->attr[0].i, size, in->body->rank);
     return IND_OK;
+}
+
+static const ind__function *ind__graph_function(const ind_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->num_functions; i++)
+        if (!strcmp(g->function[i]->name, name)) return g->function[i];
+    return NULL;
+}
+
+/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+static ind_status ind__rule_call(ind__infer *in) {
+    const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
+    ind__shape s = {0};
+    if (!f) return ind__reject(in, IND_NOT_FOUND, "no function of this name is known here");
+    if (in->num_operands != (uint32_t)f->num_args) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given; it takes %d", (unsigned)in->num_operands,
+                           f->num_args);
+    }
+    for (uint32_t k = 0; k < in->num_operands; k++) {
+        const ind__tensor_info *x = ind__operand(in, k);
+        ind_dtype takes = f->arg_dtype[k];
+        if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
+            return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+        }
+        if (ind__broadcast(in, &s, k, 0)) return in->status;
+    }
+    ind__set_result(in, 0, f->dtype, s.size, s.rank);
+    return IND_OK;
+}
+
+/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
+    int64_t dtype = 0, rank = -1;
+    bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
+              ind_expr_is_int(types->list[*at + 1], &rank);
+    ok = ok && dtype > IND_DTYPE_NONE && dtype < IND_NUM_DTYPES && rank >= 0 && rank <= IND_MAX_RANK &&
+         *at + 2 + rank <= types->count;
+    if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
+    const ind_expr *size = types->list + *at + 2;
+    if (ind__need_sizes(in, size, (int)rank)) return in->status;
+    ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
+    *at += 2 + (int)rank;
+    return IND_OK;
+}
+
+static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, uint32_t first) {
+    for (int k = 0; k < mutates->count; k++) {
+        int64_t x = -1;
+        ind_expr_is_int(mutates->list[k], &x);
+        bool ok = x >= 0 && x < in->num_operands;
+        for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
+        if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
+        const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
+        ind__set_result(in, first + (uint32_t)k, t->dtype, t->size, t->rank);
+    }
+    return IND_OK;
+}
+
+/* The declared results, then the operands that it overwrites. */
+static ind_status ind__rule_extern(ind__infer *in) {
+    const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
+    int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    int64_t rank;
+    for (int i = 0; i + 1 < types->count; num++) {
+        if (!ind_expr_is_int(types->list[i + 1], &rank) || rank < 0 || rank > IND_MAX_RANK) break;
+        i += 2 + (int)rank;
+    }
+    if (num + overwritten < 1 || num + overwritten > IND_MAX_EXTERN_RESULTS) {
+        return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
+                           IND_MAX_EXTERN_RESULTS);
+    }
+    if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    if (ind__need_results(in, num + overwritten)) return in->status;
+    for (int k = 0; k < num; k++) {
+        if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
+    }
+    if (at != types->count) return ind__reject(in, IND_INVALID_ARGUMENT, "result %d has no type", num);
+    return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
 /* ---- reductions */
@@ -4271,6 +4465,54 @@ static ind_status ind__rule_cummax(ind__infer *in) {
     return IND_OK;
 }
 
+/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
+    const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
+    ind__shape s = {0};
+    bool weak = y->weak, same = y->rank == x->rank;
+    for (int d = 0; d < x->rank; d++) s.size[d] = x->size[d];
+    s.rank = x->rank;
+    for (int d = 0; same && d < x->rank; d++) same = ind_known_eq(x->size[d], y->size[d]);
+    if (k < count && weak)
+        return ind__reject(in, IND_TYPE_MISMATCH, "value %u is a number; a tensor is needed (ind_full makes one)",
+                           (unsigned)k);
+    if (k < count)
+        return same ? IND_OK
+                    : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
+                                  (unsigned)k, ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
+                                  ind__say_type(in, 0));
+    if (weak) return IND_OK;
+    if (ind__broadcast(in, &s, k, 0)) return in->status;
+    bool expands = s.rank == x->rank;
+    for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
+    return expands
+               ? IND_OK
+               : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                             ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_associative_scan(ind__infer *in) {
+    uint32_t count = (uint32_t)in->attr[1].i;
+    bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
+    int dim;
+    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
+    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_SCANNED)
+        return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
+                           (long long)in->attr[1].i, IND__MAX_SCANNED);
+    if (in->num_operands != count + (exclusive ? count : 0) + segmented)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
+                           (unsigned)in->num_operands);
+    const ind__tensor_info *x = ind__operand(in, 0);
+    for (uint32_t k = 0; k < in->num_operands; k++)
+        if (ind__check_scanned(in, k, count)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
+    if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
+                           ind__say_type(in, in->num_operands - 1));
+    for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_topk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr k = in->attr[0].e, zero = ind_int(in->c, 0), size[IND_MAX_RANK];
@@ -4287,6 +4529,134 @@ static ind_status ind__rule_topk(ind__infer *in) {
     for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
     ind__set_result(in, 0, x->dtype, size, x->rank);
     ind__set_result(in, 1, IND_I64, size, x->rank);
+    return IND_OK;
+}
+
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+static ind_status ind__rule_ranked(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    bool kth = in->op == IND_OP_KTHVALUE;
+    const ind__attr *along = &in->attr[kth ? 1 : 0];
+    bool all = along->kind == IND__ATTR_NONE, keepdim = in->attr[kth ? 2 : 1].i != 0;
+    uint32_t mask;
+    if (ind__dim_or_all(in, along, &mask)) return in->status;
+    if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
+    if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
+    ind_expr one = ind_int(in->c, 1), size = one;
+    for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
+    if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
+                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
+                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+    }
+    ind__reduced(in, mask, keepdim, x->dtype, 0);
+    ind__reduced(in, mask, keepdim, IND_I64, 1);
+    if (all) in->num_results = 1;
+    return IND_OK;
+}
+
+static ind_status ind__rule_msort(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    return IND_OK;
+}
+
+typedef enum ind__interpolation {
+    IND__BETWEEN,
+    IND__LOWER,
+    IND__HIGHER,
+    IND__NEAREST_RANK,
+    IND__MIDPOINT,
+    IND__NUM_INTERPOLATIONS
+} ind__interpolation;
+
+static ind__interpolation ind__interpolation_of(const char *s) {
+    static const char *const names[] = {"linear", "lower", "higher", "nearest", "midpoint"};
+    int k = 0;
+    while (k < IND__NUM_INTERPOLATIONS && (!s || strcmp(s, names[k]))) k++;
+    return (ind__interpolation)k;
+}
+
+static ind_status ind__rule_quantile(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0), *q = ind__operand(in, 1);
+    const ind__attr *number = q->weak ? &in->g->node[q->node].attr[0] : NULL;
+    bool all = in->attr[0].kind == IND__ATTR_NONE;
+    ind__type reduced;
+    uint32_t mask;
+    if (x->dtype != IND_F32 && x->dtype != IND_F64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (!number && (q->dtype != x->dtype || q->rank > 1))
+        return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
+                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+    double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
+    if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
+    if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
+                           in->attr[2].s ? in->attr[2].s : "");
+    if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
+    reduced = in->result[0];
+    if (all && in->attr[1].i) /* then every dimension is kept */
+        for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
+    if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
+    ind_expr size[IND_MAX_RANK];
+    if (q->rank) size[0] = q->size[0];
+    for (int d = 0; d < reduced.rank; d++) size[d + q->rank] = reduced.size[d];
+    ind__set_result(in, 0, x->dtype, size, reduced.rank + q->rank);
+    return IND_OK;
+}
+
+#define IND__MAX_DIFFS 16
+
+static ind_status ind__rule_diff(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    int64_t n = in->attr[0].i;
+    ind_expr size[IND_MAX_RANK], zero = ind_int(in->c, 0);
+    int dim;
+    if (x->rank == 0)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
+                           ind__say_name(in, 0));
+    if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
+    if (n < 0 || n > IND__MAX_DIFFS)
+        return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
+    for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
+    for (uint32_t k = 1; k < 3; k++) {
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        const ind__tensor_info *y = ind__operand(in, k);
+        if (ind__need_same_dtype(in, 0, k)) return in->status;
+        bool fits = y->rank == x->rank;
+        for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
+        if (!fits)
+            return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
+                               ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0),
+                               dim);
+        size[dim] = ind_expr_add(size[dim], y->size[dim]);
+    }
+    size[dim] = ind_expr_max(ind_expr_sub(size[dim], ind_int(in->c, n)), zero);
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    return IND_OK;
+}
+
+static ind_status ind__rule_multinomial(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
+    if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
+    if (x->rank != 1 && x->rank != 2)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
+    if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
+    ind_expr weights = x->size[x->rank - 1];
+    if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
+                           ind__say_size(in, samples), in->attr[1].i ? "..)" : ind__say_size(in, weights));
+    }
+    size[0] = x->size[0];
+    size[x->rank - 1] = samples;
+    ind__set_result(in, 0, IND_I64, size, x->rank);
     return IND_OK;
 }
 
@@ -4514,6 +4884,8 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_EYE] = ind__rule_eye,
     [IND_OP_LINSPACE] = ind__rule_linspace,
     [IND_OP_CUSTOM] = ind__rule_custom,
+    [IND_OP_CALL] = ind__rule_call,
+    [IND_OP_EXTERN] = ind__rule_extern,
     [IND_OP_SUM] = ind__rule_sum,
     [IND_OP_MEAN] = ind__rule_sum,
     [IND_OP_AMAX] = ind__rule_extremum,
@@ -4669,6 +5041,16 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_TOPK] = ind__rule_topk,
     [IND_OP_SEARCHSORTED] = ind__rule_searchsorted,
     [IND_OP_BUCKETIZE] = ind__rule_searchsorted,
+    [IND_OP_MSORT] = ind__rule_msort,
+    [IND_OP_KTHVALUE] = ind__rule_ranked,
+    [IND_OP_MEDIAN] = ind__rule_ranked,
+    [IND_OP_NANMEDIAN] = ind__rule_ranked,
+    [IND_OP_MODE] = ind__rule_ranked,
+    [IND_OP_QUANTILE] = ind__rule_quantile,
+    [IND_OP_NANQUANTILE] = ind__rule_quantile,
+    [IND_OP_DIFF] = ind__rule_diff,
+    [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
+    [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
@@ -4683,7 +5065,10 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
 /* May a number stand for this operand? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
 
@@ -4758,7 +5143,8 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
     }
-    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES) return ind__check_list(in, s, a);
+    if (s->kind == IND__ATTR_INTS || s->kind == IND__ATTR_SIZES || s->kind == IND__ATTR_EXPRS)
+        return ind__check_list(in, s, a);
     if (s->kind == IND__ATTR_FLOATS) return ind__check_floats(in, s, a);
     if (s->kind == IND__ATTR_DTYPE && (a->i <= IND_DTYPE_NONE || a->i >= IND_NUM_DTYPES)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not an element type", s->length, s->name);
@@ -4821,6 +5207,7 @@ static ind_status ind__infer_results(ind__infer *in) {
 /* ----------------------------------------------------------------------------------------------- >>builder */
 
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f);
 
 /* The first failure stays; the caller's position, where known, is put behind it. */
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) {
@@ -4985,6 +5372,7 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     if (!g->facts_borrowed) ind_facts_destroy(g->facts);
     ind__free(c, g->output);
     ind__free(c, g->mutation);
+    ind__free(c, (void *)g->function);
     ind__free(c, g->names);
     ind__text_free(&g->text);
     ind__arena_free(&g->arena);
@@ -5083,7 +5471,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
     }
-    if ((from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES) && from->count > 0 && from->list) {
+    bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
+    if (list && from->count > 0 && from->list) {
         /* a list that ind__check_list rejects for its length may be shorter than that: it is never read */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
@@ -5653,6 +6042,12 @@ ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream) {
     ind_tensor x[2] = {p, seed};
     ind__attr a = ind__attr_int(stream);
     return ind__call(IND_OP_BERNOULLI, x, 2, &a, 1);
+}
+
+ind_tensor ind_multinomial(ind_tensor p, ind_tensor seed, ind_expr num_samples, bool replacement, int stream) {
+    ind_tensor x[2] = {p, seed};
+    ind__attr a[3] = {ind__attr_size(num_samples), ind__attr_bool(replacement), ind__attr_int(stream)};
+    return ind__call(IND_OP_MULTINOMIAL, x, 2, a, 3);
 }
 
 ind_tensor ind_native_dropout(ind_tensor x, ind_tensor seed, double p, bool train, int stream, ind_tensor *mask) {
@@ -6785,6 +7180,55 @@ ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor 
     return ind__call_pair(IND_OP_TOPK, x, a, 4, indices);
 }
 
+ind_tensor ind_msort(ind_tensor x) {
+    return ind__call(IND_OP_MSORT, &x, 1, NULL, 0);
+}
+
+ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[3] = {ind__attr_size(k), ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(IND_OP_KTHVALUE, x, a, 3, indices);
+}
+
+static ind_tensor ind__call_ranked(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_bool(keepdim)};
+    return ind__call_pair(op, x, a, 2, indices);
+}
+
+ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_NANMEDIAN, x, dim, keepdim, indices);
+}
+
+ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices) {
+    return ind__call_ranked(IND_OP_MODE, x, dim, keepdim, indices);
+}
+
+static ind_tensor ind__call_quantile(ind_graph_op op, ind_tensor x, ind_tensor q, int dim, bool keepdim,
+                                     const char *interpolation) {
+    ind_tensor operands[2] = {x, q};
+    ind__attr a[3] = {ind__attr_int(dim),
+                      ind__attr_bool(keepdim),
+                      {.kind = IND__ATTR_STR, .s = interpolation ? interpolation : "linear"}};
+    return ind__call(op, operands, 2, a, 3);
+}
+
+ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_QUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation) {
+    return ind__call_quantile(IND_OP_NANQUANTILE, x, q, dim, keepdim, interpolation);
+}
+
+ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append) {
+    ind_tensor operands[3] = {x, prepend, append};
+    ind__attr a[2] = {ind__attr_int(n), ind__attr_int(dim)};
+    return ind__call(IND_OP_DIFF, operands, 3, a, 2);
+}
+
 ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right, ind_tensor sorter) {
     ind_tensor operands[3] = {sorted_sequence, x, sorter};
     ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
@@ -6893,6 +7337,177 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
+/* A name that text can use: no op has it. */
+static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
+    const ind__function *have = ind__graph_function(g, f->name);
+    if (g->status) return g->status;
+    if (have) {
+        return have == f ? IND_OK : ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is declared twice", f->name);
+    }
+    bool taken = ind__reserved_name(f->name, strlen(f->name));
+    for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
+    if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
+    const ind__function **place =
+        IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
+    if (!place) return ind__graph_no_memory(g, "function");
+    *place = f;
+    return IND_OK;
+}
+
+/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
+    const ind__function *f = ind__graph_function(g, name);
+    if (f) return f;
+    f = ind__function_find(g->context, name);
+    return f && f->cuda && !ind__graph_add_function(g, f) ? f : NULL;
+}
+
+ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args) {
+    uint32_t id[IND_MAX_FUNCTION_ARGS];
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    const ind__function *f = function ? ind__graph_find_function(graph, function) : NULL;
+    if (!f && !graph->status) {
+        ind__graph_fail(graph, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "(NULL)");
+    } else if (f && (num_args != f->num_args || (num_args > 0 && !args))) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "%s: %d operands are given; it takes %d", f->name,
+                        args ? num_args : 0, f->num_args);
+    }
+    for (int k = 0; !graph->status && k < num_args; k++) {
+        if (!ind__check_handle(graph, f->name, (uint32_t)k, args[k])) id[k] = args[k].id;
+    }
+    if (graph->status) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    ind__attr a = {.kind = IND__ATTR_STR, .s = f->name};
+    return ind__graph_add(graph, IND_OP_CALL, id, (uint32_t)num_args, &a, 1, NULL, f->name);
+}
+
+/* ---- opaque calls */
+
+typedef struct ind__extern_build {
+    ind_graph *g;
+    const char *name;
+    uint32_t *operand;
+    uint32_t num_operands;
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
+    int num_types;                                /* -1: the shape rule says */
+    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    ind_expr mutates[IND_MAX_EXTERN_RESULTS];
+    int num_mutates;
+} ind__extern_build;
+
+static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status status) {
+    const char *why = ind_error_status(b->g->context) == status ? ind_error(b->g->context) : ind_status_text(status);
+    char copy[400];
+    snprintf(copy, sizeof copy, "%.390s", why);
+    return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
+}
+
+/* What was said must agree with the rule. */
+static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
+    bool same = b->num_types == num;
+    for (int k = 0; same && k < num; k++) {
+        same = b->type[k].dtype == type[k].dtype && b->type[k].rank == type[k].rank;
+        for (int d = 0; same && d < type[k].rank; d++) same = ind_known_eq(b->type[k].size[d], type[k].size[d]);
+    }
+    return same;
+}
+
+/* Asks the shape rule of the registered call, where there is one. */
+static ind_status ind__extern_rule(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    const ind__extern *e = ind__extern_find(g->context, b->name);
+    if (!e || !e->desc.shape) {
+        if (b->num_types >= 0) return IND_OK;
+        return ind__graph_fail(g, e ? IND_INVALID_ARGUMENT : IND_NOT_FOUND,
+                               "%s: the types of its results are not given, and no shape rule is registered", b->name);
+    }
+    ind_extern_type *input = ind__alloc(g->context, (b->num_operands + 1) * sizeof *input),
+                    result[IND_MAX_EXTERN_RESULTS];
+    if (!input) return ind__graph_no_memory(g, b->name), g->status;
+    memset(result, 0, sizeof result);
+    for (uint32_t k = 0; k < b->num_operands; k++) {
+        const ind__tensor_info *t = &g->tensor[b->operand[k]];
+        input[k] = (ind_extern_type){.dtype = t->dtype, .rank = t->rank};
+        memcpy(input[k].size, t->size, sizeof t->size);
+    }
+    ind_expr workspace = ind_int(g->context, 0);
+    int num = 0;
+    g->context->error.status = IND_OK;
+    ind_status status = e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
+    ind__free(g->context, input);
+    if (status) return ind__extern_rule_failed(b, status);
+    if (num < 0 || num > IND_MAX_EXTERN_RESULTS)
+        return ind__graph_fail(g, IND_LIMIT, "%s: the shape rule gives %d results; at most %d are possible", b->name,
+                               num, IND_MAX_EXTERN_RESULTS);
+    if (b->num_types >= 0 && !ind__extern_agrees(b, result, num))
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the shape rule gives other results than are written",
+                               b->name);
+    if (b->num_types < 0) memcpy(b->type, result, sizeof result);
+    b->num_types = num;
+    if (!ind__ok(b->workspace)) b->workspace = workspace;
+    return IND_OK;
+}
+
+static ind_tensor ind__add_extern(ind__extern_build *b) {
+    ind_graph *g = b->g;
+    ind_expr list[IND_MAX_EXTERN_RESULTS * (2 + IND_MAX_RANK)];
+    int n = 0;
+    bool whole = true;
+    for (uint32_t k = 0; k < b->num_operands; k++) whole = whole && b->operand[k] && !g->tensor[b->operand[k]].weak;
+    ind_facts *before = ind__graph_enter(g);
+    if (whole && !g->status) ind__extern_rule(b); /* other operands are refused below */
+    ind__graph_leave(g, before);
+    for (int k = 0; !g->status && k < b->num_types; k++) {
+        int rank = b->type[k].rank;
+        if (rank < 0 || rank > IND_MAX_RANK)
+            return ind__graph_fail(g, IND_LIMIT, "%s: result %d has %d dimensions", b->name, k, rank),
+                   ind__graph_tensor(g, 0);
+        list[n++] = ind_int(g->context, b->type[k].dtype);
+        list[n++] = ind_int(g->context, rank);
+        for (int d = 0; d < rank; d++) list[n++] = b->type[k].size[d];
+    }
+    if (g->status) return ind__graph_leave_here(g), ind__graph_tensor(g, 0);
+    ind__attr a[4] = {
+        {.kind = IND__ATTR_STR, .s = b->name},
+        {.kind = ind__ok(b->workspace) ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = b->workspace},
+        {.kind = b->num_mutates ? IND__ATTR_INTS : IND__ATTR_NONE, .list = b->mutates, .count = b->num_mutates},
+        {.kind = IND__ATTR_EXPRS, .list = list, .count = n}};
+    return ind__graph_add(g, IND_OP_EXTERN, b->operand, b->num_operands, a, 4, NULL, b->name);
+}
+
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args);
+
+ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args) {
+    ind__extern_build b = {.g = graph, .name = name, .num_types = -1};
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    bool lists = args && args->num_inputs >= 0 && args->num_results >= 0 && args->num_mutates >= 0 &&
+                 (args->inputs || !args->num_inputs) && (args->results || !args->num_results) &&
+                 (args->mutates || !args->num_mutates);
+    if (!name || !lists) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: the name, the arguments or one of their lists is NULL");
+    } else if (!ind__valid_name(name) || strlen(name) > 63) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "extern: \"%.80s\" is not a name", name);
+    } else if (args->num_results > IND_MAX_EXTERN_RESULTS || args->num_mutates > IND_MAX_EXTERN_RESULTS) {
+        ind__graph_fail(graph, IND_LIMIT, "%s: at most %d results are possible", name, IND_MAX_EXTERN_RESULTS);
+    }
+    if (!graph->status) {
+        b.num_operands = (uint32_t)args->num_inputs;
+        b.operand = ind__arena_alloc(&graph->arena, (b.num_operands + (size_t)1) * sizeof *b.operand);
+        if (!b.operand) ind__graph_no_memory(graph, name);
+        for (uint32_t k = 0; !graph->status && k < b.num_operands; k++)
+            if (!ind__check_handle(graph, name, k, args->inputs[k])) b.operand[k] = args->inputs[k].id;
+    }
+    if (graph->status || !ind__extern_texts(&b, args)) {
+        ind__graph_leave_here(graph);
+        return ind__graph_tensor(graph, 0);
+    }
+    for (; b.num_mutates < args->num_mutates; b.num_mutates++)
+        b.mutates[b.num_mutates] = ind_int(graph->context, args->mutates[b.num_mutates]);
+    return ind__add_extern(&b);
+}
+
 static ind_status ind__check_loop_desc(ind_graph *g, const char *name, const ind_loop_desc *d) {
     if (!d || !d->fn) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no function is given", name);
     if (d->like.id && (d->like.graph != g || !ind__tensor_of(d->like))) {
@@ -6945,6 +7560,133 @@ ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     if (!graph || graph->status) return ind__graph_tensor(graph, 0);
     ind_facts *before = ind__graph_enter(graph);
     ind_tensor result = ind__add_custom(graph, desc);
+    ind__graph_leave(graph, before);
+    return result;
+}
+
+static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
+    (void)x, (void)index, (void)rank;
+    ind__fail(o->context, IND_INVALID_ARGUMENT, "a combine function loads nothing");
+    return (ind_value){0};
+}
+
+/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
+    const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+    return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
+}
+
+/* Stores what the function gave; each value has the type that it came with. */
+static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
+    for (int k = 0; k < d->num; k++) {
+        const ind__tensor_info *t = ind__tensor_of(d->x[k]);
+        ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
+        if (!v.id && !o->context->error.status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id) return false;
+        ind__emit_store(o, (uint32_t)k, NULL, 0, v);
+    }
+    return !o->context->error.status;
+}
+
+static bool ind__combine_is_pure(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)b->inst[i].op;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        if (!own && ind__loop_op_class(op) == 's')
+            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+    }
+    return true;
+}
+
+static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
+    ind__recorder r;
+    ind_value left[IND__MAX_SCANNED], right[IND__MAX_SCANNED], out[IND__MAX_SCANNED] = {{0}};
+    memset(&r, 0, sizeof r);
+    if (ind__record_begin(&r, g->context, NULL, 0, NULL, 0)) return NULL;
+    r.ops.load_tensor = ind__combine_load;
+    bool ok = true;
+    for (int k = 0; k < d->num && ok; k++) {
+        left[k] = ind__combine_value(&r.ops, d, 0, k);
+        right[k] = ind__combine_value(&r.ops, d, 1, k);
+        ok = left[k].id && right[k].id;
+    }
+    if (ok) d->combine(&r.ops, left, right, out, d->user);
+    if (ok && !g->status && ind__combine_store(&r.ops, d, out) && ind__combine_is_pure(r.body))
+        return ind__record_end(&r);
+    ind__record_abort(&r);
+    return NULL;
+}
+
+static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
+    if (x.graph == g && ind__tensor_of(x)) return IND_OK;
+    return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
+}
+
+static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind_scan_desc *d) {
+    if (!d || !d->combine || !d->x) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: no %s given", name,
+                               !d            ? "desc is"
+                               : !d->combine ? "combine function is"
+                                             : "x is");
+    }
+    if (d->num < 1 || d->num > IND__MAX_SCANNED) {
+        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
+                               IND__MAX_SCANNED);
+    }
+    if (d->exclusive && !d->identity) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
+    }
+    if (d->segments.id && d->starts.id) {
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: segments and starts are both given", name);
+    }
+    for (int k = 0; k < d->num && !g->status; k++) {
+        ind__check_scan_tensor(g, name, "a value", d->x[k]);
+        if (d->exclusive) ind__check_scan_tensor(g, name, "an identity", d->identity[k]);
+    }
+    if (d->segments.id) ind__check_scan_tensor(g, name, "segments", d->segments);
+    if (d->starts.id) ind__check_scan_tensor(g, name, "starts", d->starts);
+    return g->status;
+}
+
+/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
+    int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
+    ind_tensor none = {g, 0};
+    if (at < 0 || at >= rank) return none;
+    ind_expr size = ind_tensor_size(x, at);
+    ind_tensor flags = ind_index_fill(ind_zeros(g, &size, 1, IND_BOOL), 0, starts, 1);
+    for (int d = 0; d < rank; d++)
+        if (d != at) flags = ind_unsqueeze(flags, d);
+    return flags;
+}
+
+static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
+    char name[64];
+    uint32_t operand[2 * IND__MAX_SCANNED + 1], num = 0;
+    ind__clean_name(name, sizeof name, d ? d->name : NULL, "associative_scan");
+    if (ind__check_scan_desc(graph, name, d)) return ind__graph_tensor(graph, 0);
+    ind_tensor flags = d->starts.id ? ind__segment_flags(graph, d->x[0], d->dim, d->starts) : d->segments;
+    for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
+    for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
+    if (flags.id) operand[num++] = flags.id;
+    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
+    ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
+    if (!body && !graph->status) {
+        ind_status status = ind_error_status(graph->context);
+        char copy[512];
+        snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
+        ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
+    }
+    ind__attr a[5] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
+                      ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
+    return body ? ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 5, body, name)
+                : ind__graph_tensor(graph, 0);
+}
+
+ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
+    if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    ind_facts *before = ind__graph_enter(graph);
+    ind_tensor result = ind__add_scan(graph, desc);
     ind__graph_leave(graph, before);
     return result;
 }
@@ -7438,22 +8180,6 @@ static void ind__expand_nansum(ind__expansion *e) {
     }
     ind_tensor count = ind_sum(ind_logical_not(none), dims, n, e->a[1].i, IND_DTYPE_NONE);
     e->y = ind_div(sum, count);
-}
-
-static void ind__expand_diff(ind__expansion *e) {
-    int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
-    ind_expr none = {0};
-    if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
-    if (e->a[0].i < 0 || e->a[0].i > 64) {
-        ind__refuse(e, IND_OUT_OF_RANGE, "n is %lld; 0 to 64 are allowed", (long long)e->a[0].i);
-        return;
-    }
-    e->y = e->x[0];
-    for (int64_t i = 0; i < e->a[0].i && !e->g->status; i++) {
-        ind_tensor next = ind_slice(e->y, dim, ind__e(e, 1), none, none);
-        ind_tensor here = ind_slice(e->y, dim, none, ind__e(e, -1), none);
-        e->y = ind_tensor_dtype(next) == IND_BOOL ? ind_logical_xor(next, here) : ind_sub(next, here);
-    }
 }
 
 static void ind__expand_trapezoid(ind__expansion *e) {
@@ -8787,7 +9513,6 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_TRACE] = ind__expand_trace,
     [IND_OP_NANSUM] = ind__expand_nansum,
     [IND_OP_NANMEAN] = ind__expand_nansum,
-    [IND_OP_DIFF] = ind__expand_diff,
     [IND_OP_TRAPEZOID] = ind__expand_trapezoid,
     [IND_OP_DOT] = ind__expand_dot,
     [IND_OP_INNER] = ind__expand_inner,
@@ -8923,7 +9648,8 @@ static void ind__mark_node(ind_graph *g, const ind__node *n) {
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr *a = &n->attr[i];
         if (a->kind == IND__ATTR_SIZE) ind__mark_expr(g, a->e);
-        for (int k = 0; a->kind == IND__ATTR_SIZES && k < a->count; k++) ind__mark_expr(g, a->list[k]);
+        bool sizes = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        for (int k = 0; sizes && k < a->count; k++) ind__mark_expr(g, a->list[k]);
     }
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++) ind__mark_expr(g, n->body->index[i]);
 }
@@ -9047,6 +9773,7 @@ static void ind__print_attr(ind__text *t, const ind__attr *a) {
     case IND__ATTR_STR: ind__print_string(t, a->s); break;
     case IND__ATTR_DTYPE: ind__textf(t, "%s", ind_dtype_name((ind_dtype)a->i)); break;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: ind__print_dims(t, a->list, a->count); break;
     case IND__ATTR_FLOATS:
         for (int i = 0; i < a->count; i++) {
@@ -9080,6 +9807,7 @@ static bool ind__same_attr(const ind__attr *a, const ind__attr *b) {
     case IND__ATTR_FLOAT: return memcmp(&a->f, &b->f, sizeof a->f) == 0;
     case IND__ATTR_STR: return strcmp(a->s, b->s) == 0;
     case IND__ATTR_INTS:
+    case IND__ATTR_EXPRS:
     case IND__ATTR_SIZES: return ind__same_list(a, b);
     case IND__ATTR_SIZE: return ind_expr_same(a->e, b->e);
     case IND__ATTR_FLOATS:
@@ -9114,7 +9842,42 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
     return list || count > 0;
 }
 
+static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    bool opaque = n->op == IND_OP_EXTERN;
+    ind__textf(t, opaque ? "extern(\"%s\"" : "%s(", n->attr[0].s);
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        if (k || opaque) ind__textf(t, ", ");
+        ind__print_operand(t, g, n->operand[k]);
+    }
+    for (uint32_t i = 1; opaque && i < 3; i++) {
+        const ind__attr_schema *s = &g->schema[n->op].attr[i];
+        if (ind__same_attr(&n->attr[i], &s->value)) continue;
+        ind__textf(t, ", %.*s=", s->length, s->name);
+        ind__print_attr(t, &n->attr[i]);
+    }
+    ind__textf(t, ")");
+}
+
+/* function swish(x: f32) -> f32 = "x / (1.0f + expf(-x))" */
+static void ind__print_function(ind__text *t, const ind__function *f) {
+    ind__textf(t, "  function ");
+    ind__function_print_signature(t, f);
+    ind__textf(t, " = \"");
+    for (const char *s = f->cuda; *s; s++) {
+        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
+        if (*s == '\n')
+            ind__textf(t, "\\n");
+        else
+            ind__text_raw(t, s, 1);
+    }
+    ind__textf(t, "\"\n");
+}
+
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
+    if (n->op == IND_OP_CALL || n->op == IND_OP_EXTERN) {
+        ind__print_user_call(t, g, n);
+        return;
+    }
     const ind__schema *schema = &g->schema[n->op];
     ind__textf(t, "%s(", ind__op_name(n->op));
     bool comma = ind__print_operands(t, g, n);
@@ -9174,6 +9937,7 @@ static void ind__print_graph(ind__text *t, const ind_graph *g) {
     for (uint32_t i = 0; i < g->num_conditions; i++) {
         ind__textf(t, "  %s %s\n", g->condition[i].guard ? "guard" : "fact", g->condition[i].text);
     }
+    for (uint32_t i = 0; i < g->num_functions; i++) ind__print_function(t, g->function[i]);
     for (uint32_t i = 1; i < g->num_nodes; i++) ind__print_node(t, g, &g->node[i]);
     ind__print_mutations(t, g);
     ind__print_outputs(t, g);
@@ -9198,7 +9962,7 @@ const char *ind_graph_text(ind_graph *graph) {
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
-    const ind_tensor *given; /* $0, $1, .. of ind_call */
+    const ind_tensor *given; /* $0, $1, .. of ind_apply */
     int num_given;
     bool as_written;     /* expressions are not put under the graph's facts */
     const char *unknown; /* name of an undeclared size that an expression used */
@@ -9556,8 +10320,9 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 typedef struct ind__parsed_call {
     ind_graph_op op;
     const ind__schema *schema;
-    const char *at;    /* of the op's name */
-    uint32_t *operand; /* ids; for an op with a list of tensors as many as there are */
+    const char *at;                /* of the op's name */
+    const ind__function *function; /* CALL */
+    uint32_t *operand;             /* ids; for an op with a list of tensors as many as there are */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -9585,14 +10350,14 @@ static int ind__edit_distance(const char *a, size_t na, const char *b, size_t nb
 }
 
 static bool ind__op_in_text(int op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR;
+    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_SCALAR && op != IND_OP_CALL;
 }
 
 static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     int best[3] = {-1, -1, -1}, distance[3] = {99, 99, 99};
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
-        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
+        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN) continue;
         for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
@@ -9619,9 +10384,16 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (!ind__op_in_text(op) || strcmp(name, ind__op_rows[op].name)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
-        if (op != IND_OP_CUSTOM) return true;
+        if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
+    }
+    call->function = ind__graph_find_function(p->g, name);
+    if (p->g->status) return ind__parse_error(p, call->at, p->g->status, "%s", p->g->error);
+    if (call->function) {
+        call->op = IND_OP_CALL;
+        call->schema = &p->g->schema[IND_OP_CALL];
+        return true;
     }
     return ind__unknown_op(p, call->at, name);
 }
@@ -9633,7 +10405,7 @@ static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t i
     return true;
 }
 
-/* $k: a tensor given to ind_call. */
+/* $k: a tensor given to ind_apply. */
 static bool ind__need_given(ind__parser *p, uint32_t *id) {
     const char *at = p->at++;
     int64_t k = -1;
@@ -9800,8 +10572,46 @@ static bool ind__check_arguments(ind__parser *p, ind__parsed_call *call) {
     return true;
 }
 
+/* The argument of a function that comes next: the one named, or the first that has none yet. */
+static bool ind__need_function_argument(ind__parser *p, const ind__parsed_call *call, int *k) {
+    const ind__function *f = call->function;
+    char name[IND__MAX_NAME + 1];
+    const char *at = p->at;
+    bool keyword = ind__at_keyword(p);
+    if (keyword && (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '='))) return false;
+    for (*k = 0; *k < f->num_args; ++*k)
+        if (keyword ? !strcmp(f->arg[*k], name) : !call->operand_set[*k]) break;
+    if (*k == f->num_args) {
+        if (keyword) return ind__parse_error(p, at, IND_PARSE, "%s has no argument \"%.60s\"", f->name, name);
+        return ind__parse_error(p, at, IND_PARSE, "%s takes %d arguments", f->name, f->num_args);
+    }
+    return !call->operand_set[*k] || ind__parse_error(p, at, IND_PARSE, "argument \"%s\" is given twice", f->arg[*k]);
+}
+
+static bool ind__parse_function_arguments(ind__parser *p, ind__parsed_call *call) {
+    const ind__function *f = call->function;
+    int k;
+    for (k = 0; k < f->num_args; k++)
+        if (!ind__push_operand(p, call, 0)) return false;
+    if (!ind__need(p, '(')) return false;
+    while (!p->status && !ind__peek(p, ')')) {
+        if (!ind__need_function_argument(p, call, &k)) return false;
+        call->operand_set[k] = true;
+        if (!ind__need_operand(p, call, 0, &call->operand[k])) return false;
+        if (!ind__peek(p, ')') && !ind__take(p, ',')) return ind__expected(p, "\",\" or \")\"");
+    }
+    if (!ind__need(p, ')')) return false;
+    for (k = 0; k < f->num_args; k++) {
+        if (!call->operand_set[k])
+            return ind__parse_error(p, call->at, IND_PARSE, "%s: argument \"%s\" is missing", f->name, f->arg[k]);
+    }
+    call->attr[0] = (ind__attr){.kind = IND__ATTR_STR, .s = f->name};
+    return true;
+}
+
 static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
     const ind__schema *s = call->schema;
+    if (call->function) return ind__parse_function_arguments(p, call);
     for (uint32_t k = 0; k < ind__num_single(s); k++) {
         if (!ind__push_operand(p, call, 0)) return false;
     }
@@ -9959,6 +10769,50 @@ static void ind__parse_output(ind__parser *p) {
     } while (ind__take(p, ','));
 }
 
+/* The text of a string with its escapes resolved: \" \\ \n. In the graph's memory. */
+static const char *ind__need_code(ind__parser *p) {
+    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
+    const char *begin = p->at, *s = p->at + 1;
+    while (*s && *s != '"' && *s != '\n') s += *s == '\\' && s[1] && s[1] != '\n' ? 2 : 1;
+    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    char *code = ind__arena_alloc(&p->g->arena, (size_t)(s - begin) + 1), *to = code;
+    if (!code) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (const char *from = begin + 1; from < s; from++) {
+        bool escaped = *from == '\\';
+        if (escaped) from++;
+        *to++ = escaped && *from == 'n' ? '\n' : *from;
+    }
+    p->at = s + 1;
+    return code;
+}
+
+/* function = "function" signature "=" string */
+static void ind__parse_function(ind__parser *p) {
+    ind__skip(p);
+    const char *at = p->at;
+    size_t n = strcspn(at, "=\"\n{}#");
+    const char *signature = ind__arena_string(&p->g->arena, at, n);
+    if (!signature) {
+        ind__parse_error(p, at, IND_OUT_OF_MEMORY, "out of memory");
+        return;
+    }
+    p->at = at + n;
+    const char *code = ind__need(p, '=') ? ind__need_code(p) : NULL;
+    if (!code) return;
+    if (!code[strspn(code, " \t\n")]) {
+        ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
+        return;
+    }
+    const ind__function *f = ind__function_declare(p->g->context, signature, code);
+    if (!f) {
+        ind_status s = ind_error_status(p->g->context);
+        ind__parse_error(p, at, s ? s : IND_PARSE, "%s", ind_error(p->g->context));
+        return;
+    }
+    ind__graph_add_function(p->g, f);
+    ind__check_graph(p, at);
+}
+
 /* mutate = "mutate" name "=" name */
 static void ind__parse_mutate(ind__parser *p) {
     ind__skip(p);
@@ -9980,8 +10834,8 @@ typedef struct ind__parsed_result {
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
-    if (!ind__need_new_name(p, "a statement: size, fact, guard, input, const, mutate, output, or NAME = OP(..)",
-                            r->name))
+    if (!ind__need_new_name(
+            p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
     if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
@@ -10012,21 +10866,27 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
                             (unsigned)want, want == 1 ? "" : "s", (unsigned)given, given == 1 ? " is" : "s are");
 }
 
+/* Gives the results of the op that was just added the names, and checks the types, that were written. */
+static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
+                              ind_tensor x) {
+    if (!ind__check_num_results(p, call, r, num, p->g->last_results)) return false;
+    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    for (uint32_t k = 0; k < num; k++) {
+        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
+        if (!ind__rename(p->g, x.id + k, r[k].name, true))
+            return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+    }
+    return true;
+}
+
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     uint32_t first = p->g->num_nodes;
-    ind_tensor x =
-        ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL, NULL);
+    ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
+                                  call->function ? call->function->name : NULL);
     if (!ind__check_graph(p, call->at)) return;
-    if (!ind__check_num_results(p, call, r, num_results, p->g->last_results)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
-    for (uint32_t k = 0; k < num_results; k++) {
-        if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return;
-        if (!ind__rename(p->g, x.id + k, r[k].name, true)) {
-            ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
-            return;
-        }
-    }
+    ind__name_results(p, call, r, num_results, x);
 }
 
 /* The names before "=", all different. */
@@ -10045,6 +10905,69 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
     return true;
 }
 
+static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
+    char name[IND__MAX_NAME + 1];
+    ind__attr list = {0};
+    ind_expr ints[IND__MAX_LIST];
+    uint32_t id;
+    const char *at = p->at;
+    if (!ind__at_keyword(p)) return ind__need_operand(p, call, 0, &id) && ind__push_operand(p, call, id);
+    if (!ind__need_name(p, "the name of an argument", name) || !ind__need(p, '=')) return false;
+    if (!strcmp(name, "workspace") && !ind__ok(b->workspace)) return ind__need_expr(p, &b->workspace);
+    if (strcmp(name, "mutates") || b->num_mutates)
+        return ind__parse_error(p, at, IND_PARSE,
+                                "extern has no argument \"%.60s\", or it is given twice; allowed: "
+                                "workspace, mutates",
+                                name);
+    if (!ind__need_ints(p, &list, ints)) return false;
+    if (list.count > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, at, IND_LIMIT, "at most %d results are possible", IND_MAX_EXTERN_RESULTS);
+    memcpy(b->mutates, ints, (size_t)list.count * sizeof *ints);
+    b->num_mutates = list.count;
+    return true;
+}
+
+/* The types written before "=" are those of the declared results, unless a shape rule gives them. */
+static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
+    bool any = false, all = true;
+    for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
+    if (num < b->num_mutates || num > IND_MAX_EXTERN_RESULTS)
+        return ind__parse_error(p, r->at, IND_LIMIT, "%d results; %d to %d are possible", num, b->num_mutates,
+                                IND_MAX_EXTERN_RESULTS);
+    const ind__extern *e = ind__extern_find(p->g->context, b->name);
+    b->num_types = -1;
+    if (!all && e && e->desc.shape) return true; /* what is written is compared with what it gives */
+    if (!all)
+        return ind__parse_error(p, r->at, IND_PARSE,
+                                "%s: the types of its results are not written, and no shape rule "
+                                "is registered",
+                                b->name);
+    b->num_types = num - b->num_mutates;
+    for (int k = 0; any && k < b->num_types; k++) {
+        b->type[k] = (ind_extern_type){.dtype = r[k].type.dtype, .rank = r[k].type.rank};
+        memcpy(b->type[k].size, r[k].type.size, sizeof r[k].type.size);
+    }
+    return true;
+}
+
+/* extern "(" string { "," name } .. ")" */
+static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num) {
+    ind__attr name = {0};
+    ind__extern_build b = {.g = p->g};
+    if (!ind__need(p, '(') || !ind__need_string(p, &name)) return false;
+    b.name = name.s;
+    if (!ind__valid_name(b.name)) return ind__parse_error(p, call->at, IND_PARSE, "\"%.63s\" is not a name", b.name);
+    while (!p->status && ind__take(p, ',')) {
+        ind__skip(p);
+        ind__need_extern_argument(p, call, &b);
+    }
+    if (p->status || !ind__need(p, ')') || !ind__extern_written_types(p, &b, r, (int)num)) return false;
+    b.operand = call->operand;
+    b.num_operands = call->num_operands;
+    ind_tensor x = ind__add_extern(&b);
+    return ind__check_graph(p, call->at) && ind__name_results(p, call, r, num, x);
+}
+
 /* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
@@ -10054,7 +10977,10 @@ static void ind__parse_assign(ind__parser *p) {
     bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
-    if (ok && ind__parse_arguments(p, &call)) ind__add_parsed(p, &call, result, n);
+    if (ok && call.op == IND_OP_EXTERN)
+        ind__parse_extern(p, &call, result, n);
+    else if (ok && ind__parse_arguments(p, &call))
+        ind__add_parsed(p, &call, result, n);
     ind__free(p->g->context, call.operand);
     ind__free(p->g->context, result);
 }
@@ -10075,6 +11001,8 @@ static void ind__parse_statement(ind__parser *p) {
         ind__parse_condition(p, false, NULL);
     } else if (ind__take_keyword(p, "guard")) {
         ind__parse_condition(p, true, NULL);
+    } else if (ind__take_keyword(p, "function")) {
+        ind__parse_function(p);
     } else if (ind__take_keyword(p, "input")) {
         ind__parse_source(p, IND_OP_INPUT);
     } else if (ind__take_keyword(p, "const")) {
@@ -10203,6 +11131,28 @@ ind_tensor ind_constant(ind_graph *graph, const char *name, const char *type) {
     return ind__add_source_text(graph, IND_OP_CONST, name, type);
 }
 
+/* The types of the results and the bytes of workspace, as far as they are given. */
+static bool ind__extern_texts(ind__extern_build *b, const ind_extern_args *args) {
+    if (args->num_results || args->num_mutates) b->num_types = 0;
+    for (; b->num_types >= 0 && b->num_types < args->num_results; b->num_types++) {
+        const char *text = args->results[b->num_types];
+        ind__parser p = {.g = b->g, .text = text, .at = text};
+        ind__type t = {0};
+        if (!text) {
+            ind__graph_fail(b->g, IND_INVALID_ARGUMENT, "%s: the type of result %d is NULL", b->name, b->num_types);
+            return false;
+        }
+        ind__need_type(&p, &t);
+        if (!ind__finish_string(&p, b->name)) return false;
+        b->type[b->num_types] = (ind_extern_type){.dtype = t.dtype, .rank = t.rank};
+        memcpy(b->type[b->num_types].size, t.size, sizeof t.size);
+    }
+    if (!args->workspace) return true;
+    ind__parser p = {.g = b->g, .text = args->workspace, .at = args->workspace};
+    ind__need_expr(&p, &b->workspace);
+    return ind__finish_string(&p, b->name);
+}
+
 ind_tensor ind_view_text(ind_tensor x, const char *size) {
     ind__parser p = {.g = x.graph, .text = size, .at = size};
     ind_expr list[IND__MAX_LIST];
@@ -10216,22 +11166,22 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
 }
 
-ind_tensor ind_call(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
+ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
     static const ind_tensor none;
     ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
     ind__parsed_call parsed;
     ind_tensor y = {graph, 0};
     if (!graph || graph->status) return y;
     if (!call) {
-        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "call: the text is NULL; it is written as \"glu($0, dim=1)\"");
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
         return y;
     }
     memset(&parsed, 0, sizeof parsed);
-    if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "call"))
+    if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
         y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
-                           NULL, NULL);
+                           NULL, parsed.function ? parsed.function->name : NULL);
     else
-        ind__finish_string(&p, "call");
+        ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);
     ind__graph_leave_here(graph);
     return y;
@@ -10515,7 +11465,7 @@ static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype 
     }
     if (ind__op_has(n->op, 'V')) return graph__typed_number_cast(x[0], result, out);
     if (n->op == IND_OP_WHERE) return graph__typed_number_cast(x[0].i != 0 || x[0].f != 0 ? x[1] : x[2], result, out);
-    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CAT) return false;
+    if (!ind__op_has(n->op, 'P') || n->op == IND_OP_CUSTOM || n->op == IND_OP_CALL || n->op == IND_OP_CAT) return false;
     ind_dtype t =
         ind_dtype_compute(ind__op_has(n->op, 'B') ? ind__result_type(g, n->operand, n->num_operands) : result);
     if (n->op == IND_OP_CAST) t = result;
@@ -10699,7 +11649,8 @@ static bool graph__node_equal(const ind__node *a, const ind__node *b) {
 }
 
 static bool graph__mergeable(ind_graph_op op) {
-    return op != IND_OP_INPUT && op != IND_OP_CONST && op != IND_OP_CUSTOM;
+    bool own = op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN || op == IND_OP_EXTERN; /* made by C functions */
+    return op != IND_OP_INPUT && op != IND_OP_CONST && !own;
 }
 
 /* The slot that holds an equal node of r->to, or the free one where it would go. */
@@ -10814,6 +11765,10 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
         if (status) return status;
     }
     if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
+    for (uint32_t i = 0; i < g->num_functions; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+        if (status) return status;
+    }
     for (uint32_t i = 1; i < g->num_nodes; i++) {
         ind__node n = g->node[i];
         if (!r->live[i]) continue;
@@ -10895,6 +11850,7 @@ typedef struct graph__lower_walk {
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    bool deterministic;     /* scatters join what meets in the order of the points */
 } graph__lower_walk;
 
 typedef struct graph__lower_ctx graph__lower_ctx;
@@ -11555,6 +12511,15 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
+/* Arguments come in the types that the function declares. */
+static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
+    ind_value x[IND_MAX_FUNCTION_ARGS];
+    for (int k = 0; k < f->num_args; k++)
+        x[k] = graph__lower_operand_as(o, l, (uint32_t)k, index, rank, ind_dtype_compute(f->arg_dtype[k]));
+    return ind__emit_call(o, f, x);
+}
+
 /* ---- gathers ---- */
 
 /* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
@@ -11709,12 +12674,219 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
     l->scatter(o, index, rank, to, l);
 }
 
+/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+
+/* One of them: it changes `places` elements of base at `points` points. */
+typedef struct graph__ordered {
+    graph__lower_ctx *l;
+    ind__box *base;
+    const ind_expr *size; /* of the points */
+    int rank;
+    ind_expr points, places;
+    ind__box *key, *value;                       /* per point: the element, `places` for none; what goes there */
+    ind__box *sorted, *position, *sum, *meeting; /* per point in the order of keys; sum, meeting: of one key */
+} graph__ordered;
+
+static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind__capture c = {.set = false};
+    o->capture = &c;
+    l->scatter(o, index, rank, 0, l);
+    o->capture = NULL;
+    return c;
+}
+
+static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind__capture c = graph__ordered_capture(o, index, rank, u->l);
+    if (!c.set) return (ind_value){0};
+    ind_expr place = ind__linearise(u->l->context, c.index, u->base->size, u->base->rank);
+    ind_value key = ind_op_index(o, place, IND_I64);
+    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
+}
+
+static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    return graph__ordered_capture(o, index, rank, u->l).value;
+}
+
+/* x at the point of this number. */
+static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number) {
+    ind_expr at[IND_MAX_RANK];
+    ind__delinearise(u->l->context, number, u->size, u->rank, at);
+    return ind__box_load(o, x, at, u->rank);
+}
+
+static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    (void)rank;
+    return graph__ordered_point(o, u, u->key, index[0]);
+}
+
+/* Does another key stand at the neighbouring place `at`, or is there none? */
+static ind_value graph__ordered_differs(ind_ops *o, const graph__ordered *u, ind_expr here, ind_expr at,
+                                        ind_expr inside) {
+    ind_value outer = o->mask, within = ind_op_index(o, inside, IND_BOOL);
+    o->mask = outer.id ? ind_op_and(o, outer, within) : within;
+    ind_value other = ind__box_load(o, u->sorted, &at, 1);
+    o->mask = outer;
+    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, other, ind__box_load(o, u->sorted, &here, 1)));
+}
+
+static ind_value graph__ordered_begins(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
+    return graph__ordered_differs(o, u, at, ind_expr_sub(at, one), ind_expr_lt(zero, at));
+}
+
+static ind_value graph__ordered_ends(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr next = ind_expr_add(at, ind_int(u->l->context, 1));
+    return graph__ordered_differs(o, u, at, next, ind_expr_lt(next, u->points));
+}
+
+/* The value of the point that stands at this place of the sorted keys. */
+static ind_value graph__ordered_sorted_value(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr some = ind_expr_max(u->points, ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr number = ind_op_indirect(o, ind__box_load(o, u->position, &at, 1), some, false);
+    return ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+}
+
+static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+}
+
+static bool graph__ordered_scanned(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__ordered *u = user;
+    out[0] = graph__ordered_sorted_value(o, u, index[0]);
+    out[1] = graph__ordered_begins(o, u, index[0]);
+    return out[0].id && out[1].id;
+}
+
+static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                   void *user) {
+    out[0] = ind_op_where(o, right[1], right[0], graph__ordered_join(o, user, left[0], right[0]));
+    out[1] = ind_op_or(o, left[1], right[1]);
+    return out[0].id && out[1].id;
+}
+
+/* The last point of each key, and it alone, joins what all of them come to with the element, or replaces that. */
+static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    graph__ordered *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_value outer = o->mask, key = ind__box_load(o, u->sorted, index, rank), v;
+    ind_value inside = ind_op_lt(o, key, ind_op_index(o, u->places, IND_I64));
+    ind_value mask = ind_op_and(o, graph__ordered_ends(o, u, index[0]), inside);
+    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    ind_expr place = ind_op_indirect(o, key, u->places, false);
+    if (ind__ok(place)) {
+        ind__delinearise(u->l->context, place, u->base->size, u->base->rank, at);
+        v = u->sum ? ind__box_load(o, u->sum, index, rank) : graph__ordered_sorted_value(o, u, index[0]);
+        ind__emit_scatter(o, to, at, u->base->rank, v, mask, u->l->mode);
+    }
+    o->mask = outer;
+}
+
+static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *sorted[2] = {NULL};
+    ind_dtype compute = u->l->compute;
+    ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
+    ind_status status = ind__box_scan(p, &sort, sorted);
+    u->sorted = sorted[0];
+    u->position = sorted[1];
+    if (!status && u->l->mode != IND_REDUCE_NONE) {
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        d.element = graph__ordered_scanned;
+        d.combine = graph__ordered_combine;
+        status = ind__box_combine(p, &d, &u->sum);
+    }
+    ind__scatter_desc store = {.size = &u->points, .rank = 1, .fn = graph__ordered_store, .user = u};
+    return status ? status : ind__box_scatter(p, u->base, &store, result);
+}
+
+/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    const ind_expr *point = index + u->base->rank;
+    ind_expr place = ind__linearise(u->l->context, index, u->base->size, u->base->rank);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, u->rank), ind_op_index(o, place, IND_I64));
+    (void)rank;
+    if (u->l->mode == IND_REDUCE_NONE) {
+        ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
+        return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
+    }
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
+}
+
+static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
+    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, any) : any;
+    ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
+    ind_value v = ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+    o->mask = outer;
+    return ind_op_where(o, any, v, old);
+}
+
+static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+    ind__lowered *p = u->l->w->program;
+    bool picks = u->l->mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .size = u->base->size,
+                             .rank = u->base->rank,
+                             .rrange = u->size,
+                             .rrank = u->rank,
+                             .fn = graph__ordered_looked_at,
+                             .user = u};
+    ind_status status = ind__box_realise(p, u->key);
+    if (!status) status = ind__box_realise(p, u->value);
+    if (!status) status = ind__box_reduction(p, &d, &u->meeting);
+    if (status) return status;
+    *result = ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
+    return ind__box_realise(p, *result);
+}
+
+#define GRAPH__FEW_STEPS 1048576.0 /* points times places that are looked at rather than sorted */
+
+static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
+                                       ind__box **result) {
+    ind__lowered *p = l->w->program;
+    graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
+    u.points = ind_expr_product(l->context, size, rank);
+    u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
+    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    if (!u.key || !u.value) return ind__failed(l->context);
+    bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
+    p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
+    ind_status status = few ? graph__ordered_by_looking(&u, result) : graph__ordered_by_sorting(&u, result);
+    p->note = NULL;
+    return status;
+}
+
+static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* May it matter in which order what meets at an element comes? */
+static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+    ind_expr points = ind_expr_product(l->context, size, rank);
+    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
+                     (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
+    if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (joins) return ind_dtype_is_float(l->result->dtype);
+    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
+}
+
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
     l->scatter = fn;
     l->mode = mode;
+    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+        return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 
@@ -11753,6 +12925,56 @@ static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) 
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__scatter_element,
                                      l->node->op == IND_OP_SCATTER_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* ---- opaque calls ---- */
+
+/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
+    bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+    for (uint32_t i = 0; i < l->node->num_operands; i++)
+        dies = dies && (i == k || !graph__same_memory(x, graph__lower_operand_box(l, i)));
+    return dies ? x : ind__box_copy(l->w->program, x);
+}
+
+static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
+    ind__arena *arena = &l->w->program->arena;
+    uint32_t n = l->node->num_operands;
+    const ind__attr *mutates = &l->node->attr[2];
+    int overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
+    ind__box **input = ind__arena_alloc(arena, (n + 1) * sizeof *input);
+    bool *overwrites = ind__arena_alloc(arena, n + 1);
+    ind_extern_type type[IND_MAX_EXTERN_RESULTS];
+    if (!input || !overwrites) return ind__failed(l->context);
+    int64_t operand[IND_MAX_EXTERN_RESULTS], none = 0;
+    for (int k = 0; k < overwritten; k++) {
+        ind_expr_is_int(mutates->list[k], &operand[k]);
+        overwrites[operand[k]] = true;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        input[k] = overwrites[k] ? graph__lower_overwritten(l, k) : graph__lower_operand_box(l, k);
+    ind__call_desc d = {.name = l->node->attr[0].s,
+                        .input = input,
+                        .overwrites = overwrites,
+                        .num_inputs = n,
+                        .result = type,
+                        .num_results = l->node->num_results - (uint32_t)overwritten};
+    for (uint32_t k = 0; k < d.num_results; k++) {
+        type[k] = (ind_extern_type){.dtype = l->result[k].dtype, .rank = l->result[k].rank};
+        memcpy(type[k].size, l->result[k].size, sizeof type[k].size);
+    }
+    if (!ind_expr_is_int(l->node->attr[1].e, &none) || none) d.workspace = l->node->attr[1].e;
+    ind__box *made[IND_MAX_EXTERN_RESULTS];
+    ind_status status = ind__box_call(l->w->program, &d, made);
+    for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
+    for (int k = 0; !status && k < overwritten;
+         k++) { /* the boxes come by operand, the results as they were asked for */
+        int before = 0;
+        for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
+        results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];
+    }
+    return status;
 }
 
 /* A 0-d box with a number. */
@@ -13757,6 +14979,118 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
+/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+
+typedef struct graph__combine {
+    graph__lower_ctx *l;
+    int num, rank, dim;
+    bool reverse, exclusive, segmented;
+    ind_dtype dtype[IND__MAX_SCANNED];
+    const ind_value *left, *right;
+    ind_value *out;
+} graph__combine;
+
+/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
+   element came before; what the very last place is said to be is of no account. */
+static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
+    ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
+    uint32_t k = u->l->node->num_operands - 1;
+    if (!u->reverse) return graph__lower_operand_as(o, u->l, k, index, u->rank, IND_BOOL);
+    for (int d = 0; d < u->rank; d++) at[d] = d == u->dim ? next : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_lt(next, u->l->result->size[u->dim]), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value flag = graph__lower_operand_as(o, u->l, k, at, u->rank, IND_BOOL);
+    o->mask = outer;
+    return ind_op_and(o, inside, flag);
+}
+
+static bool graph__combine_element(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__combine *u = user;
+    for (int k = 0; k < u->num; k++) {
+        ind_dtype type = ind_dtype_compute(u->dtype[k]);
+        out[k] = graph__lower_operand_as(o, u->l, (uint32_t)k, index, u->rank, type);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = graph__combine_flag(o, u, index);
+    return !u->segmented || out[u->num].id;
+}
+
+static ind_value graph__combine_argument(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    int k = (int)inst->source;
+    (void)o, (void)index;
+    return k < u->num ? u->left[k] : u->right[k - u->num];
+}
+
+static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user) {
+    const graph__combine *u = user;
+    (void)o, (void)index;
+    u->out[inst->source].id = inst->arg[0];
+}
+
+/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    graph__combine *u = user;
+    ind__replay replay = {
+        .body = u->l->node->body, .load = graph__combine_argument, .store = graph__combine_result, .user = u};
+    u->left = left, u->right = right, u->out = out;
+    if (!ind__body_replay(o, &replay).id) return false;
+    for (int k = 0; k < u->num; k++) {
+        if (u->segmented) out[k] = ind_op_where(o, right[u->num], right[k], out[k]);
+        if (!out[k].id) return false;
+    }
+    if (u->segmented) out[u->num] = ind_op_or(o, left[u->num], right[u->num]);
+    return !u->segmented || out[u->num].id;
+}
+
+/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
+    const graph__combine *u = user;
+    ind_context *c = ind_op_context(o);
+    ind_expr first = ind_int(c, 0);
+    if (u->reverse) first = ind_expr_sub(u->l->result->size[u->dim], ind_int(c, 1));
+    ind_value begins = ind_op_index(o, ind_expr_eq(index[u->dim], first), IND_BOOL);
+    if (u->segmented) begins = ind_op_or(o, begins, graph__combine_flag(o, u, index));
+    ind_value none = graph__lower_operand_as(o, u->l, (uint32_t)(u->num + which), index, u->rank, ind_op_dtype(o, v));
+    return ind_op_where(o, begins, none, v);
+}
+
+/* The only element, or (exclusive) the identity, where there is no other. */
+static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
+}
+
+static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **results) {
+    const ind__attr *a = l->node->attr;
+    const ind__tensor_info *x = l->result;
+    graph__combine u = {.l = l, .num = (int)a[1].i, .rank = x->rank, .reverse = a[2].i, .exclusive = a[3].i};
+    u.dim = (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i);
+    u.segmented = a[4].i;
+    ind_status status = IND_OK;
+    for (int k = 0; k < u.num; k++) u.dtype[k] = x[k].dtype;
+    if (x->rank > 0 && !graph__size_is_one(x->size[u.dim]) && !graph__size_is_zero(x->size[u.dim])) {
+        ind__combine_desc d = {u.num,
+                               u.num + u.segmented,
+                               u.dtype,
+                               x->size,
+                               x->rank,
+                               u.dim,
+                               u.reverse,
+                               u.exclusive,
+                               graph__combine_element,
+                               graph__combine_run,
+                               graph__combine_finish,
+                               &u};
+        return ind__box_combine(l->w->program, &d, results);
+    }
+    for (int k = 0; k < u.num && !status; k++) {
+        l->number_int = u.exclusive ? u.num + k : k;
+        l->compute = ind_dtype_compute(u.dtype[k]);
+        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_alone, &results[k]);
+    }
+    return status;
+}
+
 static ind_status graph__lower_sort(graph__lower_ctx *l, ind__box **results) {
     ind_scan kind = l->node->attr[1].i ? IND_SCAN_DESCENDING : IND_SCAN_ASCENDING;
     ind_status status = graph__lower_scan(l, kind, &l->node->attr[0], l->part);
@@ -13797,22 +15131,30 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
+    int dim; /* of the sequence, along which it ascends */
     bool right;
+    bool numbers; /* not x is looked for, but the first NaN */
 } graph__search;
 
 /* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
-    int last = s->sequence->rank - 1;
-    s->at[last] = ind_op_indirect(o, middle, some, false);
-    if (!ind__ok(s->at[last])) return (ind_value){0};
-    if (s->sorter) s->at[last] = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, last + 1), some, false);
-    return ind__ok(s->at[last]) ? ind__box_load(o, s->sequence, s->at, last + 1) : (ind_value){0};
+    int rank = s->sequence->rank;
+    ind_expr *at = &s->at[s->dim];
+    *at = ind_op_indirect(o, middle, some, false);
+    if (!ind__ok(*at)) return (ind_value){0};
+    if (s->sorter) *at = ind_op_indirect(o, ind__box_load(o, s->sorter, s->at, rank), some, false);
+    return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-/* Halving steps until no sequence of at most `most` elements has anything left; the comparisons are PyTorch's, so that
-   NaN comes last as there. */
-static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, int64_t most) {
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+
+/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
+   as there. */
+static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
+    int64_t lo, most;
+    ind_expr_bounds(s->size, &lo, &most);
+    if (most > GRAPH__MAX_SEARCHED) most = GRAPH__MAX_SEARCHED;
     ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
     ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
     for (; most > 0; most /= 2) {
@@ -13821,14 +15163,12 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x, 
         o->mask = outer.id ? ind_op_and(o, outer, open) : open;
         ind_value y = graph__lower_cast(o, graph__search_element(o, s, middle), ind_op_dtype(o, x));
         o->mask = outer;
-        ind_value stop = s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
+        ind_value stop = s->numbers ? ind_op_ne(o, y, y) : s->right ? ind_op_gt(o, y, x) : ind_op_ge(o, y, x);
         low = ind_op_where(o, ind_op_and(o, open, ind_op_not(o, stop)), ind_op_add(o, middle, one), low);
         high = ind_op_where(o, ind_op_and(o, open, stop), middle, high);
     }
     return low;
 }
-
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
 static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     bool named = l->node->op == IND_OP_SEARCHSORTED;
@@ -13837,14 +15177,13 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     graph__search s = {.sequence = graph__lower_operand_box(l, sequence),
                        .right = l->node->attr[1].i || (side && side->s[0] == 'r')};
     if (named && graph__lower_has_operand(l, 2)) s.sorter = graph__lower_operand_box(l, 2);
-    for (int d = 0; d + 1 < s.sequence->rank; d++) s.at[d] = index[d];
-    s.size = s.sequence->size[s.sequence->rank - 1];
-    int64_t lo, hi;
-    ind_expr_bounds(s.size, &lo, &hi);
+    s.dim = s.sequence->rank - 1;
+    for (int d = 0; d < s.dim; d++) s.at[d] = index[d];
+    s.size = s.sequence->size[s.dim];
     const uint32_t both[2] = {l->node->operand[sequence], l->node->operand[x]};
     ind_dtype common = ind__result_type(l->w->graph, both, 2);
     ind_value v = graph__lower_operand_as(o, l, x, index, rank, common == IND_BOOL ? IND_U8 : common);
-    return v.id ? graph__search_steps(o, &s, v, hi < GRAPH__MAX_SEARCHED ? hi : GRAPH__MAX_SEARCHED) : v;
+    return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
 /* The sequence is read many times at places that data decide: it must be in memory. */
@@ -13853,6 +15192,315 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
     if (status) return status;
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
+}
+
+/* ---- ranks: what stands at a place of the sorted row */
+
+typedef struct graph__ranked {
+    graph__lower_ctx *l;
+    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
+    int dim, which;          /* which of the two is wanted */
+    bool keepdim, all;       /* all: x is flat */
+    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+} graph__ranked;
+
+static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
+    ind__lowered *p = u->l->w->program;
+    ind_expr n = u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (!graph__size_is_one(n) && !graph__size_is_zero(n)) {
+        ind__scan_desc d = {kind, u->x->storage->dtype, u->x->size, u->x->rank, u->dim, graph__lower_box_element, u->x};
+        return ind__box_scan(p, &d, u->sorted);
+    }
+    u->sorted[0] = u->x;
+    u->sorted[1] = ind__box_pointwise(p, IND_I64, u->x->size, u->x->rank, graph__neutral_element, &zero);
+    return u->sorted[1] ? IND_OK : ind__failed(u->l->context);
+}
+
+/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
+    graph__lower_ctx *l = u->l;
+    ind__box *x = graph__lower_operand_box(l, 0);
+    u->all = along->kind == IND__ATTR_NONE;
+    u->dim = u->all ? 0 : (int)(along->i < 0 ? along->i + x->rank : along->i);
+    u->x = x;
+    if (u->all && x->rank != 1) {
+        ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+        if (ind__box_realise(l->w->program, x)) return ind__failed(l->context);
+        u->x = ind__box_reshape(l->w->program, x, &numel, 1);
+        if (!u->x) return ind__failed(l->context);
+    }
+    return graph__sort_rows(u, IND_SCAN_ASCENDING);
+}
+
+/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
+    for (int d = 0, k = 0; d < u->x->rank; d++) {
+        bool own = d == u->dim;
+        at[d] = own ? ind_int(u->l->context, 0) : index[k];
+        k += !own || (u->keepdim && !u->all);
+    }
+}
+
+static ind_expr graph__row_size(const graph__ranked *u) {
+    return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
+}
+
+/* Value or position `place` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
+    return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
+}
+
+/* How many elements of the sorted row are not NaN: it ends with those that are. */
+static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
+    for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
+    ind_dtype type = ind_dtype_compute(u->x->storage->dtype);
+    if (!ind_dtype_is_float(type)) return ind_op_index(o, s.size, IND_I64);
+    if (u->x->rank) return graph__search_steps(o, &s, ind_op_constant(o, 0, type));
+    ind_value v = ind__box_load(o, u->sorted[0], NULL, 0);
+    return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
+}
+
+/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
+    ind_value middle = ind_op_div(o, ind_op_sub(o, of, one), ind_op_constant_int(o, 2, IND_I64));
+    middle = ind_op_maximum(o, middle, zero);
+    return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
+}
+
+static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr one = ind_int(u->l->context, 1);
+    if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
+    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = at[d];
+    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+}
+
+/* The median of nothing is NaN. */
+static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
+    (void)rank;
+    graph__row_at(u, index, at);
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    o->mask = outer;
+    ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
+    return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;
+}
+
+/* ---- mode: runs of equal elements in the sorted row */
+
+/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value before = ind__box_load(o, u->sorted[0], at, rank);
+    o->mask = outer;
+    ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+}
+
+/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ranked *u = user;
+    ind_expr at[IND_MAX_RANK];
+    ind_expr place = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
+    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    length = ind_op_add(o, length, length);
+    if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
+    return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
+}
+
+static ind_status graph__find_longest_run(graph__ranked *u) {
+    ind__lowered *p = u->l->w->program;
+    ind__box *starts[2];
+    ind_expr outer[IND_MAX_RANK];
+    ind_expr n = graph__row_size(u);
+    if (graph__size_is_one(n)) return IND_OK;
+    ind__scan_desc scan = {IND_SCAN_MAX, IND_I64, u->x->size, u->x->rank, u->dim, graph__run_start, u};
+    ind_status status = ind__box_scan(p, &scan, starts);
+    u->start = status ? NULL : starts[0];
+    for (int d = 0, k = 0; d < u->x->rank; d++)
+        if (d != u->dim) outer[k++] = u->x->size[d];
+    ind__reduction_desc d = {.type = IND_REDUCE_ARGMAX,
+                             .dtype = IND_I64,
+                             .size = outer,
+                             .rank = u->x->rank - 1,
+                             .rrange = &n,
+                             .rrank = 1,
+                             .fn = graph__run_length,
+                             .user = u};
+    return status ? status : ind__box_reduction(p, &d, &u->place);
+}
+
+static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
+    bool kth = l->node->op == IND_OP_KTHVALUE;
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[kth ? 2 : 1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[kth ? 1 : 0]);
+    if (!status && l->node->op == IND_OP_MODE) status = graph__find_longest_run(&u);
+    for (uint32_t k = 0; k < l->node->num_results && !status; k++) {
+        const ind__tensor_info *y = &l->result[k];
+        u.which = (int)k;
+        results[k] = ind__box_pointwise(l->w->program, y->dtype, y->size, y->rank, graph__ranked_element, &u);
+        if (!results[k]) status = ind__failed(l->context);
+    }
+    return status;
+}
+
+static ind_status graph__lower_msort(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .x = graph__lower_operand_box(l, 0)};
+    ind_status status = graph__sort_rows(&u, IND_SCAN_ASCENDING);
+    results[0] = u.sorted[0];
+    return status;
+}
+
+/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__ranked *u = user;
+    graph__lower_ctx *l = u->l;
+    int lists = graph__lower_operand_info(l, 1)->rank;
+    ind_expr at[IND_MAX_RANK];
+    ind_dtype type = l->compute;
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
+    (void)rank;
+    graph__row_at(u, index + lists, at);
+    ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
+    bool skips = l->node->op == IND_OP_NANQUANTILE;
+    ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
+    ind_value q = graph__lower_operand(o, l, 1, index, lists);
+    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
+    if (how == IND__LOWER) place = ind_op_floor(o, place);
+    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
+    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
+    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
+    if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
+    ind_value half = ind_op_constant(o, 0.5, type);
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    if (how == IND__MIDPOINT) weight = half;
+    ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
+    return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),
+                        ind_op_sub(o, b, ind_op_mul(o, span, rest)));
+}
+
+static ind_status graph__lower_quantile(graph__lower_ctx *l, ind__box **results) {
+    graph__ranked u = {.l = l, .keepdim = l->node->attr[1].i};
+    ind_status status = graph__rank_operand(&u, &l->node->attr[0]);
+    if (status) return status;
+    results[0] = ind__box_pointwise(l->w->program, l->result->dtype, l->result->size, l->result->rank,
+                                    graph__quantile_element, &u);
+    return results[0] ? IND_OK : ind__failed(l->context);
+}
+
+/* Element index[dim] of prepend, self and append one behind the other. */
+static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
+    static const uint32_t order[] = {1, 0, 2};
+    ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
+    ind_value v = {0}, outer = o->mask;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k < 3; k++) {
+        if (!graph__lower_has_operand(l, order[k]) || (order[k] && !l->node->attr[0].i)) continue;
+        const ind__tensor_info *x = graph__lower_operand_info(l, order[k]);
+        ind_expr end = ind_expr_add(start, x->size[dim]);
+        at[dim] = ind_expr_sub(index[dim], start);
+        ind_expr within = ind_expr_and(ind_expr_le(start, index[dim]), ind_expr_lt(index[dim], end));
+        ind_value mask = ind_op_index(o, within, IND_BOOL);
+        o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+        ind_value own = ind__box_load(o, graph__lower_operand_box(l, order[k]), at, rank);
+        o->mask = outer;
+        v = v.id ? ind_op_where(o, mask, own, v) : own;
+        start = end;
+    }
+    return v;
+}
+
+static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    int n = (int)l->node->attr[0].i, dim = (int)l->node->attr[1].i;
+    ind_value v[IND__MAX_DIFFS + 1];
+    ind_expr at[IND_MAX_RANK];
+    dim += dim < 0 ? rank : 0;
+    for (int d = 0; d < rank; d++) at[d] = index[d];
+    for (int k = 0; k <= n; k++) {
+        at[dim] = ind_expr_add(index[dim], ind_int(l->context, k));
+        v[k] = graph__diff_operand(o, at, rank, dim, l);
+    }
+    for (int left = n; left > 0; left--)
+        for (int k = 0; k < left; k++) {
+            if (l->compute == IND_BOOL)
+                v[k] = ind_op_ne(o, v[k + 1], v[k]);
+            else /* PyTorch stores the differences between the steps */
+                v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
+        }
+    return v[0];
+}
+
+/* ---- multinomial */
+
+static ind_value graph__weight(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return graph__lower_operand_as(o, user, 0, index, rank, IND_F64);
+}
+
+/* The first place at which the running sum of the weights exceeds a random part of the whole. */
+static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    graph__search s = {.sequence = l->part[0], .right = true, .dim = rank - 1, .size = l->part[0]->size[rank - 1]};
+    ind_expr one = ind_int(l->context, 1), last = ind_expr_sub(s.size, one);
+    l->compute = IND_F64;
+    ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 53, 0);
+    for (int d = 0; d + 1 < rank; d++) s.at[d] = index[d];
+    s.at[rank - 1] = last;
+    ind_value all = ind__box_load(o, l->part[0], s.at, rank);
+    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    return ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+}
+
+static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    graph__lower_ctx *l = user;
+    const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
+    ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
+    l->compute = IND_F64;
+    l->result = x; /* numbers are drawn for its elements */
+    ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
+    l->result = y;
+    return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
+}
+
+static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    bool again = l->node->attr[1].i;
+    ind_expr map[IND_MAX_RANK];
+    graph__typed_number zero = {IND_I64, 0, 0};
+    if (graph__size_is_one(x->size[x->rank - 1])) {
+        results[0] = ind__box_pointwise(l->w->program, IND_I64, y->size, y->rank, graph__neutral_element, &zero);
+        return results[0] ? IND_OK : ind__failed(l->context);
+    }
+    ind__scan_desc d = {again ? IND_SCAN_SUM : IND_SCAN_DESCENDING,     IND_F64, x->size, x->rank, x->rank - 1,
+                        again ? graph__weight : graph__multinomial_key, l};
+    ind_status status = ind__box_scan(l->w->program, &d, l->part);
+    if (status) return status;
+    if (again) return graph__lower_loop(l, IND_I64, y->size, y->rank, graph__multinomial_drawn, results);
+    for (int k = 0; k < y->rank; k++) map[k] = graph__lower_view_index(l, k);
+    results[0] = ind__box_view(l->w->program, l->part[1], y->size, y->rank, map);
+    return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 /* The mask as 0 or 1 at a position of the result. */
@@ -14671,6 +16319,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(EMPTY_STRIDED, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(SCALAR_TENSOR, pointwise, graph__lower_full, NONE, NONE)                                                         \
     X(CUSTOM, pointwise, graph__lower_custom, NONE, NONE)                                                              \
+    X(CALL, pointwise, graph__lower_call, NONE, NONE)                                                                  \
+    X(EXTERN, extern, NULL, NONE, NONE)                                                                                \
     X(SUM, sum, NULL, NONE, NONE)                                                                                      \
     X(MEAN, mean, NULL, NONE, NONE)                                                                                    \
     X(AMAX, amax, NULL, NONE, NONE)                                                                                    \
@@ -14821,9 +16471,19 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(CUMMAX, cumulate, NULL, NONE, NONE)                                                                              \
     X(CUMMIN, cumulate, NULL, NONE, NONE)                                                                              \
     X(LOGCUMSUMEXP, cumulate, NULL, NONE, NONE)                                                                        \
+    X(ASSOCIATIVE_SCAN, associative_scan, NULL, NONE, NONE)                                                            \
     X(SORT, sort, NULL, NONE, NONE)                                                                                    \
     X(ARGSORT, sort, NULL, NONE, NONE)                                                                                 \
     X(TOPK, topk, NULL, NONE, NONE)                                                                                    \
+    X(MSORT, msort, NULL, NONE, NONE)                                                                                  \
+    X(KTHVALUE, ranked, NULL, NONE, NONE)                                                                              \
+    X(MEDIAN, ranked, NULL, NONE, NONE)                                                                                \
+    X(NANMEDIAN, ranked, NULL, NONE, NONE)                                                                             \
+    X(MODE, ranked, NULL, NONE, NONE)                                                                                  \
+    X(QUANTILE, quantile, NULL, NONE, NONE)                                                                            \
+    X(NANQUANTILE, quantile, NULL, NONE, NONE)                                                                         \
+    X(DIFF, pointwise, graph__lower_diff, NONE, NONE)                                                                  \
+    X(MULTINOMIAL, multinomial, NULL, NONE, NONE)                                                                      \
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
@@ -15005,11 +16665,12 @@ static ind_status graph__lower_all(graph__lower_walk *w) {
     return status ? status : ind__lowered_fix_layouts(w->program);
 }
 
-ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, ind__lowered *out) {
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out) {
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lower_walk w = {.graph = g, .program = out};
+    graph__lower_walk w = {.graph = g, .program = out, .deterministic = deterministic};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
@@ -15084,11 +16745,25 @@ static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
     return IND_OK;
 }
 
+/* What the program calls must exist on the device that it is compiled for. */
+static ind_status ind__check_callbacks(const ind__compilation *k) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
+        const ind_body *b = k->lowered->loop[i].body;
+        if (k->device == IND_DEVICE_HOST)
+            status = ind__body_needs_host(b);
+        else if (b->call)
+            status = ind__call_needs(k->context, b->call, IND_DEVICE_CUDA);
+    }
+    return status;
+}
+
 static ind_status ind__compile_lower(ind__compilation *k) {
     k->lowered = ind__alloc(k->context, sizeof *k->lowered);
     if (!k->lowered) return ind__failed(k->context);
-    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->lowered);
+    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);
     return status;
 }

@@ -126,7 +126,7 @@ typedef struct ind__variant {
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
-    int num_variants;
+    int num_variants; /* 0: an opaque call */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -185,11 +185,13 @@ typedef struct ind__writer {
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
-    struct cg__mm_problem *matmul; /* MATMUL: what cg__choose_matmul found out */
-    bool optimistic;               /* variant 0: likely conditions may become guards */
-    bool wide, force_wide;         /* 64-bit indices; because 32 were tried and do not do */
-    ind__text code;                /* body of the kernel function */
-    uint64_t prelude;              /* pieces used: bits of the prelude table */
+    struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
+    bool optimistic;                /* variant 0: likely conditions may become guards */
+    bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
+    ind__text code;                 /* body of the kernel function */
+    uint64_t prelude;               /* pieces used: bits of the prelude table */
+    const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
+    uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
     bool needs_error;
@@ -955,6 +957,52 @@ typedef struct ind__writer {
       "    front.join(before);\n"                                                                                      \
       "    return front;\n"                                                                                            \
       "}\n")                                                                                                           \
+    X(COMBINE, 0,                                                                                                      \
+      "// Each lane's state with those of the lanes before it in front.\n"                                             \
+      "template <class S> static IND_INLINE void ind_combine_lanes(S &s) {\n"                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "        S before = s.up(d);\n"                                                                                  \
+      "        before.join(s);\n"                                                                                      \
+      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "// What comes before this thread's state: carry (if filled) and the threads in front. filled becomes whether anything does,\n"\
+      "// carry what comes before the next chunk. No state stands for nothing: what is past the end of a row only meets what is, too.\n"\
+      "template <int WARPS, class S> static IND_INLINE S ind_combine_threads(S s, S *shared, S &carry, bool &filled) {\n"\
+      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
+      "    const bool carries = filled;\n"                                                                             \
+      "    ind_combine_lanes(s);\n"                                                                                    \
+      "    const S before = s.up(1);\n"                                                                                \
+      "    S front = carry, all = s.lane(31);\n"                                                                       \
+      "    if (WARPS > 1) {\n"                                                                                         \
+      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        __syncthreads();\n"                                                                                     \
+      "        S warps = shared[lane < WARPS ? lane : 0];\n"                                                           \
+      "        __syncthreads();\n"                                                                                     \
+      "        ind_combine_lanes(warps);\n"                                                                            \
+      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
+      "        all = warps.lane(WARPS - 1);\n"                                                                         \
+      "        if (warp > 0) {\n"                                                                                      \
+      "            if (filled)\n"                                                                                      \
+      "                front.join(previous);\n"                                                                        \
+      "            else\n"                                                                                             \
+      "                front = previous;\n"                                                                            \
+      "            filled = true;\n"                                                                                   \
+      "        }\n"                                                                                                    \
+      "    }\n"                                                                                                        \
+      "    if (carries)\n"                                                                                             \
+      "        carry.join(all);\n"                                                                                     \
+      "    else\n"                                                                                                     \
+      "        carry = all;\n"                                                                                         \
+      "    if (lane == 0) return front;\n"                                                                             \
+      "    if (filled)\n"                                                                                              \
+      "        front.join(before);\n"                                                                                  \
+      "    else\n"                                                                                                     \
+      "        front = before;\n"                                                                                      \
+      "    filled = true;\n"                                                                                           \
+      "    return front;\n"                                                                                            \
+      "}\n")                                                                                                           \
     X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
@@ -1070,6 +1118,8 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_REDUCE, NULL, NULL, NULL, NULL},
     {IND_LOOP_PART, NULL, NULL, NULL, NULL},
     {IND_LOOP_SCAN, NULL, NULL, NULL, NULL},
+    {IND_LOOP_STATE, NULL, NULL, NULL, NULL},
+    {IND_LOOP_PAIR, NULL, NULL, NULL, NULL},
     {IND_LOOP_CAST, NULL, NULL, NULL, NULL},
     {IND_LOOP_ROUND_F16, "ind_f16_to_f32(ind_f32_to_f16($0))", "ind_f16_to_f32(ind_f32_to_f16((float)$0))", NULL, NULL},
     {IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(ind_f32_to_f8e4m3fn($0))",
@@ -1149,6 +1199,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_OR, NULL, NULL, NULL, "$0 || $1"},
     {IND_LOOP_WHERE, "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2", "$0 ? $1 : $2"},
     {IND_LOOP_PHILOX, NULL, NULL, "ind_philox<$h>($0, $1, $2) >> $f & $m", NULL},
+    {IND_LOOP_CALL, NULL, NULL, NULL, NULL}, /* cg__call */
 };
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
@@ -1641,6 +1692,19 @@ static void cg__cast(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, to == IND_BOOL ? " != 0;\n" : ";\n");
 }
 
+static void cg__call(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    uint32_t n = 0;
+    while (n + 1 < w->num_functions && w->function[n] != inst->imm.function) n++;
+    cg__declare(w, i);
+    ind__textf(&w->code, "ind_user_%u(", (unsigned)n);
+    for (int k = 0; k < inst->imm.function->num_args; k++) {
+        ind__textf(&w->code, k ? ", " : "");
+        cg__value(w, inst->arg[k]);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
 /* Ops of the spelling table. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -1736,9 +1800,12 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     case IND_LOOP_INDIRECT: cg__indirect(w, i); break;
     case IND_LOOP_INDEX: cg__index_value(w, i); break;
     case IND_LOOP_CAST: cg__cast(w, i); break;
+    case IND_LOOP_CALL: cg__call(w, i); break;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
     case IND_LOOP_SCAN:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
         ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
                   w->kernel->name, i);
         cg__fail(w);
@@ -1755,7 +1822,7 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
 static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
-    for (int k = inst->op == IND_LOOP_STORE; k < 3; k++)
+    for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
         if (inst->arg[k]) f(w, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
@@ -1886,7 +1953,7 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (inst->op == IND_LOOP_SCAN) w->varies[i] |= cg__r_mask(w);
+        if (inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
@@ -3413,8 +3480,179 @@ static void cg__emit_scan_columns(ind__writer *w, const char *state, const char 
     cg__end(w);
 }
 
+/* ---- scans with a combine function */
+
+static bool cg__combines(const ind__writer *w) {
+    return cg__scan_kind(w) == IND_SCAN_COMBINE;
+}
+
+/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
+    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
+}
+
+/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+static const char *cg__member_type(ind_dtype t) {
+    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+static int cg__combine_bytes(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p))
+        bytes += ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 8 : 4;
+    return bytes;
+}
+
+/* Value k of a state, as a value of the body. */
+static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
+    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
+    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
+    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
+}
+
+/* The member function that puts o behind the state. */
+static void cg__emit_combine_join(ind__writer *w) {
+    int n = 0, k = 0;
+    cg__need_none(w);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STATE) continue;
+        int which = (int)cg__inst(w, i)->imm.i;
+        w->value[i] =
+            cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
+    }
+    cg__close_needed(w);
+    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
+        ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
+        cg__value(w, cg__inst(w, p)->arg[1]);
+        ind__textf(&w->code, ";\n");
+    }
+    for (k = 0; k < n; k++) ind__textf(&w->code, "x%d = to%d;\n", k, k);
+    cg__end(w);
+}
+
+static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuffle) {
+    int k = 0;
+    ind__textf(&w->code, "%s { return {", head);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
+        ind__textf(&w->code, "%s%s(0xffffffffu, x%d, n)", k ? ", " : "", shuffle, k);
+    ind__textf(&w->code, "}; }\n");
+}
+
+/* The state of the scan as a type of the kernel. */
+static void cg__emit_combine_state(ind__writer *w) {
+    int k = 0;
+    cg__begin(w, "struct ind_state");
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
+        ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
+    cg__emit_combine_join(w);
+    cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
+    cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
+    cg__end(w);
+    ind__textf(&w->code, ";\n");
+}
+
+/* Marks what the elements need and writes what of it is the same all along the row. */
+static void cg__need_elements(ind__writer *w) {
+    cg__need_none(w);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+}
+
+/* "into{v1, v2};" */
+static void cg__emit_elements(ind__writer *w, const char *into) {
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "%s{", into);
+    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
+        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
+        cg__value(w, cg__inst(w, p)->arg[0]);
+    }
+    ind__textf(&w->code, "};\n");
+}
+
+/* Writes the stores of the results, which `state` holds. */
+static void cg__emit_combined(ind__writer *w, const char *state) {
+    uint32_t scan = ind__body_scan(w->body);
+    w->value[scan] = "";
+    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+            w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
+    }
+    cg__need_stores(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+}
+
+/* As cg__emit_scan_rows, without a state that stands for nothing. */
+static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
+    const ind__variant *v = w->variant;
+    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
+    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
+    if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
+    cg__emit_scan_position(w);
+    cg__need_elements(w);
+    ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
+    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
+    ind__textf(&w->code, "ind_state s[%d];\n", n);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = ind_state{};\n", type, thread, n);
+    cg__begin(w, "if (r < %s)", size);
+    cg__emit_elements(w, "s[j] = ind_state");
+    cg__end(w);
+    ind__textf(&w->code,
+               "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
+    cg__end(w);
+    ind__textf(
+        &w->code,
+        "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
+        warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
+    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
+    if (exclusive)
+        ind__textf(&w->code, "ind_state t = before;\nif (j > 0) {\n    if (filled)\n        t.join(s[j > 0 ? j - 1 : "
+                             "0]);\n    else\n        t = s[j > 0 ? j - 1 : 0];\n}\n");
+    else
+        ind__textf(&w->code, "ind_state t = s[j];\nif (filled) {\n    t = before;\n    t.join(s[j]);\n}\n");
+    cg__emit_combined(w, "t.");
+    cg__end(w);
+    cg__end(w);
+}
+
+static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__emit_scan_position(w);
+    cg__need_elements(w);
+    ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    cg__emit_elements(w, "const ind_state x = ");
+    if (exclusive) ind__textf(&w->code, "const ind_state t = s;\n");
+    ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
+    cg__emit_combined(w, exclusive ? "t." : "s.");
+    cg__end(w);
+}
+
+static ind_status cg__emit_combine(ind__writer *w) {
+    bool exclusive = cg__inst(w, ind__body_scan(w->body))->flags & IND__INST_EXCLUSIVE;
+    cg__emit_combine_state(w);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
+        cg__emit_combine_columns(w, exclusive);
+    } else {
+        cg__use(w, IND__CG_COMBINE);
+        cg__emit_combine_rows(w, exclusive);
+    }
+    return IND_OK;
+}
+
 static ind_status cg__emit_scan(ind__writer *w) {
     ind_scan kind = cg__scan_kind(w);
+    if (kind == IND_SCAN_COMBINE) return cg__emit_combine(w);
     const char *none = cg__scans[kind].none;
     char state[64];
     if (ind__scan_results(kind) > 1)
@@ -4594,6 +4832,7 @@ static void cg__choose_reduction(ind__writer *w) {
 }
 
 #define IND__CG_SCAN_RUN     4    /* neighbours that a thread scans by itself */
+#define IND__CG_SCAN_WIDE    16   /* bytes of a state from which on a thread keeps fewer, as it has 255 registers */
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
 
 static void cg__choose_scan(ind__writer *w) {
@@ -4602,6 +4841,7 @@ static void cg__choose_scan(ind__writer *w) {
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    bool wide = cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE;
     bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
@@ -4609,7 +4849,7 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     cg__choose_index_bits(w);
     v->vector = 1;
-    v->per_thread = column ? 1 : IND__CG_SCAN_RUN;
+    v->per_thread = column ? 1 : wide ? IND__CG_SCAN_RUN / 2 : IND__CG_SCAN_RUN;
     v->threads = 128;
     if (column) {
         v->strategy = IND_STRATEGY_SCAN_COLUMN;
@@ -4622,8 +4862,9 @@ static void cg__choose_scan(ind__writer *w) {
     } else {
         v->strategy = IND_STRATEGY_SCAN_BLOCK;
         v->rows = 1;
-        v->threads = cg__pow2_at_least(length / IND__CG_SCAN_RUN, 128, rows < 2 * w->target->num_sms ? 1024 : 256);
-        cg__why(w, "a block walks along each row, %d elements a step", v->threads * IND__CG_SCAN_RUN);
+        bool few = rows < 2 * w->target->num_sms && !wide;
+        v->threads = cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
+        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
 }
@@ -4670,6 +4911,50 @@ static void cg__free(ind__writer *w) {
     memset(w, 0, sizeof *w);
 }
 
+/* The user's functions that the body calls, in order of their first call. */
+static bool cg__find_functions(ind__writer *w) {
+    const ind_body *b = w->body;
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) most += b->inst[i].op == IND_LOOP_CALL;
+    if (most) w->function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->function);
+    if (most && !w->function) return false;
+    for (uint32_t i = 1; most && i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_CALL) continue;
+        uint32_t n = 0;
+        while (n < w->num_functions && w->function[n] != b->inst[i].imm.function) n++;
+        w->function[n] = b->inst[i].imm.function;
+        if (n == w->num_functions) w->num_functions++;
+    }
+    return true;
+}
+
+static void cg__function_head(ind__text *t, const ind__function *f, uint32_t number) {
+    ind__textf(t, "static IND_INLINE %s ind_user_%u(", cg__types[ind_dtype_compute(f->dtype)].value, (unsigned)number);
+    for (int k = 0; k < f->num_args; k++)
+        ind__textf(t, "%s%s %s", k ? ", " : "", cg__types[ind_dtype_compute(f->arg_dtype[k])].value, f->arg[k]);
+    ind__textf(t, ")");
+}
+
+/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+static void cg__declare_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        cg__function_head(t, w->function[n], n);
+        ind__textf(t, ";\n");
+    }
+    if (w->num_functions) ind__textf(t, "\n");
+}
+
+static void cg__define_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        const ind__function *f = w->function[n];
+        ind__textf(t, "\n/* function %s */\n", f->name);
+        cg__function_head(t, f, n);
+        ind__textf(t, strchr(f->cuda, ';') ? " {\n#line 1 \"%s\"\n" : " { return (\n#line 1 \"%s\"\n", f->name);
+        ind__text_raw(t, f->cuda, strlen(f->cuda));
+        ind__textf(t, strchr(f->cuda, ';') ? "\n}\n" : "\n); }\n");
+    }
+}
+
 /* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
 static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
     uint32_t n = k->body->num_inst + 1;
@@ -4700,6 +4985,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
+    if (!cg__find_functions(w)) return ind__failed(p->context);
     cg__domain_init(w);
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
@@ -4744,7 +5030,7 @@ static ind_status cg__assemble(ind__writer *w) {
         if (!a) return ind__failed(w->context);
         a->kind = IND__ARG_ERROR;
     }
-    if (w->prelude) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!(w->prelude >> i & 1)) continue;
         ind__text_raw(&t, cg__prelude[i].text, strlen(cg__prelude[i].text));
@@ -4752,9 +5038,11 @@ static ind_status cg__assemble(ind__writer *w) {
     }
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
+    cg__define_functions(w, &t);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     v->num_args = w->num_args;
     v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
@@ -4822,6 +5110,7 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
     kp->kernel = k;
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
     ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
     kp->num_variants = 1;
     ind__variant *first = &kp->variant[0];
@@ -5014,6 +5303,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
+        if (p->kernel[i].kernel->body->call)
+            ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         t->indent--;
     }
@@ -5082,6 +5373,10 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "{\"name\": ");
         ind__text_json(t, p->kernel[i].kernel->name);
+        if (p->kernel[i].kernel->body->call) {
+            ind__textf(t, ", \"call\": ");
+            ind__text_json(t, p->kernel[i].kernel->body->call->name);
+        }
         ind__textf(t, ", \"variants\": [\n");
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             cg__print_json_variant(t, p, &p->kernel[i].variant[v]);

@@ -398,7 +398,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
    bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
    a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
-   random bits, s structure.
+   random bits, u a function of the user, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
@@ -417,6 +417,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
     X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
     X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
+    X(STATE, state, 0, 's')       /* what a combine function is given; imm.i: which, first the left ones */            \
+    X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
     X(ROUND_F8E4M3FN, round_f8e4m3fn, 1, 'f')                                                                          \
@@ -492,7 +494,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
     X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
-    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */    \
+    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as that has */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -528,7 +531,7 @@ typedef enum ind_reduction {
    points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
    of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
    DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
-   number. */
+   number. COMBINE: as many results as there are PAIRs, joined by what the PAIRs compute from STATEs. */
 #define IND_SCANS(X)                                                                                                   \
     X(SUM, "sum", 1, false)                                                                                            \
     X(PROD, "prod", 1, false)                                                                                          \
@@ -536,7 +539,8 @@ typedef enum ind_reduction {
     X(MIN, "min", 2, false)                                                                                            \
     X(LOGADDEXP, "logaddexp", 1, false)                                                                                \
     X(ASCENDING, "ascending", 2, true)                                                                                 \
-    X(DESCENDING, "descending", 2, true)
+    X(DESCENDING, "descending", 2, true)                                                                               \
+    X(COMBINE, "combine", 0, false)
 
 typedef enum ind_scan {
 #define X(name, text, results, sorts) IND_SCAN_##name,
@@ -603,6 +607,92 @@ IND_API ind_value ind_op_where(ind_ops *o, ind_value condition, ind_value a, ind
    (first + width - 1) / 64; first + width <= 128. */
 IND_API ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value position, int first, int width);
 
+/* A function of the user's for one element, written in CUDA C, with a twin in C for the host device. It fuses like
+   every other op: ind_call makes an op of it, ind_op_call uses it inside a loop function. Arguments and result have
+   declared types; f16, bf16 and the 8-bit floats arrive as float and the result is rounded where it is stored, all
+   other types arrive as the CUDA type of their name (i64: long long, u8: unsigned char, bool: bool ..). It must be
+   pure. */
+#define IND_MAX_FUNCTION_ARGS 5
+
+typedef union ind_element {
+    float f;   /* f32, f16, bf16, 8-bit floats */
+    double d;  /* f64 */
+    int64_t i; /* integers and bool */
+} ind_element;
+
+/* The host twin: the result for one element; called from several threads at once. */
+typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
+
+typedef struct ind_function_desc {
+    const char *signature; /* "swish(x: f32, beta: f32) -> f32"; names are letters, digits and _ */
+    const char *cuda;      /* an expression in the arguments, or, if there is a ; in it, the body of a function */
+    ind_function_fn host;  /* NULL: none, and the host device says IND_NOT_SUPPORTED */
+    void *user;
+} ind_function_desc;
+
+/* Makes a function known in a context under its name; strings are copied. A text that declares it (>>text in
+   inductor.h) finds its host twin by the name; for that alone, cuda may be NULL. The same may be said again.
+   Errors: IND_INVALID_ARGUMENT (NULL; another function has the name), IND_PARSE (the signature), IND_LIMIT. */
+IND_API ind_status ind_function_register(ind_context *context, const ind_function_desc *desc);
+
+/* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
+   the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
+   results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
+   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. */
+typedef struct ind_extern_tensor {
+    void *data; /* may be NULL where there are no elements */
+    ind_dtype dtype;
+    int rank;
+    const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+} ind_extern_tensor;
+
+typedef struct ind_extern_call {
+    const char *name;
+    ind_device device; /* IND_DEVICE_HOST or IND_DEVICE_CUDA */
+    void *stream;      /* CUstream, of whose context it is called in; NULL on the host */
+    const ind_extern_tensor *input;
+    int num_inputs;
+    const ind_extern_tensor *output; /* the results, then the inputs that it overwrites */
+    int num_outputs;
+    void *workspace; /* aligned to 256 bytes; its contents are undefined; NULL if it asked for none */
+    int64_t workspace_bytes;
+    const ind_symbol *size; /* the module's declared sizes, and their values in this run */
+    const int64_t *size_value;
+    int num_sizes;
+    void *user; /* of the registration */
+} ind_extern_call;
+
+/* What is returned, if not IND_OK, comes out of ind_run with the op's name; nothing after it runs. Modules that run in
+   several threads call it in several threads. */
+typedef ind_status (*ind_extern_fn)(const ind_extern_call *call);
+
+typedef struct ind_extern_type {
+    ind_dtype dtype;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+} ind_extern_type;
+
+/* Types of the results (at most IND_MAX_EXTERN_RESULTS) and bytes of workspace (0 when it is called) for operands of
+   these types. It must depend on nothing else. What fails says why by its status. */
+#define IND_MAX_EXTERN_RESULTS 8
+typedef ind_status (*ind_extern_shape_fn)(ind_context *context, const ind_extern_type *input, int num_inputs,
+                                          ind_extern_type *result, int *num_results, ind_expr *workspace, void *user);
+
+typedef struct ind_extern_desc {
+    const char *name;          /* letters, digits, _ and . */
+    ind_extern_fn host, cuda;  /* a missing one makes ind_compile for that device IND_NOT_SUPPORTED */
+    ind_extern_shape_fn shape; /* NULL: each call says the types of its results */
+    void *user;
+} ind_extern_desc;
+
+/* Makes an opaque call known in a context under its name. The same may be said again. Errors: IND_INVALID_ARGUMENT
+   (NULL, no name; another one has the name), IND_OUT_OF_MEMORY. */
+IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc);
+
+/* Its value for values in a loop; arguments are cast to the declared types. Errors, as a failed op: no such function,
+   another number of arguments, a type that does not promote to the declared one. */
+IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args);
+
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
 /* How a buffer lies in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
@@ -618,8 +708,9 @@ typedef struct ind_layout {
 
 /* ------------------------------------------------------------------------------------------------- >>loops */
 
-/* When a value that is computed on the fly is stored instead. Zero fields mean the default, which are the
-   values measured by TorchInductor's authors (realize_reads_threshold and so on). */
+/* When a value that is computed on the fly is stored instead: where storing moves fewer bytes than computing it again
+   in each of its users, and beyond these limits. Zero fields mean the default, which are the values measured by
+   TorchInductor's authors (realize_reads_threshold and so on). */
 typedef struct ind_realise_policy {
     int max_reads_shared; /* used more than once: store if it reads more buffers than this; default 4 */
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
@@ -815,7 +906,59 @@ uint32_t ind__program_add(ind__program *p, ind_expr e);
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
 void ind__program_free(ind__program *p);
 
+/* ---- functions of the user ---- */
+
+/* Immutable; in the context's memory. */
+typedef struct ind__function {
+    const struct ind__function *next; /* made before */
+    const char *name, *cuda;          /* cuda NULL: only the twin was registered */
+    const char *arg[IND_MAX_FUNCTION_ARGS];
+    ind_dtype arg_dtype[IND_MAX_FUNCTION_ARGS], dtype;
+    int num_args;
+    ind_function_fn host;
+    void *user;
+    bool registered; /* found by its name in the context; else it belongs to a text */
+} ind__function;
+/* The registered function of this name; NULL: there is none. */
+const ind__function *ind__function_find(const ind_context *c, const char *name);
+/* The function that a text declares; one made before where it is equal, its twin that of the registered one.
+   NULL on failure. */
+const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda);
+/* May an operand of this type stand for an argument of that one: does it promote to it? */
+bool ind__function_takes(ind_dtype argument, ind_dtype given);
+ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
+void ind__function_print_signature(ind__text *t, const ind__function *f);
+
+/* ---- opaque calls ---- */
+
+typedef struct ind__extern {
+    const struct ind__extern *next; /* registered before */
+    ind_extern_desc desc;
+} ind__extern;
+const ind__extern *ind__extern_find(const ind_context *c, const char *name); /* NULL: not registered */
+
+/* One operand of a call in a lowered program: a buffer, or a part of the program's view of one, that lies contiguous.
+ */
+typedef struct ind__call_arg {
+    uint32_t buffer;
+    ind_extern_type type;
+} ind__call_arg;
+
+/* A loop that is none. Its body stands for it in all that asks what is read and written: it has no variables, loads an
+   element of each buffer that the call reads and stores one of each that it writes. */
+typedef struct ind__opaque {
+    const char *name;
+    const ind__extern *op; /* NULL: nobody registered it */
+    ind__call_arg *arg;    /* inputs, then outputs */
+    uint32_t num_inputs, num_outputs;
+    uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
+} ind__opaque;
+/* IND_NOT_SUPPORTED, naming it, if it has no callback for the device. */
+ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
+
 /* ---- bodies ---- */
+
+#define IND__MAX_ARGS IND_MAX_FUNCTION_ARGS
 
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
@@ -823,17 +966,19 @@ typedef struct ind__inst {
     uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
                           it, SUM PROD MAX MIN combine atomically */
     uint8_t flags;     /* IND__INST_* */
-    uint32_t arg[3];   /* instruction numbers, 0 none, always lower than this one's */
+    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0 none, always lower than this one's */
     union {
         double f;
         int64_t i;
+        const struct ind__function *function;
     } imm;
     uint32_t source;    /* LOAD, STORE: buffer number (or operand number while recording a graph op) */
     uint32_t index;     /* LOAD, STORE, INDEX: first of num_index entries in body->index; INDIRECT: [extent, symbol] */
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
-#define IND__INST_WRAP    1 /* INDIRECT: negative values count from the end */
-#define IND__INST_SCATTER 2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
+#define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
+#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -844,7 +989,8 @@ typedef struct ind_body {
     uint32_t num_inst, cap_inst;
     ind_expr *index;
     uint32_t num_index, cap_index;
-    uint32_t result; /* the loop's value before it is stored; 0 once STOREs exist */
+    uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
+    const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
 } ind_body;
 
 /* A handler is this struct first in a larger one. emit gets an instruction whose args are the handler's own values and
@@ -857,6 +1003,7 @@ struct ind_ops {
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
     ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
+    struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
@@ -866,10 +1013,19 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
 bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
+typedef struct ind__capture {              /* what a scatter would store, and where */
+    bool set;
+    ind_expr index[IND_MAX_RANK];
+    ind_value value, mask;
+} ind__capture;
 ind_value ind__emit_reduce(ind_ops *o, ind_reduction r, ind_value a, ind_value b);
 ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
+ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which);
+/* A scan of n elements that are joined as combined[] says, in terms of the states 0..n-1 (left) and n..2n-1 (right). */
+ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
+                                 bool exclusive);
 
 /* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
 typedef struct ind__recorder {
@@ -926,6 +1082,8 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r);
 
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*buffer_name)(uint32_t, void *), void *user);
 ind_status ind__body_verify(const ind_body *b);
+/* IND_NOT_SUPPORTED, naming it, if the body is a call or has a function without a host twin. */
+ind_status ind__body_needs_host(const ind_body *b);
 const char *ind__loop_op_name(ind_loop_op op);
 int ind__loop_op_arity(ind_loop_op op);
 char ind__loop_op_class(ind_loop_op op);
@@ -953,14 +1111,19 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
+#define IND__MAX_SCANNED      4 /* values of an element that a combine function is given */
+#define IND__MAX_STATES       5 /* the same with the flag that begins a segment */
+#define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
+
 /* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */
 typedef struct ind__loop {
     ind_body *body;          /* with STOREs; owned */
     ind_reduction reduction; /* IND_REDUCE_NONE: pointwise. Several REDUCEs of a body share the ranges */
     uint32_t *origin;        /* graph nodes it came from, ascending; in the program's arena */
     uint32_t num_origins;
-    uint32_t output[2]; /* buffers written */
+    uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
+    const char *note; /* for texts: why it is as it is; NULL: nothing to say */
 } ind__loop;
 
 typedef struct ind__lowered {
@@ -974,6 +1137,7 @@ typedef struct ind__lowered {
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
     uint32_t origin;    /* graph node being lowered now: given to what is made */
+    const char *note;   /* .. and so is this */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -999,6 +1163,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
+    double read_bytes, bytes;    /* what the body reads, and what storing its result would write, at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -1054,6 +1219,34 @@ typedef struct ind__scan_desc {
     void *user;
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
+/* Scan of num values an element along dimension `dim` of `size`, results[k] stored as dtype[k]. `states` values are
+   carried, the first num of them are the results' (the others are for combine alone, as a flag where a segment begins).
+   element and combine fill `states` values, combine from `states` left and as many right ones. finish (exclusive only)
+   says what stands where nothing, or nothing of the same segment, comes before. Reverse: from the last to the first. */
+typedef struct ind__combine_desc {
+    int num, states;
+    const ind_dtype *dtype;
+    const ind_expr *size;
+    int rank, dim;
+    bool reverse, exclusive;
+    bool (*element)(ind_ops *o, const ind_expr *index, ind_value *out, void *user);
+    bool (*combine)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+    ind_value (*finish)(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user);
+    void *user;
+} ind__combine_desc;
+ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results);
+/* Opaque call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter); its new
+   version is the next result after the declared ones. workspace: bytes, invalid for none. */
+typedef struct ind__call_desc {
+    const char *name;
+    ind__box *const *input;
+    const bool *overwrites;
+    uint32_t num_inputs;
+    const ind_extern_type *result;
+    uint32_t num_results;
+    ind_expr workspace;
+} ind__call_desc;
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results);
 /* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
 ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
 /* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
@@ -1112,8 +1305,8 @@ void ind__eval_free(ind__eval *e);
 /* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN and PART must be filled in by the caller
-   before they are used; STOREs write memory. */
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
+   caller before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
@@ -1144,8 +1337,10 @@ struct ind_context {
     void *error_lock;   /* an atomic_flag: failures may be recorded from worker threads */
     struct ind__interner *interner;
     ind__arena names;
-    ind__owned *owned; /* newest first */
-    void *runtime;     /* of inductor_runtime.h: devices, compiled kernels */
+    ind__owned *owned;                     /* newest first */
+    const struct ind__function *functions; /* newest first */
+    const struct ind__extern *externs;     /* newest first */
+    void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
 
@@ -9169,9 +9364,10 @@ ind_body *ind__record_end(ind__recorder *r) {
 }
 
 static uint64_t ir__inst_hash(const ind__inst *i, const ind_expr *index, uint32_t num_index) {
-    uint64_t key[4] = {i->op | (uint64_t)i->dtype << 8 | (uint64_t)i->reduction << 16 | (uint64_t)i->flags << 24 |
+    uint64_t key[5] = {i->op | (uint64_t)i->dtype << 8 | (uint64_t)i->reduction << 16 | (uint64_t)i->flags << 24 |
                            (uint64_t)i->source << 32,
-                       i->arg[0] | (uint64_t)i->arg[1] << 32, i->arg[2], (uint64_t)i->imm.i};
+                       i->arg[0] | (uint64_t)i->arg[1] << 32, i->arg[2] | (uint64_t)i->arg[3] << 32, i->arg[4],
+                       (uint64_t)i->imm.i};
     uint64_t h = ind__hash(key, sizeof key, 3);
     for (uint32_t k = 0; k < num_index; k++) h = h * 1099511628211ull ^ index[k].id;
     return h ^ h >> 31;
@@ -9251,7 +9447,7 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     ind__recorder *r = (ind__recorder *)o;
     ind_body *b = r->body;
     if (!b) return ir__no_value;
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < IND__MAX_ARGS; k++) {
         if (inst->arg[k] >= b->num_inst)
             return ir__op_fail(o, IND_INVALID_ARGUMENT, "an operand is no value of this loop", (ind_loop_op)inst->op);
     }
@@ -9491,6 +9687,247 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
     return o->emit(o, &i, NULL);
 }
 
+/* ---- functions of the user ---- */
+
+const ind__function *ind__function_find(const ind_context *c, const char *name) {
+    const ind__function *f = c->functions;
+    while (f && !(f->registered && !strcmp(f->name, name))) f = f->next;
+    return f;
+}
+
+typedef struct ir__signature {
+    ind_context *context;
+    const char *text, *at;
+    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, of its arguments */
+    ind_dtype dtype[1 + IND_MAX_FUNCTION_ARGS];
+    int num_args;
+} ir__signature;
+
+static ind_status ir__signature_expects(const ir__signature *s, const char *what) {
+    return ind__fail(s->context, IND_PARSE,
+                     "function: \"%.200s\": column %d: expected %s; it is written as \"swish(x: f32) -> f32\"", s->text,
+                     (int)(s->at - s->text) + 1, what);
+}
+
+static size_t ir__word_length(const char *s) {
+    size_t n = 0;
+    while ((s[n] >= 'a' && s[n] <= 'z') || (s[n] >= 'A' && s[n] <= 'Z') || s[n] == '_' ||
+           (n && s[n] >= '0' && s[n] <= '9'))
+        n++;
+    return n;
+}
+
+static bool ir__signature_take(ir__signature *s, const char *token) {
+    while (*s->at == ' ') s->at++;
+    size_t n = strlen(token);
+    bool is = !strncmp(s->at, token, n);
+    if (is) s->at += n;
+    while (is && *s->at == ' ') s->at++;
+    return is;
+}
+
+static ind_status ir__signature_name(ir__signature *s, int which) {
+    size_t n = ir__word_length(s->at);
+    if (n == 0 || n >= sizeof s->name[0]) return ir__signature_expects(s, "a name of at most 63 letters, digits and _");
+    memcpy(s->name[which], s->at, n);
+    for (int k = 1; k < which; k++)
+        if (!strcmp(s->name[k], s->name[which])) return ir__signature_expects(s, "a name that is not taken");
+    s->at += n;
+    return IND_OK;
+}
+
+static ind_status ir__signature_dtype(ir__signature *s, int which) {
+    size_t n = ir__word_length(s->at);
+    s->dtype[which] = ind_dtype_parse(s->at, n);
+    if (s->dtype[which] == IND_DTYPE_NONE) return ir__signature_expects(s, "an element type");
+    s->at += n;
+    return IND_OK;
+}
+
+/* signature = name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype */
+static ind_status ir__signature_parse(ir__signature *s) {
+    ir__signature_take(s, "");
+    if (ir__signature_name(s, 0)) return IND_PARSE;
+    if (!ir__signature_take(s, "(")) return ir__signature_expects(s, "\"(\"");
+    while (!ir__signature_take(s, ")")) {
+        int k = s->num_args + 1;
+        if (s->num_args && !ir__signature_take(s, ",")) return ir__signature_expects(s, "\",\" or \")\"");
+        if (k > IND_MAX_FUNCTION_ARGS)
+            return ind__fail(s->context, IND_LIMIT, "function %s: at most %d arguments are possible", s->name[0],
+                             IND_MAX_FUNCTION_ARGS);
+        if (ir__signature_name(s, k)) return IND_PARSE;
+        if (!ir__signature_take(s, ":")) return ir__signature_expects(s, "\":\"");
+        if (ir__signature_dtype(s, k)) return IND_PARSE;
+        s->num_args++;
+    }
+    if (!ir__signature_take(s, "->")) return ir__signature_expects(s, "\"->\"");
+    if (ir__signature_dtype(s, 0)) return IND_PARSE;
+    ir__signature_take(s, "");
+    return *s->at ? ir__signature_expects(s, "the end") : IND_OK;
+}
+
+static bool ir__same_signature(const ind__function *f, const ir__signature *s) {
+    bool same = !strcmp(f->name, s->name[0]) && f->num_args == s->num_args && f->dtype == s->dtype[0];
+    for (int k = 0; same && k < f->num_args; k++)
+        same = !strcmp(f->arg[k], s->name[k + 1]) && f->arg_dtype[k] == s->dtype[k + 1];
+    return same;
+}
+
+static bool ir__same_code(const char *a, const char *b) {
+    return a && b ? !strcmp(a, b) : a == b;
+}
+
+static const ind__function *ir__function_make(ir__signature *s, const char *cuda, ind_function_fn host, void *user,
+                                              bool registered) {
+    ind__arena *names = &s->context->names;
+    ind__function *f = (ind__function *)ind__arena_alloc(names, sizeof *f);
+    if (!f) return NULL;
+    *f = (ind__function){.next = s->context->functions,
+                         .dtype = s->dtype[0],
+                         .num_args = s->num_args,
+                         .host = host,
+                         .user = user,
+                         .registered = registered};
+    bool ok = (f->name = ind__arena_string(names, s->name[0], strlen(s->name[0]))) != NULL;
+    if (cuda) ok = ok && (f->cuda = ind__arena_string(names, cuda, strlen(cuda))) != NULL;
+    for (int k = 0; ok && k < f->num_args; k++) {
+        f->arg_dtype[k] = s->dtype[k + 1];
+        ok = (f->arg[k] = ind__arena_string(names, s->name[k + 1], strlen(s->name[k + 1]))) != NULL;
+    }
+    if (ok) s->context->functions = f;
+    return ok ? f : NULL;
+}
+
+ind_status ind_function_register(ind_context *context, const ind_function_desc *desc) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!desc || !desc->signature || (!desc->cuda && !desc->host))
+        return ind__fail(context, IND_INVALID_ARGUMENT, "function: the signature, or both of cuda and host, are NULL");
+    if (desc->cuda && !desc->cuda[strspn(desc->cuda, " \t\n")])
+        return ind__fail(context, IND_INVALID_ARGUMENT, "function: \"%.100s\" has an empty text", desc->signature);
+    ir__signature s = {.context = context, .text = desc->signature, .at = desc->signature};
+    ind_status status = ir__signature_parse(&s);
+    if (status) return status;
+    const ind__function *old = ind__function_find(context, s.name[0]);
+    if (!old) return ir__function_make(&s, desc->cuda, desc->host, desc->user, true) ? IND_OK : ind__failed(context);
+    bool same = ir__same_signature(old, &s) && ir__same_code(old->cuda, desc->cuda) && old->host == desc->host &&
+                old->user == desc->user;
+    return same ? IND_OK
+                : ind__fail(context, IND_INVALID_ARGUMENT, "function: another function is registered as %s", s.name[0]);
+}
+
+const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda) {
+    ir__signature s = {.context = c, .text = signature, .at = signature};
+    if (ir__signature_parse(&s)) return NULL;
+    const ind__function *twin = ind__function_find(c, s.name[0]);
+    if (twin && (!ir__same_signature(twin, &s) || (twin->cuda && strcmp(twin->cuda, cuda)))) {
+        ind__fail(c, IND_INVALID_ARGUMENT, "function: %s is registered with another %s", s.name[0],
+                  ir__same_signature(twin, &s) ? "text" : "signature");
+        return NULL;
+    }
+    if (twin && twin->cuda) return twin;
+    ind_function_fn host = twin ? twin->host : NULL;
+    for (const ind__function *f = c->functions; f; f = f->next)
+        if (ir__same_signature(f, &s) && ir__same_code(f->cuda, cuda) && f->host == host) return f;
+    return ir__function_make(&s, cuda, host, twin ? twin->user : NULL, false);
+}
+
+bool ind__function_takes(ind_dtype argument, ind_dtype given) {
+    return ind_dtype_promote(argument, given) == argument;
+}
+
+ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args) {
+    ind__inst i = {.op = IND_LOOP_CALL, .dtype = (uint8_t)ind_dtype_compute(f->dtype)};
+    for (int k = 0; k < f->num_args; k++) {
+        ind_value x = ind_op_cast(o, args[k], ind_dtype_compute(f->arg_dtype[k]));
+        if (!x.id) return ir__no_value;
+        i.arg[k] = x.id;
+    }
+    i.imm.i = 0;
+    i.imm.function = f;
+    return o->emit(o, &i, NULL);
+}
+
+const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
+    const ind__extern *e = c->externs;
+    while (e && strcmp(e->desc.name, name)) e = e->next;
+    return e;
+}
+
+ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!desc || !desc->name || !*desc->name || (!desc->host && !desc->cuda && !desc->shape))
+        return ind__fail(context, IND_INVALID_ARGUMENT, "extern: the name or all functions are NULL");
+    size_t n = strspn(desc->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+    if (desc->name[n] || n > 63)
+        return ind__fail(context, IND_INVALID_ARGUMENT,
+                         "extern: \"%.80s\" is not a name; at most 63 letters, digits, _ and . are allowed",
+                         desc->name);
+    const ind__extern *old = ind__extern_find(context, desc->name);
+    if (old) {
+        const ind_extern_desc *d = &old->desc;
+        bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
+        return same ? IND_OK
+                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
+                                desc->name);
+    }
+    ind__extern *e = (ind__extern *)ind__arena_alloc(&context->names, sizeof *e);
+    const char *name = e ? ind__arena_string(&context->names, desc->name, n) : NULL;
+    if (!name) return ind__failed(context);
+    e->desc = *desc;
+    e->desc.name = name;
+    e->next = context->externs;
+    context->externs = e;
+    return IND_OK;
+}
+
+ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args) {
+    if (!o) return ir__no_value;
+    const ind__function *f = function ? ind__function_find(o->context, function) : NULL;
+    if (!f || !f->cuda) {
+        ind__fail(o->context, IND_NOT_FOUND, "call: no function %.63s is registered", function ? function : "NULL");
+        return ir__no_value;
+    }
+    if (num_args != f->num_args || (num_args && !args))
+        return ir__op_fail(o, IND_INVALID_ARGUMENT, "another number of arguments is declared", IND_LOOP_CALL);
+    for (int k = 0; k < num_args; k++) {
+        if (!args[k].id) return ir__no_value;
+        if (!ind__function_takes(f->arg_dtype[k], o->dtype(o, args[k])) &&
+            o->dtype(o, args[k]) != ind_dtype_compute(f->arg_dtype[k]))
+            return ir__op_fail(o, IND_TYPE_MISMATCH, "an argument does not promote to its declared type",
+                               IND_LOOP_CALL);
+    }
+    return ind__emit_call(o, f, args);
+}
+
+void ind__function_print_signature(ind__text *t, const ind__function *f) {
+    ind__textf(t, "%s(", f->name);
+    for (int k = 0; k < f->num_args; k++)
+        ind__textf(t, "%s%s: %s", k ? ", " : "", f->arg[k], ind_dtype_name(f->arg_dtype[k]));
+    ind__textf(t, ") -> %s", ind_dtype_name(f->dtype));
+}
+
+ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
+    if (!call->op)
+        return ind__fail(c, IND_NOT_SUPPORTED, "%s: nobody registered this opaque call (ind_extern_register)",
+                         call->name);
+    bool host = device == IND_DEVICE_HOST;
+    if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
+    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this opaque call has no %s callback (ind_extern_register)", call->name,
+                     host ? "host" : "cuda");
+}
+
+ind_status ind__body_needs_host(const ind_body *b) {
+    if (b->call) return ind__call_needs(b->context, b->call, IND_DEVICE_HOST);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (x->op == IND_LOOP_CALL && !x->imm.function->host)
+            return ind__fail(b->context, IND_NOT_SUPPORTED,
+                             "%s: the host device needs a host twin of this function (ind_function_register)",
+                             x->imm.function->name);
+    }
+    return IND_OK;
+}
+
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank) {
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return ir__no_value;
@@ -9518,6 +9955,11 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
     for (int k = 0; k < rank; k++)
         if (!ind__ok(index[k])) return;
     if (!v.id) return;
+    if (o->capture) {
+        *o->capture = (ind__capture){.set = true, .value = v, .mask = mask};
+        for (int k = 0; k < rank; k++) o->capture->index[k] = index[k];
+        return;
+    }
     ind__inst i = {
         .op = IND_LOOP_STORE, .dtype = (uint8_t)o->dtype(o, v), .reduction = (uint8_t)mode, .flags = IND__INST_SCATTER};
     i.arg[0] = v.id;
@@ -9551,6 +9993,30 @@ ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which) {
     if (!scan.id) return ir__no_value;
     ind__inst i = {.op = IND_LOOP_PART, .dtype = (uint8_t)(which ? IND_I64 : o->dtype(o, scan)), .arg = {scan.id}};
     i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which) {
+    ind__inst i = {.op = IND_LOOP_STATE, .dtype = (uint8_t)dtype};
+    i.imm.i = which;
+    return o->emit(o, &i, NULL);
+}
+
+ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
+                                 bool exclusive) {
+    ind_value pair = {0};
+    for (int k = n; k-- > 0;) {
+        if (!element[k].id || !combined[k].id) return ir__no_value;
+        ind__inst i = {.op = IND_LOOP_PAIR, .dtype = (uint8_t)o->dtype(o, element[k])};
+        i.arg[0] = element[k].id;
+        i.arg[1] = combined[k].id;
+        i.arg[2] = pair.id;
+        pair = o->emit(o, &i, NULL);
+        if (!pair.id) return pair;
+    }
+    ind__inst i = {.op = IND_LOOP_SCAN, .reduction = IND_SCAN_COMBINE, .dtype = (uint8_t)o->dtype(o, element[0])};
+    i.flags = exclusive ? IND__INST_EXCLUSIVE : 0;
+    i.arg[0] = pair.id;
     return o->emit(o, &i, NULL);
 }
 
@@ -9608,9 +10074,9 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE) live[i] = 1;
+        if (i == b->result || x->op == IND_LOOP_STORE || b->call) live[i] = 1;
         if (!live[i]) continue;
-        for (int k = 0; k < 3; k++) live[x->arg[k]] = 1;
+        for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
             ind_expr s[32];
             int n = ind__expr_symbols(b->index[x->index + k], s, 32);
@@ -9639,7 +10105,7 @@ static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
         index[k] = ind__substitute(b->index[x->index + k], s->from, s->to, s->num);
         if (!ind__ok(index[k])) return ir__no_value;
     }
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < IND__MAX_ARGS; k++) {
         i.arg[k] = x->arg[k] ? s->map[x->arg[k]] : 0;
         if (x->arg[k] && !i.arg[k]) return ir__no_value;
     }
@@ -9816,11 +10282,36 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     return ir__add_box(p, s);
 }
 
-static void ir__count_body(ind__storage *s) {
+/* A product of sizes at their hints, at most 2^40. */
+static double ir__hinted(double points, ind_expr size) {
+    int64_t n = ind_hint(size);
+    return n > 0 && points < 0x1p40 ? points * (double)n : points;
+}
+
+/* Bytes that a load over all points of the body moves, at the hints: what its index walks over, at most the buffer. */
+static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
+    const ind__buffer *buffer = &p->buffer[load->source];
+    double walked = 1, all = 1;
+    for (int v = 0; v < b->rank; v++) {
+        bool used = false;
+        for (uint32_t k = 0; k < load->num_index; k++) {
+            ind_expr e = b->index[load->index + k];
+            used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
+        }
+        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+    }
+    for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
+    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+}
+
+static void ir__count_body(const ind__lowered *p, ind__storage *s) {
     const ind_body *b = s->body;
+    s->bytes = (double)ind_dtype_bytes(s->dtype);
+    for (int d = 0; d < s->rank; d++) s->bytes = ir__hinted(s->bytes, s->size[d]);
     for (uint32_t i = 1; i < b->num_inst; i++) {
         s->num_reads += b->inst[i].op == IND_LOOP_LOAD;
         s->num_ops += ind__loop_op_class((ind_loop_op)b->inst[i].op) != 's';
+        if (b->inst[i].op == IND_LOOP_LOAD) s->read_bytes += ir__load_bytes(p, b, &b->inst[i]);
     }
 }
 
@@ -9839,7 +10330,7 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
     ind__box *box = NULL;
     if (s && ir__keep_origins(p, &origins, &s->origin, &s->num_origins)) {
         s->body = ind__record_end(&r);
-        ir__count_body(s);
+        ir__count_body(p, s);
         box = ir__add_box(p, s);
     }
     if (!v.id && !c->error.status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
@@ -9854,6 +10345,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     l->reduction = reduction;
     l->origin = (uint32_t *)(uintptr_t)origin;
     l->num_origins = num_origins;
+    l->note = p->note;
     return p->num_loops - 1;
 }
 
@@ -9939,6 +10431,66 @@ ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **re
     uint32_t buffers[2] = {0};
     bool ok = ir__record_scan(p, &r, d, buffers) &&
               ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, ind__scan_results(d->kind), results);
+    ind__record_abort(&r);
+    ind__free(c, origins.node);
+    return ok ? IND_OK : ind__failed(c);
+}
+
+/* The scan's combine function over STATEs. */
+static bool ir__record_combine(ind_ops *o, const ind__combine_desc *d, const ind_value *element, ind_value *combined) {
+    ind_value left[IND__MAX_STATES], right[IND__MAX_STATES];
+    for (int k = 0; k < d->states; k++) {
+        left[k] = ind__emit_state(o, o->dtype(o, element[k]), k);
+        right[k] = ind__emit_state(o, o->dtype(o, element[k]), d->states + k);
+        if (!left[k].id || !right[k].id) return false;
+    }
+    return d->combine(o, left, right, combined, d->user);
+}
+
+/* Stores results as ir__record_scan does; at: the element's index, whose entry of the dimension counts down in
+   reverse. */
+static bool ir__store_combined(ind__lowered *p, ind_ops *o, const ind__combine_desc *d, ind_value scan,
+                               const ind_value *element, const ind_expr *at, uint32_t *buffers) {
+    for (int k = 0; k < d->num && scan.id; k++) {
+        ind__inst part = {.op = IND_LOOP_PART, .dtype = (uint8_t)o->dtype(o, element[k]), .arg = {scan.id}};
+        part.imm.i = k;
+        ind_value v = o->emit(o, &part, NULL);
+        if (v.id && d->exclusive) v = d->finish(o, at, k, v, d->user);
+        if (v.id) v = ind_op_cast(o, v, ind_dtype_compute(d->dtype[k]));
+        buffers[k] = v.id ? ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, d->dtype[k], d->size, d->rank) : 0;
+        if (!buffers[k]) return false;
+        ind__emit_store(o, buffers[k], at, d->rank, v);
+    }
+    return scan.id != 0;
+}
+
+static bool ir__record_combine_scan(ind__lowered *p, ind__recorder *r, const ind__combine_desc *d, uint32_t *buffers) {
+    ind_ops *o = &r->ops;
+    ind_expr at[IND_MAX_RANK];
+    ind_value element[IND__MAX_STATES] = {{0}}, combined[IND__MAX_STATES] = {{0}};
+    for (int k = 0; k < d->rank; k++) at[k] = r->body->var[k == d->dim ? d->rank - 1 : k < d->dim ? k : k - 1];
+    if (d->reverse) {
+        ind_expr last = ind_expr_sub(d->size[d->dim], ind_int(p->context, 1));
+        at[d->dim] = ind_expr_sub(last, at[d->dim]);
+    }
+    if (!d->element(o, at, element, d->user) || !ir__record_combine(o, d, element, combined)) return false;
+    ind_value scan = ind__emit_combine_scan(o, element, combined, d->states, d->exclusive);
+    return ir__store_combined(p, o, d, scan, element, at, buffers) &&
+           r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
+}
+
+ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results) {
+    ind_context *c = p->context;
+    ind__recorder r;
+    ind_expr outer[IND_MAX_RANK];
+    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
+    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
+    ind__origins origins = {.context = c};
+    ir__origins_add(&origins, p->origin);
+    r.ops.origins = &origins;
+    uint32_t buffers[IND__MAX_SCANNED] = {0};
+    bool ok = ir__record_combine_scan(p, &r, d, buffers) &&
+              ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, d->num, results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
     return ok ? IND_OK : ind__failed(c);
@@ -10051,8 +10603,10 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     if (!x) return ind__failed(p->context);
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
-    bool shared =
-        users > 1 && ((int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared);
+    bool many = (int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared;
+    /* every user reads all that the body reads; or one does, and writes what the others then read */
+    bool saves = users * s->read_bytes > s->read_bytes + users * s->bytes;
+    bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
     return shared || large ? ind__box_realise(p, x) : IND_OK;
 }
@@ -10168,11 +10722,129 @@ static bool ir__is_contiguous(const ind_layout *l) {
     return true;
 }
 
+/* ---- opaque calls ---- */
+
+/* Does the box show a buffer, as it lies there, element by element? Then the order of its dimensions is settled. */
+static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
+    const ind__storage *s = x->storage;
+    if (!s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
+    ind_expr at[IND_MAX_RANK];
+    ir__box_symbols(p->context, x, at);
+    if (!x->identity) {
+        ind_expr seen = ind__linearise(p->context, at, x->size, x->rank);
+        ind_expr lies = ind__linearise(p->context, x->map, s->size, s->rank);
+        ind_expr all = ind_expr_product(p->context, x->size, x->rank);
+        if (!ind__ok(seen) || !ind_expr_same(seen, lies) ||
+            !ind_known_eq(all, ind_expr_product(p->context, s->size, s->rank)))
+            return false;
+    }
+    p->buffer[s->buffer].layout.ordered = true;
+    return true;
+}
+
+static bool ir__call_input(ind__lowered *p, ind__box *x, ind__call_arg *arg) {
+    if (!x || ind__box_realise(p, x)) return false;
+    if (!ir__settle_contiguous(p, x)) {
+        x = ind__box_copy(p, x);
+        if (!x || !ir__settle_contiguous(p, x)) return false;
+    }
+    arg->buffer = x->storage->buffer;
+    arg->type = (ind_extern_type){.dtype = x->storage->dtype, .rank = x->rank};
+    memcpy(arg->type.size, x->size, sizeof x->size);
+    return true;
+}
+
+static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__call_arg *arg) {
+    uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, t->dtype, t->size, t->rank);
+    if (made) p->buffer[made].layout.ordered = true;
+    if (arg) *arg = (ind__call_arg){made, *t};
+    return made;
+}
+
+/* The old contents are what the input showed; whoever else would read them later stores what it needs before. */
+static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
+    if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
+        ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
+        return 0;
+    }
+    uint32_t made = ir__realise_readers(p, input->buffer) ? 0 : ir__add_version(p, input->buffer);
+    *arg = (ind__call_arg){made, input->type};
+    return made;
+}
+
+static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__opaque *call) {
+    ind__call_arg *out = call->arg + d->num_inputs;
+    for (uint32_t k = 0; k < d->num_inputs; k++)
+        if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
+    for (uint32_t k = 0; k < d->num_results; k++)
+        if (!ir__call_result(p, &d->result[k], out + call->num_outputs++)) return false;
+    for (uint32_t k = 0; k < d->num_inputs; k++)
+        if (d->overwrites[k] && !ir__call_version(p, &call->arg[k], out + call->num_outputs++)) return false;
+    ind_extern_type bytes = {.dtype = IND_U8, .rank = 1, .size = {d->workspace}};
+    if (!ind__ok(d->workspace)) return true;
+    call->workspace = ir__call_result(p, &bytes, NULL);
+    return call->workspace != 0;
+}
+
+static bool ir__call_touch(ind__lowered *p, ind_ops *o, uint32_t buffer, bool store) {
+    const ind__buffer *b = &p->buffer[buffer];
+    ind_expr zero[IND_MAX_RANK];
+    for (int d = 0; d < b->layout.rank; d++) zero[d] = ind_int(p->context, 0);
+    if (!store) return ind__emit_load(o, buffer, b->dtype, zero, b->layout.rank).id;
+    uint32_t before = ((ind__recorder *)o)->body->num_inst;
+    ind_value v = ind_op_constant_int(o, 0, ind_dtype_compute(b->dtype));
+    if (v.id) ind__emit_store(o, buffer, zero, b->layout.rank, v);
+    return v.id && ((ind__recorder *)o)->body->num_inst > before;
+}
+
+static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque *call) {
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < call->num_inputs; k++) ok = ir__call_touch(p, &r->ops, call->arg[k].buffer, false);
+    for (uint32_t k = 0; ok && k < call->num_outputs; k++)
+        ok = ir__call_touch(p, &r->ops, call->arg[call->num_inputs + k].buffer, true);
+    return ok && (!call->workspace || ir__call_touch(p, &r->ops, call->workspace, true));
+}
+
+static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opaque *call, ind__box **results) {
+    uint32_t *origin = (uint32_t *)ind__arena_copy(&p->arena, &p->origin, sizeof p->origin);
+    uint32_t loop = origin ? ir__add_loop(p, IND_REDUCE_NONE, origin, 1) : UINT32_MAX;
+    if (loop == UINT32_MAX) return ind__failed(p->context);
+    ind__loop *l = &p->loop[loop];
+    l->body = ind__record_end(r);
+    for (uint32_t k = 0; k < call->num_outputs; k++)
+        l->output[l->num_outputs++] = call->arg[call->num_inputs + k].buffer;
+    if (call->workspace) l->output[l->num_outputs++] = call->workspace;
+    for (uint32_t k = 0; k < l->num_outputs; k++) p->buffer[l->output[k]].loop = loop;
+    for (uint32_t k = 0; k < call->num_outputs; k++)
+        if (!(results[k] = ind__box_buffer(p, l->output[k]))) return ind__failed(p->context);
+    return IND_OK;
+}
+
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results) {
+    uint32_t most = d->num_inputs + d->num_results, versions = 0;
+    for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
+    if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
+        return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
+    ind__opaque *call = (ind__opaque *)ind__arena_alloc(&p->arena, sizeof *call);
+    if (!call) return ind__failed(p->context);
+    call->op = ind__extern_find(p->context, d->name);
+    call->name = ind__arena_string(&p->arena, d->name, strlen(d->name));
+    call->arg = (ind__call_arg *)ind__arena_alloc(&p->arena, (most + versions + 1) * sizeof *call->arg);
+    call->num_inputs = d->num_inputs;
+    if (!call->name || !call->arg || !ir__call_args(p, d, call)) return ind__failed(p->context);
+    ind__recorder r;
+    if (ind__record_begin(&r, p->context, NULL, 0, NULL, 0)) return ind__failed(p->context);
+    r.body->call = call;
+    ind_status status = ir__call_record(p, &r, call) ? ir__call_add(p, &r, call, results) : ind__failed(p->context);
+    ind__record_abort(&r);
+    return status;
+}
+
 /* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
 static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
     const ind__buffer *b = &p->buffer[buffer];
     if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
-    if (!b->mutates) return !b->layout.ordered;
+    if (!b->mutates) return ir__is_contiguous(&b->layout);
     return p->buffer[ir__first_version(p, buffer)].kind == IND__BUFFER_COMPUTED && ir__is_contiguous(&b->layout);
 }
 
@@ -10284,6 +10956,20 @@ static ind_status ir__body_broken(const ind_body *b, uint32_t inst, const char *
                      inst < b->num_inst ? ind__loop_op_name((ind_loop_op)b->inst[inst].op) : "?", rule);
 }
 
+static int ir__call_arity(const ind__inst *i) {
+    return i->imm.function ? i->imm.function->num_args : 0;
+}
+
+static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
+    const ind__inst *i = &b->inst[n];
+    const ind__function *f = i->imm.function;
+    if (!f) return ir__body_broken(b, n, "it calls no function");
+    for (int k = 0; k < f->num_args; k++)
+        if (b->inst[i->arg[k]].dtype != ind_dtype_compute(f->arg_dtype[k]))
+            return ir__body_broken(b, n, "an argument has another type than the function takes");
+    return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
+}
+
 static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *i = &b->inst[n];
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
@@ -10294,9 +10980,16 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     bool masked = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
     uint32_t mask = i->arg[i->op == IND_LOOP_STORE];
     if (masked && mask && b->inst[mask].dtype != IND_BOOL) return ir__body_broken(b, n, "its mask is not bool");
+    if (i->op == IND_LOOP_PAIR && (x->dtype != i->dtype || y->dtype != i->dtype))
+        return ir__body_broken(b, n, "an element and what it is combined to differ in type");
+    uint32_t pair = i->op == IND_LOOP_PAIR                                       ? i->arg[2]
+                    : i->op == IND_LOOP_SCAN && i->reduction == IND_SCAN_COMBINE ? i->arg[0]
+                                                                                 : 0;
+    if (pair && b->inst[pair].op != IND_LOOP_PAIR) return ir__body_broken(b, n, "its operand is no pair");
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
     if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
     if (cls == 's') return IND_OK;
+    if (cls == 'u') return ir__verify_call(b, n);
     if (cls == 'w')
         return x->dtype == IND_BOOL && y->dtype == i->dtype
                    ? IND_OK
@@ -10314,9 +11007,11 @@ ind_status ind__body_verify(const ind_body *b) {
     for (uint32_t n = 1; n < b->num_inst; n++) {
         const ind__inst *i = &b->inst[n];
         if (i->op <= IND_LOOP_NONE || i->op >= IND_NUM_LOOP_OPS) return ir__body_broken(b, n, "no such op");
-        int arity = ir__loop_op_table[i->op].arity;
-        for (int k = 0; k < 3; k++) {
-            bool optional = i->op == IND_LOOP_LOAD || ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1);
+        int arity = i->op == IND_LOOP_CALL ? ir__call_arity(i) : ir__loop_op_table[i->op].arity;
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
+            bool optional = i->op == IND_LOOP_LOAD ||
+                            ((i->op == IND_LOOP_REDUCE || i->op == IND_LOOP_STORE) && k == 1) ||
+                            (i->op == IND_LOOP_PAIR && k == 2);
             if (i->arg[k] >= n) return ir__body_broken(b, n, "an operand comes later");
             if (k < arity ? !i->arg[k] && !optional : i->arg[k] != 0)
                 return ir__body_broken(b, n, "wrong number of operands");
@@ -10454,15 +11149,35 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
         if (i->op == IND_LOOP_SCAN) ind__textf(t, " %s", ind__scan_name((ind_scan)i->reduction));
-        for (int k = 0; k < 3 && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
-        if (i->op == IND_LOOP_PART) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_CALL) ind__textf(t, i->arg[0] ? " %s," : " %s", i->imm.function->name);
+        for (int k = 0; k < IND__MAX_ARGS && i->arg[k]; k++) ind__textf(t, "%s %%%u", k ? "," : "", i->arg[k]);
+        if (i->op == IND_LOOP_PART || i->op == IND_LOOP_STATE) ind__textf(t, " #%lld", (long long)i->imm.i);
+        if (i->op == IND_LOOP_SCAN && (i->flags & IND__INST_EXCLUSIVE)) ind__textf(t, " exclusive");
         if (i->op == IND_LOOP_PHILOX)
             ind__textf(t, " bits [%d, %d)", (int)(i->imm.i & 255), (int)((i->imm.i & 255) + (i->imm.i >> 8)));
     }
     ind__textf(t, "\n");
 }
 
+/* call topk(x, buf3) -> buf4, buf5 workspace buf6 */
+static void ir__print_call(ind__text *t, const ind__opaque *call, const char *(*name)(uint32_t, void *), void *user) {
+    ind__textf(t, "call %s(", call->name);
+    for (uint32_t k = 0; k < call->num_inputs + call->num_outputs; k++) {
+        ind__textf(t, k == call->num_inputs ? ") -> " : k ? ", " : "");
+        ir__print_source(t, call->arg[k].buffer, name, user);
+    }
+    if (call->workspace) {
+        ind__textf(t, " workspace ");
+        ir__print_source(t, call->workspace, name, user);
+    }
+    ind__textf(t, "\n");
+}
+
 void ind__body_print(ind__text *t, const ind_body *b, const char *(*name)(uint32_t, void *), void *user) {
+    if (b->call) {
+        ir__print_call(t, b->call, name, user);
+        return;
+    }
     for (int v = 0; v < b->rank + b->rrank; v++) {
         ind__textf(t, v == b->rank ? "reduce " : v ? "" : "for ");
         ind__text_expr(t, b->var[v]);
@@ -10508,7 +11223,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
         if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, p, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
-        ind__textf(t, "\nloop %u {\n", l);
+        ind__textf(t, "\nloop %u {%s%s\n", l, p->loop[l].note ? "   # " : "", p->loop[l].note ? p->loop[l].note : "");
         t->indent++;
         ind__body_print(t, p->loop[l].body, ir__lowered_buffer_name, (void *)(uintptr_t)p);
         t->indent--;
@@ -11396,6 +12111,31 @@ static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *
     }
 }
 
+/* One call of the host twin per lane; its arguments come in the types in which loops compute. */
+static void ir__eval_call(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
+    const ind__function *f = i->imm.function;
+    ind_element x[IND_MAX_FUNCTION_ARGS] = {{.i = 0}};
+    for (int l = 0; l < lanes; l++) {
+        for (int k = 0; k < f->num_args; k++) {
+            const ind__lanes *a = &e->value[i->arg[k]];
+            ind_dtype d = ind_dtype_compute(f->arg_dtype[k]);
+            if (d == IND_F32)
+                x[k].f = a->f[l];
+            else if (d == IND_F64)
+                x[k].d = a->d[l];
+            else
+                x[k].i = a->i[l];
+        }
+        ind_element y = f->host(x, f->user);
+        if (i->dtype == IND_F32)
+            v->f[l] = y.f;
+        else if (i->dtype == IND_F64)
+            v->d[l] = y.d;
+        else
+            v->i[l] = ind__wrap_int((ind_dtype)i->dtype, y.i);
+    }
+}
+
 static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     const ind__inst *i = &e->body->inst[n];
     const ind__lanes *a = &e->value[i->arg[0]], *b = &e->value[i->arg[1]];
@@ -11410,8 +12150,11 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_CAST: ir__eval_cast(i, operand, a, v, lanes); return;
     case IND_LOOP_WHERE: ir__eval_where((ind_dtype)i->dtype, a, b, &e->value[i->arg[2]], v, lanes); return;
     case IND_LOOP_PHILOX: ir__eval_philox(e, i, v, lanes); return;
+    case IND_LOOP_CALL: ir__eval_call(e, i, v, lanes); return;
     case IND_LOOP_REDUCE:
     case IND_LOOP_PART:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
     case IND_LOOP_SCAN: return; /* the caller's */
     default: break;
     }

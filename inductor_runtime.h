@@ -1163,6 +1163,21 @@ static const char *rt__cuda_first_error(const char *log, int *line, size_t *leng
     return e;
 }
 
+/* If the error at `error` in the log is in a function of the user's, its lines in the source, and in name[] what it is
+   called; else the source. The emitter puts `#line 1 "swish"` in front of such a function (cg__define_functions). */
+static const char *rt__cuda_lines_of(const char *log, const char *error, const char *source, char name[72]) {
+    const char *begin = error;
+    while (begin > log && begin[-1] != '\n') begin--;
+    size_t n = strcspn(begin, "(\n");
+    char mark[96];
+    snprintf(mark, sizeof mark, "\n#line 1 \"%.*s\"\n", n < 64 ? (int)n : 64, begin);
+    const char *at = strstr(source, mark);
+    name[0] = 0;
+    if (!at) return source;
+    snprintf(name, 72, "%.*s, ", (int)(n < 64 ? n : 64), begin);
+    return at + strlen(mark);
+}
+
 static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     size_t bytes = 0;
     char *log = NULL;
@@ -1179,8 +1194,11 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     size_t length = 0;
     const char *error = log ? rt__cuda_first_error(log, &line, &length) : NULL;
     if (error && line) {
-        ind__textf(&text, "error at line %d: %.*s\n", line, (int)length, error);
-        rt__cuda_number_lines(&text, j->source, line, 2);
+        char function[72];
+        const char *lines = rt__cuda_lines_of(log, error, j->source, function);
+        ind__textf(&text, "error at %s%sline %d: %.*s\n", function[0] ? "function " : "", function, line, (int)length,
+                   error);
+        rt__cuda_number_lines(&text, lines, line, 2);
     } else {
         ind__textf(&text, "error %d: %.*s\n", j->result, error ? (int)length : 0, error ? error : "");
     }
@@ -1449,7 +1467,15 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant variant[IND__MAX_VARIANTS];
     int num_variants;
+    const ind__opaque *call; /* else NULL */
+    struct rt__exec_tensor *tensor;
+    uint32_t first_tensor, workspace_slot; /* of an instance's; bytes, RT_NONE: no workspace */
 } rt__exec_step;
+
+/* Slots of the sizes and strides of a call's operand. */
+typedef struct rt__exec_tensor {
+    uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
+} rt__exec_tensor;
 
 typedef struct rt__exec_condition {
     uint32_t slot; /* in the program `check` */
@@ -1482,7 +1508,8 @@ typedef struct ind__executable {
     uint32_t num_steps;
     rt__exec_arg *arg;
     uint32_t num_args, cap_args;
-    bool checked; /* some kernel checks indices that come from data */
+    uint32_t num_tensors; /* operands of opaque calls */
+    bool checked;         /* some kernel checks indices that come from data */
     rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
@@ -1516,10 +1543,12 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;              /* compiled index expressions; workers add the memory for values */
-    uint32_t scan, part[2];      /* SCAN and its PARTs, 0: none */
-    rt__host_list before, after; /* SCAN: the loop of its only stage, cut at the SCAN */
-    rt__host_direct sorted[2];   /* SCAN that sorts: where its values and positions are stored */
+    ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
+    uint32_t scan, part[IND__MAX_SCANNED]; /* SCAN and its PARTs, 0: none */
+    rt__host_list before, after;           /* SCAN: the loop of its only stage, cut at the SCAN */
+    rt__host_list combine;                 /* what a scan's combine function computes */
+    uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
+    rt__host_direct sorted[2]; /* SCAN that sorts: where its values and positions are stored */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -1733,12 +1762,40 @@ static bool rt__body_checked(const ind_body *b) {
     return false;
 }
 
+static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__exec_tensor *out) {
+    ind_expr stride = ind_int(m->context, 1);
+    ind_status status = IND_OK;
+    for (int d = t->rank; d-- > 0 && !status;) {
+        status = rt__exec_slot(m->executable, t->size[d], &out->size[d]);
+        if (!status) status = rt__exec_slot(m->executable, stride, &out->stride[d]);
+        stride = ind_expr_mul(stride, t->size[d]);
+    }
+    return status;
+}
+
+/* Opaque calls: sizes and strides of what they are given. */
+static ind_status rt__module_call(ind_module *m, uint32_t at) {
+    ind__executable *x = m->executable;
+    rt__exec_step *s = &x->step[at];
+    const ind__opaque *call = s->call = m->desc.schedule->kernel[at].body->call;
+    if (!call) return IND_OK;
+    uint32_t n = call->num_inputs + call->num_outputs;
+    s->first_tensor = x->num_tensors;
+    x->num_tensors += n;
+    s->workspace_slot = call->workspace ? x->buffer_numel[call->workspace] : IND__RT_NONE;
+    s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
+    ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k].type, &s->tensor[k]);
+    return status;
+}
+
 static ind_status rt__module_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_status status = rt__module_tables(m);
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
     if (!status) status = rt__module_conditions(m);
+    for (uint32_t i = 0; i < x->num_steps && !status; i++) status = rt__module_call(m, i);
     for (uint32_t i = 0; i < x->num_steps && !status; i++)
         x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
@@ -2208,6 +2265,8 @@ struct ind_instance {
     void *stream; /* of the last launch */
     bool launched;
     rt__captured captured;
+    ind_extern_tensor *tensor; /* operands of opaque calls, and their sizes and strides */
+    int64_t *tensor_dim;
     ind__eval_buffer *buffer; /* host */
     rt__host_worker *worker;
     int num_workers;
@@ -2259,6 +2318,9 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
     n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * 4, sizeof *n->grid, &ok);
     n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
+    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->num_tensors, sizeof *n->tensor, &ok);
+    n->tensor_dim =
+        (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
     if (desc && desc->workspace) {
@@ -2291,8 +2353,9 @@ static void rt__instance_clear(ind_instance *n) {
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
     for (int i = 0; n->worker && i < n->num_workers; i++) ind__free(c, n->worker[i].block);
-    void *const owned[] = {n->size, n->next_size, n->slot,   n->scratch, n->pointer, n->next_pointer, n->address,
-                           n->cell, n->param,     n->chosen, n->grid,    n->buffer,  n->worker,       n->index_error};
+    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,   n->pointer, n->next_pointer,
+                           n->address, n->cell,        n->param,  n->chosen,    n->grid,    n->buffer,
+                           n->worker,  n->index_error, n->tensor, n->tensor_dim};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -2508,6 +2571,48 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     return IND_OK;
 }
 
+/* Fills what an opaque call is given. */
+static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
+    for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
+        const ind__call_arg *a = &s->call->arg[k];
+        int64_t *dim = n->tensor_dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
+        n->tensor[s->first_tensor + k] = (ind_extern_tensor){.data = (void *)(uintptr_t)n->address[a->buffer],
+                                                             .dtype = a->type.dtype,
+                                                             .rank = a->type.rank,
+                                                             .size = dim,
+                                                             .stride = dim + IND_MAX_RANK};
+        for (int d = 0; d < a->type.rank; d++) {
+            dim[d] = n->slot[s->tensor[k].size[d]];
+            dim[IND_MAX_RANK + d] = n->slot[s->tensor[k].stride[d]];
+        }
+    }
+}
+
+static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *stream) {
+    const ind_module *m = n->module;
+    const ind__opaque *c = s->call;
+    bool cuda = m->desc.device == IND_DEVICE_CUDA;
+    ind_extern_call call = {.name = c->name,
+                            .device = m->desc.device,
+                            .stream = cuda ? stream : NULL,
+                            .input = n->tensor + s->first_tensor,
+                            .num_inputs = (int)c->num_inputs,
+                            .output = n->tensor + s->first_tensor + c->num_inputs,
+                            .num_outputs = (int)c->num_outputs,
+                            .size = m->executable->size,
+                            .size_value = n->size,
+                            .num_sizes = (int)m->desc.num_sizes,
+                            .user = c->op->desc.user};
+    if (c->workspace) {
+        call.workspace_bytes = n->slot[s->workspace_slot];
+        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->address[c->workspace] : NULL;
+    }
+    ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
+    return status ? ind__fail(m->context, status, "%s: the callback of this opaque call failed: %s", c->name,
+                              ind_status_text(status))
+                  : IND_OK;
+}
+
 /* next_pointer holds the pointers asked for; what changed since the last launch is bound anew. */
 static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
@@ -2518,7 +2623,9 @@ static ind_status rt__instance_bind(ind_instance *n) {
     n->bound = false;
     memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
     rt__bind_addresses(n);
-    for (uint32_t i = 0; m->desc.device == IND_DEVICE_CUDA && i < m->executable->num_steps; i++) {
+    for (uint32_t i = 0; i < m->executable->num_steps; i++) {
+        if (m->executable->step[i].call) rt__bind_call(n, &m->executable->step[i]);
+        if (m->executable->step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
         status = rt__bind_step(n, i);
         if (status) return status;
     }
@@ -2725,7 +2832,7 @@ static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_
 static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_deps *d) {
     const ind__inst *i = &b->inst[n];
     d->num = d->vars = 0;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < IND__MAX_ARGS; k++)
         if (i->arg[k]) d->source[d->num++] = i->arg[k];
     bool accesses = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE || i->op == IND_LOOP_INDEX;
     uint32_t num = i->op == IND_LOOP_INDIRECT ? 1 : accesses ? (i->num_index ? i->num_index : 1) : 0;
@@ -2745,6 +2852,11 @@ static uint32_t rt__reduced_vars(const ind_body *b) {
     return ((1u << b->rrank) - 1) << b->rank;
 }
 
+/* Is it part of a scan, so that its value changes from element to element? */
+static bool rt__is_scanned(const ind_body *b, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
+}
+
 static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     rt__host_deps d;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -2755,7 +2867,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
         }
-        if (b->inst[i].op == IND_LOOP_SCAN) f[i].vars |= rt__reduced_vars(b);
+        if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
             f[i].level++;
@@ -2789,7 +2901,7 @@ static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped
 typedef bool (*rt__host_filter)(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level);
 
 static bool rt__is_filled(const ind_body *b, uint32_t i) {
-    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART || b->inst[i].op == IND_LOOP_SCAN;
+    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART || rt__is_scanned(b, i);
 }
 
 static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
@@ -2909,6 +3021,42 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
+/* The values that a combine function is given and gives: STATEs that it does not use are 0. */
+static void rt__host_find_states(rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->element[h->num_states] = b->inst[p].arg[0];
+        h->combined[h->num_states++] = b->inst[p].arg[1];
+    }
+    for (uint32_t i = 1; i < h->scan; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+}
+
+/* Moves what is computed from STATEs from `before` to a list of its own. */
+static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    if (from_state && inst) {
+        rt__host_find_states(h);
+        for (uint32_t i = 1; i < h->scan; i++) {
+            from_state[i] = b->inst[i].op == IND_LOOP_STATE;
+            for (int k = 0; k < 3; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
+        }
+        h->combine.inst = inst;
+        for (uint32_t k = 0; k < h->before.num; k++) {
+            uint32_t i = h->before.inst[k];
+            if (from_state[i])
+                h->combine.inst[h->combine.num++] = i;
+            else
+                h->before.inst[kept++] = i;
+        }
+        h->before.num = kept;
+    }
+    ind__free(m->context, from_state);
+    return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
 /* Cuts the loop of a scan in two, and finds where a sort has its row in memory. */
 static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
@@ -2919,6 +3067,7 @@ static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
     h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
     for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    if (b->inst[h->scan].reduction == IND_SCAN_COMBINE) return rt__host_split_combine(m, h);
     if (!ind__scan_sorts((ind_scan)b->inst[h->scan].reduction)) return IND_OK;
     ind_status status = IND_OK;
     for (uint32_t i = 1; i < b->num_inst && !status; i++) {
@@ -2974,6 +3123,7 @@ static ind_status rt__host_prepare(ind_module *m) {
     ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->num_steps && !status; i++) {
         rt__host_kernel *h = &x->host[i];
+        if (x->step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
             status =
@@ -3343,9 +3493,16 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
 /* ---- scans and sorts: a row at a time, a lane per element */
 
 /* What the elements so far amount to, in double or 64-bit integers. */
+typedef union rt__host_lane {
+    int64_t i;
+    double d;
+    float f;
+} rt__host_lane;
+
 typedef struct rt__host_scan {
     double d;
-    int64_t i, at; /* at: position of the extreme */
+    int64_t i, at;                        /* at: position of the extreme */
+    rt__host_lane state[IND__MAX_STATES]; /* COMBINE: the values, as they are computed */
 } rt__host_scan;
 
 static double rt__log_add_exp(double a, double b) {
@@ -3369,7 +3526,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     case IND_SCAN_LOGADDEXP: s->d = rt__log_add_exp(s->d, x); break;
     default:
         if (is_float ? x != x || (s->d == s->d && (up ? x >= s->d : x <= s->d)) : up ? i >= s->i : i <= s->i)
-            *s = (rt__host_scan){x, i, at};
+            s->d = x, s->i = i, s->at = at;
     }
 }
 
@@ -3384,7 +3541,7 @@ static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host
         double f = d == IND_F32 ? (double)x->f[l] : d == IND_F64 ? x->d[l] : 0;
         int64_t i = is_float ? 0 : x->i[l];
         if (r + l == 0)
-            *s = (rt__host_scan){scan->reduction == IND_SCAN_SUM ? 0 + f : f, i, 0}; /* no sum is -0, as in PyTorch */
+            s->d = scan->reduction == IND_SCAN_SUM ? 0 + f : f, s->i = i, s->at = 0; /* no sum is -0, as in PyTorch */
         else
             rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)
@@ -3395,6 +3552,60 @@ static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host
             v->i[l] = ind__wrap_int(d, s->i);
         if (position) position->i[l] = s->at;
     }
+}
+
+static rt__host_lane rt__get_lane(ind_dtype d, const ind__lanes *v, int lane) {
+    rt__host_lane x = {0};
+    if (d == IND_F32)
+        x.f = v->f[lane];
+    else if (d == IND_F64)
+        x.d = v->d[lane];
+    else
+        x.i = v->i[lane];
+    return x;
+}
+
+static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) {
+    if (d == IND_F32)
+        v->f[lane] = x.f;
+    else if (d == IND_F64)
+        v->d[lane] = x.d;
+    else
+        v->i[lane] = x.i;
+}
+
+/* What the elements so far amount to becomes that with the element of a lane behind it. */
+static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
+    const ind__inst *inst = h->body->inst;
+    uint32_t n = h->num_states;
+    for (uint32_t k = 0; k < n; k++) {
+        ind_dtype d = (ind_dtype)inst[h->element[k]].dtype;
+        rt__host_lane x = rt__get_lane(d, &e->value[h->element[k]], lane);
+        if (first) s->state[k] = x;
+        if (h->state[k]) rt__set_lane(d, &e->value[h->state[k]], 0, s->state[k]);
+        if (h->state[n + k]) rt__set_lane(d, &e->value[h->state[n + k]], 0, x);
+    }
+    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->combine, 1);
+    for (uint32_t k = 0; k < n && !first && !status; k++)
+        s->state[k] = rt__get_lane((ind_dtype)inst[h->combined[k]].dtype, &e->value[h->combined[k]], 0);
+    return status;
+}
+
+/* The values of a scan with a combine function for the elements r .. r + lanes - 1 of a row, one after the other. */
+static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
+                                         int lanes) {
+    bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
+    ind_status status = IND_OK;
+    for (int l = 0; l < lanes && !status; l++) {
+        rt__host_scan before = *s;
+        status = rt__host_combine(h, e, s, r + l == 0, l);
+        for (int k = 0; k < IND__MAX_SCANNED; k++) {
+            if (!h->part[k]) continue;
+            ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
+            rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);
+        }
+    }
+    return status;
 }
 
 /* Elements of a row as they come, with their positions: what a sort starts from. */
@@ -3473,11 +3684,13 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
         status = rt__host_run_list(e, &h->before, lanes);
         if (status) break;
-        if (sorts)
+        if (h->num_states)
+            status = rt__host_combine_lanes(h, e, &state, r, lanes);
+        else if (sorts)
             rt__host_sort_lanes(h, e, r, lanes);
         else
             rt__host_scan_lanes(h, e, &state, r, lanes);
-        status = rt__host_run_list(e, &h->after, lanes);
+        if (!status) status = rt__host_run_list(e, &h->after, lanes);
     }
     if (!status && sorts) rt__host_sort_row(t, point);
     return status;
@@ -3888,6 +4101,8 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
 static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__runtime *r = n->module->executable->runtime;
     const rt__host_kernel *h = &n->module->executable->host[step];
+    const rt__exec_step *s = &n->module->executable->step[step];
+    if (s->call) return rt__run_call(n, s, NULL);
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
@@ -3918,6 +4133,10 @@ static ind_status rt__host_instance(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     bool ok = true;
+    for (uint32_t i = 0; i < m->desc.schedule->num_kernels; i++) {
+        ind_status status = ind__body_needs_host(m->desc.schedule->kernel[i].body);
+        if (status) return status;
+    }
     int workers = rt__pool_workers(&x->runtime->pool);
     n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
     n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
@@ -4195,6 +4414,11 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     ind__executable *x = n->module->executable;
     const rt__cuda_driver *d = &x->runtime->driver;
     for (uint32_t i = first; i < first + count; i++) {
+        if (x->step[i].call) {
+            ind_status status = rt__run_call(n, &x->step[i], stream);
+            if (status) return status;
+            continue;
+        }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = &x->step[i].variant[n->chosen[i]];
         const unsigned *g = &n->grid[i * 4];

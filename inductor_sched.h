@@ -62,7 +62,8 @@ typedef struct ind__access {
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
     X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
-    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */
+    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */                                 \
+    X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
 #define X(name, text) IND_KERNEL_##name,
@@ -103,6 +104,9 @@ typedef struct ind_fusion_policy {
     int64_t min_saved;    /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
     int max_distance;     /* horizontal: how far apart in the original order; default 64 */
     bool disable_inplace; /* memory plan: no output takes over an input's memory */
+    bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
+    int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
+                             default 4 MiB, about a microsecond of an H200 */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -120,9 +124,11 @@ typedef struct ind_fusion_policy {
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
     X(SCAN, "a scan or a sort is a kernel of its own")                                                                 \
+    X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
+    X(COALESCING, "neighbouring threads would reach for memory far apart")                                             \
     X(MEMORY, "the results of both would live at the same time")                                                       \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place what the other reads or writes")
@@ -217,6 +223,7 @@ enum {
     IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
+    IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
     IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
 };
 
@@ -231,11 +238,19 @@ typedef struct sched__domain {
     int64_t hint, rhint;
 } sched__domain;
 
+/* The dimensions of a domain in the order in which they are matched with another one's; as they stand, or in the order
+   in which an access walks through memory. */
+typedef struct sched__walk_order {
+    uint8_t dim[IND__SCHED_DIMS];
+} sched__walk_order;
+
 /* How two domains are laid over one another: the common domain, and the variables of either one in it. */
 typedef struct sched__fit {
     struct sched__fit *next;
     const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
-    bool elementwise;                    /* the points of one are the rows times the row elements of the other */
+    sched__walk_order order_a, order_b;
+    bool reordered;   /* one of the orders is not as the dimensions stand */
+    bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
 } sched__fit;
 
@@ -249,6 +264,7 @@ typedef struct sched__group {
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
+    bool call;                  /* it is an opaque call */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -393,10 +409,10 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask) {
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         uint32_t m = 0;
-        for (int k = 0; k < 3; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
+        for (int k = 0; k < IND__MAX_ARGS; k++) m |= in->arg[k] ? mask[in->arg[k]] : 0;
         for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++)
             m |= sched__expr_mask(body, mask, i, body->index[in->index + k]);
-        if (in->op == IND_LOOP_SCAN) m |= ((1u << body->rrank) - 1) << body->rank;
+        if (in->op == IND_LOOP_SCAN || in->op == IND_LOOP_STATE) m |= ((1u << body->rrank) - 1) << body->rank;
         mask[i] = in->op == IND_LOOP_REDUCE ? m & outer : m;
     }
 }
@@ -409,7 +425,7 @@ static bool sched__mark_operands(const ind_body *body, uint8_t *flag) {
         const ind__inst *in = &body->inst[i];
         bool dot = in->op == IND_LOOP_REDUCE && in->reduction == IND_REDUCE_DOT;
         any |= dot;
-        for (int k = 0; (dot || flag[i]) && k < 3; k++) flag[in->arg[k]] = 1;
+        for (int k = 0; (dot || flag[i]) && k < IND__MAX_ARGS; k++) flag[in->arg[k]] = 1;
     }
     return any;
 }
@@ -495,6 +511,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     bool dot = sched__mark_operands(body, flag);
     *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
+    g->call = body->call != NULL;
     f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -657,7 +674,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts) return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -694,23 +711,43 @@ static int sched__refine(const ind_expr *a, int na, const ind_expr *b, int nb, i
     return i < 0 && j < 0 ? n : -1;
 }
 
-/* Reverses d and its owners, so that the outermost dimension comes first. */
-static void sched__reverse(ind_expr *d, uint8_t *of_a, uint8_t *of_b, int n) {
-    for (int i = 0, j = n - 1; i < j; i++, j--) {
-        ind_expr e = d[i];
-        uint8_t a = of_a[i], b = of_b[i];
-        d[i] = d[j], of_a[i] = of_a[j], of_b[i] = of_b[j];
-        d[j] = e, of_a[j] = a, of_b[j] = b;
+/* The parts of two lists of dimensions that have as many elements: sizes from the outermost in, which dimension of a
+   and of b each is a part of, and where it stands in the common domain. */
+typedef struct sched__parts {
+    int n;
+    ind_expr size[2 * IND__SCHED_DIMS];
+    uint8_t of_a[2 * IND__SCHED_DIMS], of_b[2 * IND__SCHED_DIMS], at[2 * IND__SCHED_DIMS];
+} sched__parts;
+
+/* Splits the dimensions dim_a[0..na) of a and dim_b[0..nb) of b into common parts. */
+static bool sched__match(sched__parts *p, const sched__domain *a, const uint8_t *dim_a, int na, const sched__domain *b,
+                         const uint8_t *dim_b, int nb) {
+    ind_expr x[IND__SCHED_DIMS], y[IND__SCHED_DIMS], d[2 * IND__SCHED_DIMS];
+    uint8_t of_x[2 * IND__SCHED_DIMS], of_y[2 * IND__SCHED_DIMS];
+    for (int k = 0; k < na; k++) x[k] = a->size[dim_a[k]];
+    for (int k = 0; k < nb; k++) y[k] = b->size[dim_b[k]];
+    p->n = sched__refine(x, na, y, nb, d, of_x, of_y);
+    for (int i = 0, k = p->n - 1; i < p->n; i++, k--)
+        p->size[i] = d[k], p->of_a[i] = dim_a[of_x[k]], p->of_b[i] = dim_b[of_y[k]];
+    return p->n >= 0;
+}
+
+/* The parts stand in the order of the dimensions that they are of. */
+static void sched__arrange(sched__parts *p, const uint8_t *owner) {
+    for (int i = 0; i < p->n; i++) {
+        p->at[i] = 0;
+        for (int k = 0; k < p->n; k++) p->at[i] += owner[k] < owner[i] || (owner[k] == owner[i] && k < i);
     }
 }
 
 /* map[k] = row-major index of dimension k in terms of the domain's variables first.. that are parts of it. */
-static bool sched__map_parts(const sched__domain *d, int first, int count, const uint8_t *owner, ind_expr *map, int n) {
-    for (int k = 0; k < n; k++) {
-        ind_expr index[IND__SCHED_DIMS], size[IND__SCHED_DIMS];
+static bool sched__map_parts(const sched__domain *d, int first, const sched__parts *p, const uint8_t *owner,
+                             ind_expr *map, int from, int to) {
+    for (int k = from; k < to; k++) {
+        ind_expr index[2 * IND__SCHED_DIMS], size[2 * IND__SCHED_DIMS];
         int parts = 0;
-        for (int v = 0; v < count; v++) {
-            if (owner[v] == k) index[parts] = d->var[first + v], size[parts++] = d->size[first + v];
+        for (int i = 0; i < p->n; i++) {
+            if (owner[i] == k) index[parts] = d->var[first + p->at[i]], size[parts++] = p->size[i];
         }
         map[k] = ind__linearise(d->numel.context, index, size, parts);
         if (!ind__ok(map[k])) return false;
@@ -718,49 +755,59 @@ static bool sched__map_parts(const sched__domain *d, int first, int count, const
     return true;
 }
 
-/* Both have the same P and the same R (or b has none and works per output). */
-static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
-    const sched__domain *a = fit->a, *b = fit->b, *with_r = a->rrank ? a : b;
-    ind_expr d[2 * IND__SCHED_DIMS];
-    uint8_t of_a[2 * IND__SCHED_DIMS], of_b[2 * IND__SCHED_DIMS];
-    int n = sched__refine(a->size, a->rank, b->size, b->rank, d, of_a, of_b);
-    if (n < 0 || n > IND_MAX_RANK) return false;
-    sched__reverse(d, of_a, of_b, n);
-    int rn = with_r->rrank;
-    if (a->rrank && b->rrank) {
-        rn = sched__refine(a->size + a->rank, a->rrank, b->size + b->rank, b->rrank, d + n, of_a + n, of_b + n);
-        if (rn < 0 || rn > IND_MAX_RANK) return false;
-        sched__reverse(d + n, of_a + n, of_b + n, rn);
-    } else {
-        memcpy(d + n, with_r->size + with_r->rank, (size_t)rn * sizeof *d);
-        for (int k = 0; k < rn; k++) of_a[n + k] = of_b[n + k] = (uint8_t)k;
+/* The R dimensions of one domain alone, where the other has none and works per output. */
+static void sched__parts_alone(sched__parts *p, const sched__domain *d) {
+    p->n = d->rrank;
+    for (int k = 0; k < d->rrank; k++) {
+        p->size[k] = d->size[d->rank + k];
+        p->of_a[k] = p->of_b[k] = (uint8_t)(d->rank + k);
     }
-    const sched__domain *c = sched__domain_of(f, d, n, rn);
+}
+
+/* Both have the same P and the same R (or one has none and works per output). */
+static bool sched__fit_parallel(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b;
+    const uint8_t *dim_a = fit->order_a.dim, *dim_b = fit->order_b.dim;
+    bool leads = a->rrank || !b->rrank;
+    sched__parts p, r;
+    ind_expr size[IND__SCHED_DIMS];
+    if (!sched__match(&p, a, dim_a, a->rank, b, dim_b, b->rank) || p.n > IND_MAX_RANK) return false;
+    if (!a->rrank || !b->rrank)
+        sched__parts_alone(&r, a->rrank ? a : b);
+    else if (!sched__match(&r, a, dim_a + a->rank, a->rrank, b, dim_b + b->rank, b->rrank) || r.n > IND_MAX_RANK)
+        return false;
+    sched__arrange(&p, leads ? p.of_a : p.of_b);
+    sched__arrange(&r, leads ? r.of_a : r.of_b);
+    for (int i = 0; i < p.n; i++) size[p.at[i]] = p.size[i];
+    for (int i = 0; i < r.n; i++) size[p.n + r.at[i]] = r.size[i];
+    const sched__domain *c = sched__domain_of(f, size, p.n, r.n);
     if (!c) return false;
-    bool ok = sched__map_parts(c, 0, n, of_a, fit->map_a, a->rank) &&
-              sched__map_parts(c, 0, n, of_b, fit->map_b, b->rank) &&
-              sched__map_parts(c, n, rn, of_a + n, fit->map_a + a->rank, a->rrank) &&
-              sched__map_parts(c, n, rn, of_b + n, fit->map_b + b->rank, b->rrank);
+    bool ok = sched__map_parts(c, 0, &p, p.of_a, fit->map_a, 0, a->rank) &&
+              sched__map_parts(c, 0, &p, p.of_b, fit->map_b, 0, b->rank) &&
+              sched__map_parts(c, p.n, &r, r.of_a, fit->map_a, a->rank, a->rank + a->rrank) &&
+              sched__map_parts(c, p.n, &r, r.of_b, fit->map_b, b->rank, b->rank + b->rrank);
     if (!ok) return sched__fail(f);
     fit->domain = c;
     return true;
 }
 
-/* The points of `flat` are the P times R points of `rows`; map_flat and map_rows are the halves of the fit. */
-static bool sched__fit_rows(sched__fuser *f, sched__fit *fit, const sched__domain *flat, const sched__domain *rows,
-                            ind_expr *map_flat, ind_expr *map_rows) {
-    ind_expr d[IND__SCHED_DIMS];
-    uint8_t of_flat[IND__SCHED_DIMS], of_rows[IND__SCHED_DIMS];
-    int n = sched__refine(flat->size, flat->rank, rows->size, rows->rank + rows->rrank, d, of_flat, of_rows);
-    if (n < 0) return false;
-    sched__reverse(d, of_flat, of_rows, n);
+/* The points of one, `flat`, are the P times R points of the other. */
+static bool sched__fit_rows(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b, *rows = a->rrank ? a : b;
+    sched__parts p;
+    ind_expr size[IND__SCHED_DIMS];
     int rank = 0;
-    while (rank < n && of_rows[rank] < rows->rank) rank++;
-    if (rank > IND_MAX_RANK || n - rank > IND_MAX_RANK) return false;
-    const sched__domain *c = sched__domain_of(f, d, rank, n - rank);
+    if (!sched__match(&p, a, fit->order_a.dim, a->rank + a->rrank, b, fit->order_b.dim, b->rank + b->rrank))
+        return false;
+    const uint8_t *owner = rows == a ? p.of_a : p.of_b;
+    for (int i = 0; i < p.n; i++) rank += owner[i] < rows->rank;
+    if (rank > IND_MAX_RANK || p.n - rank > IND_MAX_RANK) return false;
+    sched__arrange(&p, owner);
+    for (int i = 0; i < p.n; i++) size[p.at[i]] = p.size[i];
+    const sched__domain *c = sched__domain_of(f, size, rank, p.n - rank);
     if (!c) return false;
-    if (!sched__map_parts(c, 0, n, of_flat, map_flat, flat->rank) ||
-        !sched__map_parts(c, 0, n, of_rows, map_rows, rows->rank + rows->rrank))
+    if (!sched__map_parts(c, 0, &p, p.of_a, fit->map_a, 0, a->rank + a->rrank) ||
+        !sched__map_parts(c, 0, &p, p.of_b, fit->map_b, 0, b->rank + b->rrank))
         return sched__fail(f);
     fit->domain = c, fit->elementwise = true;
     return true;
@@ -773,24 +820,39 @@ static bool sched__make_fit(sched__fuser *f, sched__fit *fit) {
     if (same_rows) return sched__fit_parallel(f, fit);
     const sched__domain *flat = a->rrank ? b : a, *rows = a->rrank ? a : b;
     if (flat->hint / (rows->rhint ? rows->rhint : 1) != rows->hint) return false;
-    if (!ind_known_eq(flat->numel, ind_expr_mul(rows->numel, rows->rnumel))) return false;
-    return flat == a ? sched__fit_rows(f, fit, a, b, fit->map_a, fit->map_b)
-                     : sched__fit_rows(f, fit, b, a, fit->map_b, fit->map_a);
+    return ind_known_eq(flat->numel, ind_expr_mul(rows->numel, rows->rnumel)) && sched__fit_rows(f, fit);
 }
 
-/* Remembered: a program has few different domains. NULL on failure. */
-static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
+static sched__walk_order sched__as_it_stands(void) {
+    sched__walk_order order;
+    for (int k = 0; k < IND__SCHED_DIMS; k++) order.dim[k] = (uint8_t)k;
+    return order;
+}
+
+/* Remembered: a program has few different domains and orders. NULL on failure. */
+static const sched__fit *sched__fit_ordered(sched__fuser *f, const sched__domain *a, const sched__walk_order *order_a,
+                                            const sched__domain *b, const sched__walk_order *order_b) {
     uint32_t key[2] = {a->number, b->number};
-    uint64_t h = ind__hash(key, sizeof key, 0) % IND__SCHED_BUCKETS;
+    uint64_t h =
+        ind__hash(key, sizeof key, ind__hash(order_a, sizeof *order_a, ind__hash(order_b, sizeof *order_b, 0)));
+    h %= IND__SCHED_BUCKETS;
     for (const sched__fit *fit = f->fits[h]; fit; fit = fit->next) {
-        if (fit->a == a && fit->b == b) return fit;
+        bool same = fit->a == a && fit->b == b && !memcmp(&fit->order_a, order_a, sizeof *order_a);
+        if (same && !memcmp(&fit->order_b, order_b, sizeof *order_b)) return fit;
     }
+    const sched__walk_order plain = sched__as_it_stands();
     sched__fit *fit = sched__scratch(f, 1, sizeof *fit);
     if (!fit) return NULL;
-    *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b};
+    *fit = (sched__fit){.next = f->fits[h], .a = a, .b = b, .order_a = *order_a, .order_b = *order_b};
+    fit->reordered = memcmp(order_a, &plain, sizeof plain) || memcmp(order_b, &plain, sizeof plain);
     sched__make_fit(f, fit);
     if (f->failed) return NULL;
     return f->fits[h] = fit;
+}
+
+static const sched__fit *sched__fit_of(sched__fuser *f, const sched__domain *a, const sched__domain *b) {
+    const sched__walk_order plain = sched__as_it_stands();
+    return sched__fit_ordered(f, a, &plain, b, &plain);
 }
 
 /* The matrix product of a body, 0: none; operands[v]: bit 0, the first operand depends on variable v, bit 1, the
@@ -920,6 +982,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
 
 static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->call || y->call) return IND_FUSION_EXTERN;
     /* kernels that work on rows may store an element more than once */
     if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
@@ -1073,22 +1136,143 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
+/* Everything but size and cycles, for one way to lay the two over one another. */
+static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
+    if (!sched__fused(reason)) return reason;
+    if (kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION) return kind;
+    if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
+    if (!sched__fused(kind)) return kind;
+    if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
+}
+
+/* ---- reordering: loops are exchanged where the two then meet the same elements at the same point. */
+
+/* The dimensions sorted by how far apart in memory the access's neighbours are; those that it does not depend on first.
+   joint: P and R as one list. Hints decide: whatever the order, equal indices are proven afterwards. */
+static bool sched__order_of_access(const sched__domain *d, ind_expr index, bool joint, sched__walk_order *order) {
+    int64_t step[IND__SCHED_DIMS];
+    *order = sched__as_it_stands();
+    for (int k = 0; k < d->rank + d->rrank; k++) {
+        ind_expr c;
+        if (!ind__affine(index, d->var[k], &c, &index)) return false;
+        step[k] = sched__hint(c) ? sched__hint(c) : INT64_MAX;
+    }
+    for (int half = 0; half < (joint ? 1 : 2); half++) {
+        int first = half ? d->rank : 0, end = half || joint ? d->rank + d->rrank : d->rank;
+        for (int i = first + 1; i < end; i++) {
+            uint8_t moved = order->dim[i];
+            int k = i;
+            for (; k > first && step[order->dim[k - 1]] < step[moved]; k--) order->dim[k] = order->dim[k - 1];
+            order->dim[k] = moved;
+        }
+    }
+    return true;
+}
+
+/* The accesses by which the two can be matched: what b reads of a's results (attempt 0), the largest buffer that both
+   read (attempt 1). */
+static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int attempt, const ind__access **x,
+                                 const ind__access **y) {
+    int64_t most = 0;
+    f->epoch++;
+    for (sched__walk w = sched__first(f, a); attempt && w.at; sched__next(f, &w)) {
+        if (w.at->write || w.at->operand || w.at->whole || w.at->indirect) continue;
+        f->mark[w.at->buffer] = f->epoch;
+        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    }
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        if (w.at->write || w.at->operand || w.at->whole || w.at->indirect || f->bytes_hint[buffer] <= most) continue;
+        bool made = writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (attempt ? f->mark[buffer] != f->epoch : !made) continue;
+        most = f->bytes_hint[buffer];
+        *x = &f->access[attempt ? f->found[buffer] : f->written[buffer] - 1], *y = w.at;
+    }
+    return most > 0;
+}
+
+/* Bytes that accesses in steps move beyond what is wanted, added up for each variable that may tell neighbouring
+   threads apart: memory moves in sectors. Loads of a kernel without R can go through a tile. */
+static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
+        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        uint32_t from = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
+        if (w.at->whole || w.at->indirect || w.at->operand || (!w.at->write && !d->rrank)) continue;
+        if (w.at->write ? !sched__stored(f, buffer, a, b) : from != IND__SCHED_NONE && (from == a || from == b))
+            continue;
+        int64_t bytes = ind_dtype_bytes(f->program->buffer[buffer].dtype), sector = IND__SCHED_SECTOR / bytes - 1;
+        ind_expr index = map ? sched__index_in(f, w.at, f->group[g].domain, map) : w.at->index, step;
+        for (int v = 0; v < d->rank + d->rrank; v++) {
+            bool near = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
+            int64_t count = f->bytes_hint[buffer];
+            if (!near) extra[v] = sched__add_hint(extra[v], count > INT64_MAX / 64 ? INT64_MAX : count * sector);
+        }
+    }
+}
+
+static int64_t sched__least(const int64_t *extra, int n) {
+    int64_t least = n ? extra[0] : 0;
+    for (int v = 1; v < n; v++) least = extra[v] < least ? extra[v] : least;
+    return least;
+}
+
+static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, int64_t saved) {
+    int64_t extra_a[IND__SCHED_DIMS] = {0}, extra_b[IND__SCHED_DIMS] = {0}, extra[IND__SCHED_DIMS] = {0};
+    const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
+    sched__add_scattered(f, a, a, a, x, NULL, extra_a);
+    sched__add_scattered(f, b, b, b, y, NULL, extra_b);
+    sched__add_scattered(f, a, a, b, d, fit->map_a, extra);
+    sched__add_scattered(f, b, a, b, d, fit->map_b, extra);
+    int64_t before =
+        sched__add_hint(sched__least(extra_a, x->rank + x->rrank), sched__least(extra_b, y->rank + y->rrank));
+    saved = sched__add_hint(saved, f->policy.launch_bytes);
+    return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
+}
+
+static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+
+/* Tries to lay the two over one another with the loops of both in the order in which a shared access walks through
+   memory. *fit is changed if that makes them one kernel. */
+static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
+                                                ind_fusion_reason plain) {
+    const sched__domain *x = f->group[a].domain, *y = f->group[b].domain;
+    bool joint = !x->rrank != !y->rrank && x->hint != y->hint;
+    for (int attempt = 0; attempt < 2 && !f->failed; attempt++) {
+        const ind__access *in_a, *in_b;
+        sched__walk_order order_a, order_b;
+        if (!sched__shared_access(f, a, b, attempt, &in_a, &in_b)) continue;
+        if (!sched__order_of_access(x, in_a->index, joint, &order_a)) continue;
+        if (!sched__order_of_access(y, in_b->index, joint, &order_b)) continue;
+        const sched__fit *other = sched__fit_ordered(f, x, &order_a, y, &order_b);
+        if (!other || !other->domain) continue;
+        ind_fusion_reason reason = sched__check_fit(f, a, b, other);
+        if (!sched__fused(reason)) continue;
+        if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
+            plain = IND_FUSION_COALESCING;
+            continue;
+        }
+        *fit = other;
+        return reason;
+    }
+    return plain;
+}
+
 /* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
-    ind_fusion_reason kind = sched__check_reads(f, a, b, *fit), reason;
-    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable) return IND_FUSION_DISABLED;
-    if (!sched__fused(reason = sched__check_templates(f, a, b))) return reason;
-    if (kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION) return kind;
-    if (!(*fit)->domain || (product && (*fit)->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
-    if (!sched__fused(kind)) return kind;
-    if (sched__starves(f, a, b, *fit)) return IND_FUSION_NO_GAIN;
-    if (kind == IND_FUSION_FUSED_HORIZONTAL) kind = sched__check_horizontal(f, a, b, *fit);
+    ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
+    bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
+    if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
     if (!sched__fused(kind)) return kind;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
 }
 
@@ -1401,6 +1585,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     sched__recording user = {f, g};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
+    r.body->call = f->program->loop[f->group[g].head].body->call;
     bool ok = true;
     for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
         ind__replay replay = {.body = f->program->loop[l].body,
@@ -1415,7 +1600,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
 
 static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
     ind_body *body = sched__record(f, g);
-    if (!body) return NULL;
+    if (!body || body->call) return body;
     ind_body *merged = f->failed ? NULL : sched__record_merged(f, body);
     ind__body_free(body);
     return merged;
@@ -1511,6 +1696,7 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 /* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
+    if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
@@ -1520,9 +1706,19 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     return ind_known_le(all, total) ? all : total;
 }
 
+/* Does a store add to what is there, or compare with it? Then memory is read as well. */
+static bool sched__combines(const ind_body *body, uint32_t buffer) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_STORE && in->source == buffer && in->reduction != IND_REDUCE_NONE) return true;
+    }
+    return false;
+}
+
 static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
     ind_expr sum = ind_int(f->context, 0);
-    for (uint32_t i = written ? k->num_reads : 0; i < (written ? k->num_args : k->num_reads); i++) {
+    for (uint32_t i = written ? k->num_reads : 0; i < k->num_args; i++) {
+        if (!written && i >= k->num_reads && !sched__combines(k->body, k->arg[i])) continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[k->arg[i]].dtype);
         ind_expr n = sched__touched(f, k->body, mask, k->arg[i]);
         sum = ind_expr_add(sum, ind_expr_mul(n, ind_int(f->context, bytes)));
@@ -1535,7 +1731,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     uint32_t inner = ~((1u << body->rank) - 1);
     int64_t per_output = 0, per_element = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
+    for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
         if (in->op == IND_LOOP_SCAN)
@@ -1585,7 +1781,8 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
 
 static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     const sched__group *group = &f->group[g];
-    k->kind = group->sorts     ? IND_KERNEL_SORT
+    k->kind = group->call      ? IND_KERNEL_EXTERN
+              : group->sorts   ? IND_KERNEL_SORT
               : group->scans   ? IND_KERNEL_SCAN
               : group->reduces ? IND_KERNEL_REDUCTION
                                : IND_KERNEL_POINTWISE;
@@ -1849,7 +2046,7 @@ static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *
     for (uint32_t i = 0; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         stage[i] = pass[i] = 0;
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             if (in->arg[k] && stage[in->arg[k]] > stage[i]) stage[i] = stage[in->arg[k]];
         }
         if (in->op == IND_LOOP_REDUCE) stage[i]++;
@@ -1857,7 +2054,7 @@ static void sched__find_passes(const ind_body *body, uint32_t *stage, uint32_t *
     for (uint32_t i = body->num_inst; i-- > 1;) {
         const ind__inst *in = &body->inst[i];
         uint32_t used = in->op == IND_LOOP_REDUCE ? stage[i] - 1 : pass[i] > stage[i] ? pass[i] : stage[i];
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
             if (in->arg[k] && pass[in->arg[k]] < used) pass[in->arg[k]] = used;
         }
     }
@@ -1881,7 +2078,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
-    if (k->kind == IND_KERNEL_SORT) return false;
+    if (k->kind == IND_KERNEL_SORT || k->kind == IND_KERNEL_EXTERN) return false;
     if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
         return false;
     uint32_t store = sched__only_store(body, out);
@@ -2199,6 +2396,31 @@ static bool sched__check_args(sched__check *v) {
     return true;
 }
 
+/* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
+   it, and in no kernel after or with the one that changes it in place, but for that loop itself. */
+static bool sched__check_order(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        const ind_body *body = p->loop[l].body;
+        v->kernel = v->step[l] - 1;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            const ind__buffer *read = &p->buffer[body->inst[i].source];
+            if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            v->buffer = body->inst[i].source, v->other = read->mutated_by;
+            if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
+            uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
+            if (changes != l && v->step[changes] <= v->step[l]) return false;
+        }
+        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
+            uint32_t old = p->buffer[p->loop[l].output[o]].mutates;
+            v->buffer = p->loop[l].output[o], v->other = old;
+            if (p->buffer[old].kind == IND__BUFFER_COMPUTED && old && v->step[p->buffer[old].loop] >= v->step[l])
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Also finds the lifetimes that the next rules need. */
 static bool sched__check_reads_follow_writes(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
@@ -2232,6 +2454,7 @@ static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    if (k->kind == IND_KERNEL_EXTERN) return load && store;
     return load && store && k->kind == IND_KERNEL_POINTWISE &&
            ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
 }
@@ -2366,6 +2589,7 @@ static const struct {
     {"each loop runs in exactly one kernel", sched__check_loops},
     {"every body is valid", sched__check_bodies},
     {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
+    {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
     {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
@@ -2487,6 +2711,10 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_formula(p, "  reads ", k->bytes_read);
     sched__print_formula(p, "  writes ", k->bytes_written);
     sched__print_formula(p, "  flops ", k->flops);
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *note = p->s->program->loop[k->loop[i]].note;
+        if (note) ind__textf(p->t, "  # %s", note);
+    }
     ind__textf(p->t, "\n");
 }
 
@@ -2646,6 +2874,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->max_loops <= 0) p->max_loops = 64;
     if (p->max_args <= 0) p->max_args = 32;
     if (p->min_saved <= 0) p->min_saved = 10;
+    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->max_distance <= 0) p->max_distance = 64;
 }
 

@@ -718,8 +718,9 @@ static int list_ops(int argc, char **argv) {
     bool json = argc > 0 && !strcmp(argv[0], "--json");
     if (argc > json) return fail("ops: unknown option %s; allowed: --json", argv[json]);
     for (int i = 0; i < IND_NUM_OPS; i++) {
-        bool called = i != IND_OP_INPUT && i != IND_OP_CONST && i != IND_OP_SCALAR && i != IND_OP_CUSTOM;
-        if (called) (json ? print_op_json : print_op)(&op_rows[i]);
+        bool called = i != IND_OP_INPUT && i != IND_OP_CONST && i != IND_OP_SCALAR;
+        bool of_user = i == IND_OP_CUSTOM || i == IND_OP_ASSOCIATIVE_SCAN || i == IND_OP_CALL || i == IND_OP_EXTERN;
+        if (called && !of_user) (json ? print_op_json : print_op)(&op_rows[i]);
     }
     return fflush(stdout) || ferror(stdout) ? fail("stdout: cannot be written") : 0;
 }

@@ -27,11 +27,16 @@ GOOD = {
     "ind_expr *": "s.exprs",
     "ind_formula": "ind_int(s.ctx, 2)",
     "ind_value": "s.value",
+    "ind_value *": "&s.value",
+    "ind_function_desc *": '&(ind_function_desc){"f(x: f32) -> f32", "x", NULL, NULL}',
+    "ind_extern_desc *": '&(ind_extern_desc){.name = "e", .host = good_call}',
+    "ind_extern_args *": '&(ind_extern_args){.inputs = &s.x, .num_inputs = 1, .results = (const char *[]){"f32[2]"}, .num_results = 1}',
     "ind_loop_fn": "good_fn",
     "ind_symbol_value_fn": "good_symbol",
     "ind_symbol *": '&(ind_symbol){.kind = IND_SYMBOL_SIZE, .name = "Q", .lo = 1, .hi = 9, .multiple_of = 1, .hint = 2}',
     "ind_attention_desc *": "&(ind_attention_desc){0}",
     "ind_loop_desc *": '&(ind_loop_desc){.name = "mine", .like = s.x, .fn = good_fn}',
+    "ind_scan_desc *": "&(ind_scan_desc){.x = s.tensors, .num = 2, .dim = 0, .combine = good_combine}",
     "ind_pool_desc *": "&(ind_pool_desc){.kernel_size = {1, 1, 1}}",
     "ind_conv_desc *": "&(ind_conv_desc){0}",
     "ind_compile_desc *": "&(ind_compile_desc){.device = IND_DEVICE_HOST}",
@@ -79,6 +84,8 @@ ALLOWED = {
     ("ind_convolution_backward", "conv"),
     ("ind_cummax", "indices"),
     ("ind_cummin", "indices"),
+    ("ind_diff", "append"),
+    ("ind_diff", "prepend"),
     ("ind_evaluator_run", "sizes_v"),  # the module has no size
     ("ind_expr_eval", "user"),
     ("ind_expr_eval", "value"),  # only asked where there is a symbol
@@ -92,16 +99,22 @@ ALLOWED = {
     ("ind_graph_create", "name"),
     ("ind_guard_that", "holds"),
     ("ind_instance_create", "desc"),
+    ("ind_kthvalue", "indices"),
     ("ind_linear", "bias"),
     ("ind_max", "indices"),
     ("ind_max_pool", "indices"),
+    ("ind_median", "indices"),
     ("ind_min", "indices"),
+    ("ind_mode", "indices"),
     ("ind_named", "name"),
     ("ind_nan_to_num", "neginf"),
     ("ind_nan_to_num", "posinf"),
+    ("ind_nanmedian", "indices"),
+    ("ind_nanquantile", "interpolation"),
     ("ind_native_dropout", "mask"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
+    ("ind_quantile", "interpolation"),
     ("ind_rms_norm", "weight"),
     ("ind_scaled_dot_product_attention", "attn_mask"),
     ("ind_scaled_dot_product_attention", "desc"),
@@ -164,6 +177,15 @@ static const char *now;
 static ind_value good_fn(ind_ops *o, const ind_expr *index, int rank, void *user) {
     (void)index, (void)rank, (void)user;
     return ind_op_constant(o, 1, IND_F32);
+}
+
+static void good_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    (void)user;
+    for (int k = 0; k < 2; k++) out[k] = ind_op_add(o, left[k], right[k]);
+}
+
+static ind_status good_call(const ind_extern_call *call) {
+    return call ? IND_OK : IND_INVALID_ARGUMENT;
 }
 
 static bool good_symbol(const ind_symbol *symbol, void *user, int64_t *out) {

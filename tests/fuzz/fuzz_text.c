@@ -31,7 +31,8 @@ static const char *const words[] = {
     "9223372036854775807", "-9223372036854775808", "99999999999999999999", "4294967296", "1e308", "1e-400", "nan", "inf", "0x10",
     "dim", "keepdim", "B", "S", "Min(", "Max(", "Where(", "ModularIndexing(", "CeilDiv(", "and", "not", "<=", "==", "\0", "\xff",
     "\xc3\xa9", "add", "view", "cat", "slice", "max", "layer_norm", "scalar", "custom", "expand", "x1", "x2", "((((((((((((((((",
-    "[[[[[[[[[[[[[[[[", "- - - - - - - -", "approximate=\"tanh\"", "dtype=", "y, z", "()", "[]",
+    "[[[[[[[[[[[[[[[[", "- - - - - - - -", "approximate=\"tanh\"", "dtype=", "function f(x: f32) -> f32 = \"x\"", "f(", "extern(\"e\"", "workspace=", "mutates=[0]",
+    "y, z", "()", "[]",
 };
 
 /* ---- damage: each edits text[0, n) in place, at most MAX_BYTES, and returns the new length */

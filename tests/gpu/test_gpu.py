@@ -132,8 +132,9 @@ def test_compute_sanitizer_minilm(tool, model_folder):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-def test_runtime_program_on_the_gpu():
-    """tests/unit/test_runtime.c on the real driver: launches, captured graphs, packs, bad indices."""
-    program = make(pathlib.Path("build/tests/unit/test_runtime"))
+@pytest.mark.parametrize("name", ["test_runtime", "test_custom"])
+def test_program_on_the_gpu(name):
+    """tests/unit/NAME.c on the real driver: launches, captured graphs, packs, bad indices; the user's own functions and calls."""
+    program = make(pathlib.Path("build/tests/unit") / name)
     done = subprocess.run([program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, "\n".join(done.stdout.splitlines()[-30:])

@@ -261,14 +261,6 @@ def nanmean(x, dim=None, keepdim=False, dtype=None):
     return div(nansum(x, dim, keepdim, dtype), Tensor((~np.isnan(x.v)).sum(axis=axes, keepdims=keepdim), "i64"))
 
 
-def diff(x, n=1, dim=-1):
-    for _ in range(n):
-        size = x.v.shape[dim]
-        at = lambda a, b: moved(lambda v: np.take(v, range(a, b), dim))(x)
-        x = ne(at(1, size), at(0, size - 1)) if x.dtype == "bool" else sub(at(1, size), at(0, size - 1))
-    return x
-
-
 def trapezoid(y, dx=1.0, dim=-1):
     size = y.v.shape[dim]
     at = lambda a, b: moved(lambda v: np.take(v, range(a, b), dim))(y)

@@ -181,7 +181,7 @@ static bool accepts(ind_loop_op op, ind_dtype d) {
    has three operands. */
 static bool elsewhere(int op) {
     static const int ops[] = {IND_LOOP_ERFINV, IND_LOOP_DIGAMMA, IND_LOOP_I0E, IND_LOOP_I1E, IND_LOOP_J0, IND_LOOP_J1, IND_LOOP_Y0, IND_LOOP_Y1,
-                              IND_LOOP_ZETA, IND_LOOP_IGAMMA, IND_LOOP_IGAMMAC, IND_LOOP_WHERE, IND_LOOP_PHILOX};
+                              IND_LOOP_ZETA, IND_LOOP_IGAMMA, IND_LOOP_IGAMMAC, IND_LOOP_WHERE, IND_LOOP_PHILOX, IND_LOOP_CALL};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (ops[i] == op) return true;
     return false;

@@ -410,7 +410,7 @@ static void test_verifiers(ind_context *ctx) {
     expect_broken(ctx, m, rule);
     s->storage[version] = storage;
     swap_kernels(s, reader, writer);
-    expect_broken(ctx, m, "what a kernel reads is given or was written before, once");
+    expect_broken(ctx, m, "loops run after those whose results they read, and before those that change what they read");
     swap_kernels(s, reader, writer);
     p->buffer[old].mutated_by = 0;
     expect_broken(ctx, m, "the versions of a buffer differ in layout");

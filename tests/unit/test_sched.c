@@ -217,6 +217,13 @@ static bool scheduled(program *p, const char *test) {
     return false;
 }
 
+/* No loops are exchanged: what reads across what another makes is a kernel of its own. */
+static const ind_fusion_policy in_order = {.disable_reorder = true};
+
+static bool scheduled_in_order(program *p, const char *test) {
+    return check(schedule(p, &in_order) == IND_OK, test, "schedules and verifies");
+}
+
 static void show(program *p) {
     ind__text t = {.context = p->c};
     ind__schedule_print(&t, p->s, origin_name, NULL);
@@ -502,16 +509,21 @@ static void test_siblings(void) {
     program_end(&p);
 }
 
+/* e = exp(x) and its transpose, both kept: hint elements a side. */
+static void build_transposed(program *p, int64_t hint) {
+    program_begin(p, NULL);
+    ind_expr sizes[2] = {size(p, "B", 1, 8192, hint), size(p, "N", 1, 8192, hint)}, swapped[2] = {sizes[1], sizes[0]};
+    ind__box *x = input(p, "x", 2, sizes), *like = input(p, "like", 2, swapped);
+    ind__box *e = pointwise(p, EXP, x, fn_exp, (operands){{x}, sizes[0]}, true);
+    output(p, pointwise(p, TRANSPOSE, like, fn_transposed, (operands){{e}, sizes[0]}, true), "y", 0);
+    output(p, e, "e", 1);
+}
+
 static void test_transposed(void) {
     const char *t = "transposed read";
     program p;
-    program_begin(&p, NULL);
-    ind_expr sizes[2] = {size(&p, "B", 1, 64, 6), size(&p, "N", 1, 64, 6)}, swapped[2] = {sizes[1], sizes[0]};
-    ind__box *x = input(&p, "x", 2, sizes), *like = input(&p, "like", 2, swapped);
-    ind__box *e = pointwise(&p, EXP, x, fn_exp, (operands){{x}, sizes[0]}, true);
-    output(&p, pointwise(&p, TRANSPOSE, like, fn_transposed, (operands){{e}, sizes[0]}, true), "y", 0);
-    output(&p, e, "e", 1);
-    if (scheduled(&p, t)) {
+    build_transposed(&p, 6);
+    if (scheduled_in_order(&p, t)) {
         const ind_edge *edge = find_edge(&p, IND_FUSION_INDEX_DIFFERS);
         if (!edge) edge = find_edge(&p, IND_FUSION_DOMAINS_DIFFER);
         check(p.s->num_kernels == 2 && edge, t, "stays apart, with a reason");
@@ -519,20 +531,35 @@ static void test_transposed(void) {
         check_results(&p, t);
     }
     program_end(&p);
+    build_transposed(&p, 6);
+    if (scheduled(&p, t)) {
+        check(p.s->num_kernels == 1 && find_edge(&p, IND_FUSION_FUSED_VERTICAL), t, "its loops are exchanged");
+        check_results(&p, t);
+    }
+    program_end(&p);
+    build_transposed(&p, 4096);
+    if (scheduled(&p, t))
+        check(p.s->num_kernels == 2 && find_edge(&p, IND_FUSION_COALESCING), t, "not where large stores would scatter");
+    program_end(&p);
 }
 
 static void test_transposed_square(void) {
     const char *t = "transposed read of a square";
-    program p;
-    program_begin(&p, NULL);
-    ind_expr sizes[2] = {num(&p, 6), num(&p, 6)};
-    ind__box *x = input(&p, "x", 2, sizes), *e = pointwise(&p, EXP, x, fn_exp, (operands){{x}, sizes[0]}, true);
-    output(&p, pointwise(&p, TRANSPOSE, e, fn_transposed, (operands){{e}, sizes[0]}, true), "y", 0);
-    if (scheduled(&p, t)) {
-        check(p.s->num_kernels == 2 && find_edge(&p, IND_FUSION_INDEX_DIFFERS), t, "stays apart: other elements");
-        check_results(&p, t);
+    for (int reorder = 0; reorder < 2; reorder++) {
+        program p;
+        program_begin(&p, NULL);
+        ind_expr sizes[2] = {num(&p, 6), num(&p, 6)};
+        ind__box *x = input(&p, "x", 2, sizes), *e = pointwise(&p, EXP, x, fn_exp, (operands){{x}, sizes[0]}, true);
+        output(&p, pointwise(&p, TRANSPOSE, e, fn_transposed, (operands){{e}, sizes[0]}, true), "y", 0);
+        if (reorder ? scheduled(&p, t) : scheduled_in_order(&p, t)) {
+            if (reorder)
+                check(p.s->num_kernels == 1, t, "one kernel with its loops exchanged");
+            else
+                check(p.s->num_kernels == 2 && find_edge(&p, IND_FUSION_INDEX_DIFFERS), t, "else other elements");
+            check_results(&p, t);
+        }
+        program_end(&p);
     }
-    program_end(&p);
 }
 
 /* Reshapes split and merge dimensions: the common refinement of both shapes is the domain. */
@@ -724,7 +751,7 @@ static void test_attention_dims(void) {
 
 /* ---- memory */
 
-/* A chain through transposes: nothing fuses, every step needs the one before. */
+/* A chain through transposes: nothing fuses in order, every step needs the one before. */
 static ind__box *chain_of_transposes(program *p, ind__box *x, int steps) {
     for (int i = 0; i < steps && x; i++)
         x = pointwise(p, TRANSPOSE, x, fn_transposed, (operands){{x}, x->size[0]}, true);
@@ -737,7 +764,7 @@ static void test_memory(void) {
     program_begin(&p, NULL);
     ind_expr n = size(&p, "N", 1, 256, 8), sizes[2] = {n, n};
     output(&p, chain_of_transposes(&p, input(&p, "x", 2, sizes), 6), "y", 0);
-    if (scheduled(&p, t)) {
+    if (scheduled_in_order(&p, t)) {
         check(p.s->num_kernels == 6, t, "six kernels");
         check(ind_hint(p.s->arena_bytes) == 2 * 256 && ind_hint(p.s->peak_bytes) == 2 * 256, t,
               "two buffers take turns");
@@ -753,7 +780,7 @@ static void test_inplace(void) {
     ind_expr n = size(&p, "N", 1, 256, 8), sizes[2] = {n, n};
     ind__box *x = input(&p, "x", 2, sizes);
     output(&p, chain_of_transposes(&p, softmax(&p, matmul(&p, x, x)), 1), "y", 0);
-    if (scheduled(&p, t)) {
+    if (scheduled_in_order(&p, t)) {
         bool taken = false;
         for (uint32_t i = 1; i < p.low.num_buffers; i++) taken |= p.s->storage[i] && p.s->storage[i] != i;
         if (!check(taken, t, "a result takes over its input's memory")) show(&p);
@@ -772,7 +799,7 @@ static void test_incomparable(void) {
     ind__box *x[3];
     for (int i = 0; i < 3; i++) x[i] = chain_of_transposes(&p, input(&p, "x", 2, sizes[i == 2 ? 0 : i]), 4 + i);
     for (uint32_t i = 0; i < 3; i++) output(&p, x[i], i ? i == 1 ? "y1" : "y2" : "y0", i);
-    if (scheduled(&p, t)) check_results(&p, t);
+    if (scheduled_in_order(&p, t)) check_results(&p, t);
     program_end(&p);
 }
 
@@ -793,7 +820,7 @@ static double time_chain(int loops, bool fusable, const char *t) {
     output(&p, x, "y", 0);
     bool ok = !ind__lowered_fix_layouts(&p.low);
     double start = now();
-    ok = ok && !ind__schedule_create(p.c, &p.low, NULL, origin_name, NULL, &p.s);
+    ok = ok && !ind__schedule_create(p.c, &p.low, &in_order, origin_name, NULL, &p.s);
     double seconds = now() - start;
     check(ok, t, "schedules");
     if (ok) check(p.s->num_kernels == (uint32_t)(fusable ? (loops + 63) / 64 : loops), t, "kernels are full");
@@ -813,7 +840,7 @@ static double time_fan(int loops, const char *t) {
     output(&p, y, "y", 0);
     bool ok = !ind__lowered_fix_layouts(&p.low);
     double start = now();
-    ok = ok && !ind__schedule_create(p.c, &p.low, NULL, origin_name, NULL, &p.s);
+    ok = ok && !ind__schedule_create(p.c, &p.low, &in_order, origin_name, NULL, &p.s);
     double seconds = now() - start;
     check(ok && !ind__schedule_verify(p.s), t, "schedules and verifies");
     program_end(&p);
@@ -955,6 +982,30 @@ static void test_disabled(void) {
     program_end(&p);
 }
 
+/* The verifier finds what a wrong plan would break. */
+static void test_broken(void) {
+    const char *t = "a broken schedule";
+    program p;
+    program_begin(&p, NULL);
+    ind_expr n = size(&p, "N", 1, 256, 8), sizes[2] = {n, n};
+    output(&p, chain_of_transposes(&p, input(&p, "x", 2, sizes), 4), "y", 0);
+    if (scheduled_in_order(&p, t) && check(p.s->num_kernels == 4, t, "four kernels")) {
+        ind_kernel first = p.s->kernel[0];
+        uint32_t stored = first.arg[first.num_reads];
+        ind_expr offset = p.s->offset[stored];
+        p.s->kernel[0] = p.s->kernel[1], p.s->kernel[1] = first;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "two kernels exchanged");
+        p.s->kernel[1] = p.s->kernel[0], p.s->kernel[0] = first;
+        check(!ind__schedule_verify(p.s), t, "and back");
+        uint32_t next = p.s->kernel[1].arg[p.s->kernel[1].num_reads];
+        p.s->offset[next] = offset;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "two live buffers in one place");
+        p.s->offset[next] = ind_expr_add(offset, ind_int(p.c, 1));
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "an offset that is not aligned");
+    }
+    program_end(&p);
+}
+
 static void test_print(void) {
     const char *t = "print";
     program p;
@@ -999,6 +1050,7 @@ int main(void) {
     test_inplace();
     test_incomparable();
     test_disabled();
+    test_broken();
     test_print();
     test_bad_input();
     for (uint32_t seed = 1; seed <= 60; seed++) test_random(seed, 4 + (int)seed % 16);

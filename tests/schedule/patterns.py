@@ -1,0 +1,1027 @@
+"""Patterns of real models, and the least number of elements that can be read plus written for each.
+
+The least: every element of an input that a result depends on is read once, every element of a result is written once, nothing else
+moves; an i64 counts as two elements. (name, graph, least); `least` may be a formula in the sizes at their hints. What TorchInductor
+counts for the same graphs is in torch_counts.json."""
+
+PATTERNS = [
+    (
+        "row sum and cos",
+        """graph p {
+input x: f32[10, 10]
+a = sum(x, [1])
+b = cos(x)
+output a, b
+}
+""",
+        210,
+    ),
+    (
+        "full sum and row amax",
+        """graph p {
+input x: f32[10, 10]
+a = sum(x)
+b = amax(x, [1])
+output a, b
+}
+""",
+        111,
+    ),
+    (
+        "row sum and row amax",
+        """graph p {
+input x: f32[10, 10]
+a = sum(x, [1])
+b = amax(x, [1])
+output a, b
+}
+""",
+        120,
+    ),
+    (
+        "cos, row sum, cos",
+        """graph p {
+input x: f32[10, 10]
+a = cos(x)
+b = sum(a, [1])
+c = cos(b)
+output c
+}
+""",
+        110,
+    ),
+    (
+        "softmax",
+        """graph p {
+input x: f32[10, 10]
+a = softmax(x, -1)
+output a
+}
+""",
+        200,
+    ),
+    (
+        "log_softmax",
+        """graph p {
+input x: f32[10, 10]
+a = log_softmax(x, -1)
+output a
+}
+""",
+        200,
+    ),
+    (
+        "layer_norm",
+        """graph p {
+input x: f32[10, 10]
+input w: f32[10]
+input b: f32[10]
+a = layer_norm(x, [10], w, b)
+output a
+}
+""",
+        220,
+    ),
+    (
+        "a + b.t()",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = permute(b, [1, 0])
+d = add(a, c)
+output d
+}
+""",
+        300,
+    ),
+    (
+        "dst = cat([a, b])",
+        """graph p {
+input dst: f32[20]
+input a: f32[10]
+input b: f32[10]
+c = cat([a, b])
+mutate dst = c
+}
+""",
+        40,
+    ),
+    (
+        "softmax over dim 0",
+        """graph p {
+input x: f32[10, 10]
+a = softmax(x, 0)
+output a
+}
+""",
+        200,
+    ),
+    (
+        "row and column sum",
+        """graph p {
+input x: f32[10, 10]
+a = sum(x, [1])
+b = sum(x, [0])
+output a, b
+}
+""",
+        120,
+    ),
+    (
+        "row sum of x and cos of x.t()",
+        """graph p {
+input x: f32[10, 10]
+a = sum(x, [1])
+b = permute(x, [1, 0])
+c = cos(b)
+output a, c
+}
+""",
+        210,
+    ),
+    (
+        "x + 1 and x.t() * 2",
+        """graph p {
+input x: f32[10, 10]
+a = add(x, 1)
+b = permute(x, [1, 0])
+c = mul(b, 2)
+output a, c
+}
+""",
+        300,
+    ),
+    (
+        "norm chain",
+        """graph p {
+input a: f32[10, 10]
+b = sum(a, [1], true)
+c = mul(a, b)
+d = sum(c, [1], true)
+e = mul(c, d)
+output e
+}
+""",
+        200,
+    ),
+    (
+        "double softmax",
+        """graph p {
+input x: f32[10, 10]
+a = softmax(x, -1)
+b = softmax(a, -1)
+output b
+}
+""",
+        200,
+    ),
+    (
+        "softmax rows then columns",
+        """graph p {
+input x: f32[10, 10]
+a = softmax(x, -1)
+b = softmax(a, 0)
+output b
+}
+""",
+        200,
+    ),
+    (
+        "softmax backward",
+        """graph p {
+input g: f32[10, 10]
+input y: f32[10, 10]
+a = mul(g, y)
+b = sum(a, [1], true)
+c = mul(y, b)
+d = sub(a, c)
+output d
+}
+""",
+        300,
+    ),
+    (
+        "log_softmax backward",
+        """graph p {
+input g: f32[10, 10]
+input y: f32[10, 10]
+b = sum(g, [1], true)
+e = exp(y)
+c = mul(e, b)
+d = sub(g, c)
+output d
+}
+""",
+        300,
+    ),
+    (
+        "layer_norm backward dx",
+        """graph p {
+input g: f32[10, 10]
+input x: f32[10, 10]
+input w: f32[10]
+input mean: f32[10, 1]
+input rstd: f32[10, 1]
+xm = sub(x, mean)
+xh = mul(xm, rstd)
+gw = mul(g, w)
+m1 = mean(gw, [1], true)
+gx = mul(gw, xh)
+m2 = mean(gx, [1], true)
+t = mul(xh, m2)
+u = sub(gw, m1)
+v = sub(u, t)
+d = mul(v, rstd)
+output d
+}
+""",
+        330,
+    ),
+    (
+        "layer_norm backward, all",
+        """graph p {
+input g: f32[10, 10]
+input x: f32[10, 10]
+input w: f32[10]
+input mean: f32[10, 1]
+input rstd: f32[10, 1]
+xm = sub(x, mean)
+xh = mul(xm, rstd)
+gw = mul(g, w)
+m1 = mean(gw, [1], true)
+gx = mul(gw, xh)
+m2 = mean(gx, [1], true)
+t = mul(xh, m2)
+u = sub(gw, m1)
+v = sub(u, t)
+d = mul(v, rstd)
+gh = mul(g, xh)
+dw = sum(gh, [0])
+db = sum(g, [0])
+output d, dw, db
+}
+""",
+        350,
+    ),
+    (
+        "rms_norm",
+        """graph p {
+input x: f32[10, 10]
+input w: f32[10]
+s = square(x)
+m = mean(s, [1], true)
+e = add(m, 1e-6)
+r = rsqrt(e)
+a = mul(x, r)
+b = mul(a, w)
+output b
+}
+""",
+        210,
+    ),
+    (
+        "residual add, rms_norm, both kept",
+        """graph p {
+input x: f32[10, 10]
+input y: f32[10, 10]
+input w: f32[10]
+z = add(x, y)
+s = square(z)
+m = mean(s, [1], true)
+e = add(m, 1e-6)
+r = rsqrt(e)
+a = mul(z, r)
+b = mul(a, w)
+output z, b
+}
+""",
+        410,
+    ),
+    (
+        "rms_norm backward, all",
+        """graph p {
+input g: f32[10, 10]
+input x: f32[10, 10]
+input w: f32[10]
+input rstd: f32[10, 1]
+xh = mul(x, rstd)
+gw = mul(g, w)
+gx = mul(gw, xh)
+m2 = mean(gx, [1], true)
+t = mul(xh, m2)
+v = sub(gw, t)
+d = mul(v, rstd)
+gh = mul(g, xh)
+dw = sum(gh, [0])
+output d, dw
+}
+""",
+        330,
+    ),
+    (
+        "bias gradient and relu backward",
+        """graph p {
+input g: f32[10, 10]
+input y: f32[10, 10]
+m = gt(y, 0)
+z = where(m, g, 0.0)
+b = sum(z, [0])
+output z, b
+}
+""",
+        310,
+    ),
+    (
+        "gelu backward",
+        """graph p {
+input g: f32[10, 10]
+input x: f32[10, 10]
+a = mul(x, 0.7071)
+e = erf(a)
+c = add(e, 1)
+d = mul(c, 0.5)
+q = square(x)
+r = mul(q, -0.5)
+s = exp(r)
+t = mul(s, 0.3989)
+u = mul(x, t)
+v = add(d, u)
+w = mul(g, v)
+output w
+}
+""",
+        300,
+    ),
+    (
+        "swiglu of one tensor",
+        """graph p {
+input x: f32[10, 20]
+a, b = chunk(x, 2, 1)
+c = silu(a)
+d = mul(c, b)
+output d
+}
+""",
+        300,
+    ),
+    (
+        "swiglu backward into one tensor",
+        """graph p {
+input g: f32[10, 10]
+input a: f32[10, 10]
+input b: f32[10, 10]
+s = sigmoid(a)
+m = mul(a, s)
+db = mul(g, m)
+o = neg(s)
+t = add(o, 1)
+u = mul(a, t)
+v = add(u, 1)
+w = mul(s, v)
+x = mul(g, b)
+da = mul(x, w)
+y = cat([da, db], dim=1)
+output y
+}
+""",
+        500,
+    ),
+    (
+        "cat of two pointwise",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = cos(a)
+d = sin(b)
+e = cat([c, d], dim=0)
+output e
+}
+""",
+        400,
+    ),
+    (
+        "cat along the last dim",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = cos(a)
+d = sin(b)
+e = cat([c, d], dim=1)
+output e
+}
+""",
+        400,
+    ),
+    (
+        "cat, and its part used too",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = cos(a)
+e = cat([c, b], dim=1)
+f = sum(c, [1])
+output e, f
+}
+""",
+        410,
+    ),
+    (
+        "cat of softmax and x",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = softmax(a, -1)
+e = cat([c, b], dim=1)
+output e
+}
+""",
+        400,
+    ),
+    (
+        "split, three results",
+        """graph p {
+input x: f32[10, 30]
+a, b, c = split(x, 10, 1)
+d = cos(a)
+e = sin(b)
+f = tanh(c)
+output d, e, f
+}
+""",
+        600,
+    ),
+    (
+        "split then cat",
+        """graph p {
+input x: f32[10, 20]
+a, b = split(x, 10, 1)
+c = neg(b)
+d = cat([c, a], dim=1)
+output d
+}
+""",
+        400,
+    ),
+    (
+        "rotary",
+        """graph p {
+input x: f32[10, 20]
+input co: f32[10, 20]
+input si: f32[10, 20]
+a, b = split(x, 10, 1)
+c = neg(b)
+d = cat([c, a], dim=1)
+e = mul(x, co)
+f = mul(d, si)
+h = add(e, f)
+output h
+}
+""",
+        800,
+    ),
+    (
+        "rotary of q and k",
+        """graph p {
+input q: f32[2, 4, 10, 16]
+input k: f32[2, 4, 10, 16]
+input co: f32[10, 16]
+input si: f32[10, 16]
+a, b = split(q, 8, 3)
+c = neg(b)
+d = cat([c, a], dim=3)
+e = mul(q, co)
+f = mul(d, si)
+h = add(e, f)
+a1, b1 = split(k, 8, 3)
+c1 = neg(b1)
+d1 = cat([c1, a1], dim=3)
+e1 = mul(k, co)
+f1 = mul(d1, si)
+h1 = add(e1, f1)
+output h, h1
+}
+""",
+        5440,
+    ),
+    (
+        "mean and variance",
+        """graph p {
+input x: f32[10, 10]
+a = mean(x, [1])
+b = var(x, [1])
+output a, b
+}
+""",
+        120,
+    ),
+    (
+        "standardise rows",
+        """graph p {
+input x: f32[10, 10]
+a = mean(x, [1], true)
+b = std(x, [1], keepdim=true)
+c = sub(x, a)
+d = div(c, b)
+output d
+}
+""",
+        200,
+    ),
+    (
+        "standardise columns",
+        """graph p {
+input x: f32[10, 10]
+a = mean(x, [0], true)
+b = std(x, [0], keepdim=true)
+c = sub(x, a)
+d = div(c, b)
+output d
+}
+""",
+        200,
+    ),
+    (
+        "batch_norm inference and relu",
+        """graph p {
+input x: f32[2, 5, 10]
+input m: f32[5]
+input v: f32[5]
+input w: f32[5]
+input b: f32[5]
+y = batch_norm(x, w, b, m, v, false)
+z = relu(y)
+output z
+}
+""",
+        220,
+    ),
+    (
+        "group_norm",
+        """graph p {
+input x: f32[2, 4, 10]
+input w: f32[4]
+input b: f32[4]
+y = group_norm(x, 2, w, b)
+output y
+}
+""",
+        168,
+    ),
+    (
+        "max and argmax of rows",
+        """graph p {
+input x: f32[10, 10]
+a = amax(x, [1])
+b = argmax(x, 1)
+output a, b
+}
+""",
+        130,
+    ),
+    (
+        "mse loss",
+        """graph p {
+input x: f32[10, 10]
+input y: f32[10, 10]
+d = sub(x, y)
+s = square(d)
+m = mean(s)
+output m
+}
+""",
+        201,
+    ),
+    (
+        "cross entropy",
+        """graph p {
+input x: f32[10, 10]
+input t: i64[10, 1]
+a = log_softmax(x, -1)
+b = gather(a, 1, t)
+c = neg(b)
+d = mean(c)
+output d
+}
+""",
+        121,
+    ),
+    (
+        "logsumexp",
+        """graph p {
+input x: f32[10, 10]
+a = logsumexp(x, [1])
+output a
+}
+""",
+        110,
+    ),
+    (
+        "attention scores: scale, mask, softmax",
+        """graph p {
+input x: f32[2, 10, 10]
+input m: f32[10, 10]
+a = mul(x, 0.125)
+b = add(a, m)
+c = softmax(b, -1)
+output c
+}
+""",
+        500,
+    ),
+    (
+        "causal softmax",
+        """graph p {
+input x: f32[2, 10, 10]
+a = tril(x)
+c = softmax(a, -1)
+output c
+}
+""",
+        400,
+    ),
+    (
+        "embedding, positions, layer_norm",
+        """graph p {
+input i: i32[10]
+input e: f32[100, 10]
+input q: f32[10, 10]
+input w: f32[10]
+input b: f32[10]
+x = embedding(e, i)
+y = add(x, q)
+z = layer_norm(y, [10], w, b)
+output z
+}
+""",
+        330,
+    ),
+    (
+        "scatter rows with scale",
+        """graph p {
+input d: f32[20, 10]
+input i: i32[10, 10]
+input s: f32[10, 10]
+t = mul(s, 2)
+r = scatter_add(d, 0, i, t)
+mutate d = r
+}
+""",
+        400,
+    ),
+    (
+        "broadcast both ways",
+        """graph p {
+input a: f32[10, 1]
+input b: f32[1, 10]
+c = add(a, b)
+d = exp(c)
+output d
+}
+""",
+        120,
+    ),
+    (
+        "outer and its row sums",
+        """graph p {
+input a: f32[10, 1]
+input b: f32[1, 10]
+c = mul(a, b)
+d = sum(c, [1])
+output c, d
+}
+""",
+        130,
+    ),
+    (
+        "view and permute between",
+        """graph p {
+input x: f32[10, 12]
+a = cos(x)
+b = view(a, [10, 3, 4])
+c = permute(b, [1, 0, 2])
+d = sin(c)
+output d
+}
+""",
+        240,
+    ),
+    (
+        "transposed add, then row sum",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = permute(b, [1, 0])
+d = add(a, c)
+e = sum(d, [1])
+output e
+}
+""",
+        210,
+    ),
+    (
+        "column sum of a product",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = mul(a, b)
+e = sum(c, [0])
+output e
+}
+""",
+        210,
+    ),
+    (
+        "sum of rows, then centred columns",
+        """graph p {
+input x: f32[10, 10]
+a = sum(x, [1], true)
+b = sub(x, a)
+c = sum(b, [0])
+output c
+}
+""",
+        110,
+    ),
+    (
+        "full mean subtracted",
+        """graph p {
+input x: f32[10, 10]
+m = mean(x)
+y = sub(x, m)
+output y
+}
+""",
+        200,
+    ),
+    (
+        "full norm scaling",
+        """graph p {
+input x: f32[10, 10]
+s = square(x)
+t = sum(s)
+r = rsqrt(t)
+y = mul(x, r)
+output y
+}
+""",
+        200,
+    ),
+    (
+        "adam step",
+        """graph p {
+input p: f32[10, 10]
+input g: f32[10, 10]
+input m: f32[10, 10]
+input v: f32[10, 10]
+a = mul(m, 0.9)
+b = mul(g, 0.1)
+m1 = add(a, b)
+c = square(g)
+d = mul(v, 0.99)
+e = mul(c, 0.01)
+v1 = add(d, e)
+h = sqrt(v1)
+i = add(h, 1e-8)
+j = div(m1, i)
+k = mul(j, 0.001)
+p1 = sub(p, k)
+mutate p = p1
+mutate m = m1
+mutate v = v1
+}
+""",
+        700,
+    ),
+    (
+        "two independent pointwise of one shape",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = cos(a)
+d = sin(b)
+output c, d
+}
+""",
+        400,
+    ),
+    (
+        "cumsum of a product",
+        """graph p {
+input a: f32[10, 10]
+input b: f32[10, 10]
+c = mul(a, b)
+d = cumsum(c, 1)
+output d
+}
+""",
+        300,
+    ),
+    (
+        "cumsum, then scaled",
+        """graph p {
+input a: f32[10, 10]
+d = cumsum(a, 1)
+e = mul(d, 2)
+output e
+}
+""",
+        200,
+    ),
+    (
+        "cumsum of a softmax",
+        """graph p {
+input a: f32[10, 10]
+s = softmax(a, -1)
+d = cumsum(s, 1)
+output d
+}
+""",
+        200,
+    ),
+    (
+        "linear and gelu",
+        """graph p {
+input x: f32[10, 10]
+input w: f32[10, 10]
+input b: f32[10]
+y = linear(x, w, b)
+z = gelu(y)
+output z
+}
+""",
+        310,
+    ),
+    (
+        "linear of a silu product",
+        """graph p {
+input x: f32[10, 10]
+input u: f32[10, 10]
+input w: f32[10, 10]
+a = silu(x)
+c = mul(a, u)
+y = linear(c, w)
+output y
+}
+""",
+        400,
+    ),
+    (
+        "linear of an rms_norm",
+        """graph p {
+input x: f32[10, 10]
+input n: f32[10]
+input w: f32[10, 10]
+s = square(x)
+m = mean(s, [1], true)
+e = add(m, 1e-6)
+r = rsqrt(e)
+a = mul(x, r)
+b = mul(a, n)
+y = linear(b, w)
+output y
+}
+""",
+        310,
+    ),
+    (
+        "linear, residual, layer_norm",
+        """graph p {
+input x: f32[10, 10]
+input w: f32[10, 10]
+input r: f32[10, 10]
+input n: f32[10]
+input b: f32[10]
+y = linear(x, w)
+z = add(y, r)
+u = layer_norm(z, [10], n, b)
+output u
+}
+""",
+        420,
+    ),
+    (
+        "q, k, v of one input",
+        """graph p {
+input x: f32[10, 10]
+input q: f32[10, 10]
+input k: f32[10, 10]
+input v: f32[10, 10]
+a = linear(x, q)
+b = linear(x, k)
+c = linear(x, v)
+output a, b, c
+}
+""",
+        700,
+    ),
+    (
+        "max pool of relu",
+        """graph p {
+input x: f32[1, 2, 10, 10]
+a = relu(x)
+b = max_pool2d(a, [2, 2])
+output b
+}
+""",
+        250,
+    ),
+    (
+        "global average pool of relu",
+        """graph p {
+input x: f32[2, 5, 10, 10]
+a = relu(x)
+b = mean(a, [2, 3])
+output b
+}
+""",
+        1010,
+    ),
+    (
+        "pad of cos",
+        """graph p {
+input x: f32[10, 10]
+a = cos(x)
+b = constant_pad_nd(a, [1, 1])
+output b
+}
+""",
+        220,
+    ),
+    (
+        "slice of a sum of two",
+        """graph p {
+input a: f32[10, 20]
+input b: f32[10, 20]
+c = add(a, b)
+d = slice(c, 1, 0, 10)
+e = cos(d)
+output e
+}
+""",
+        300,
+    ),
+    (
+        "sum over the middle dim",
+        """graph p {
+input x: f32[10, 10, 10]
+a = sum(x, [1])
+output a
+}
+""",
+        1100,
+    ),
+    (
+        "sums over the first and the last dim",
+        """graph p {
+input x: f32[10, 10, 10]
+a = sum(x, [0])
+b = sum(x, [2])
+output a, b
+}
+""",
+        1200,
+    ),
+    (
+        "symbolic rows: add, layer_norm",
+        """graph p {
+size B in [2, 100] hint 10
+input x: f32[B, 10]
+input y: f32[B, 10]
+input w: f32[10]
+input b: f32[10]
+z = add(x, y)
+a = layer_norm(z, [10], w, b)
+output z, a
+}
+""",
+        '40*B + 20',
+    ),
+    (
+        "symbolic view and permute",
+        """graph p {
+size B in [2, 100] hint 10
+size S in [2, 100] hint 10
+input x: f32[B, S, 12]
+a = cos(x)
+b = view(a, [B, S, 3, 4])
+c = permute(b, [0, 2, 1, 3])
+d = sin(c)
+output d
+}
+""",
+        '24*B*S',
+    ),
+    (
+        "kv cache step",
+        """graph p {
+size T in [2, 100] hint 16
+input c: f32[2, 4, T, 8]
+input k: f32[2, 4, 1, 8]
+input at: i64[1]
+r = index_copy(c, 2, at, k)
+mutate c = r
+}
+""",
+        130,
+    ),
+]

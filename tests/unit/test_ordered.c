@@ -1,0 +1,178 @@
+/* ind_compile_desc.deterministic on the device that IND_DEVICE names (the host, if none): scatters of floats against the
+   sums in double, replaced elements against the last in order, and the bits of a second run. With an argument, prints a
+   number made of all bits of all results: it must be the same whatever the order of threads. */
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"
+
+#include "check.h"
+
+#define MAX_POINTS 6000
+#define PLACES     700
+
+enum { ADD, PUT, INDEX_ADD, INDEX_PUT, PRODUCT, MEAN, COPY, BF16 };
+
+typedef struct ordered_case {
+    const char *name;
+    int op;
+    int64_t places; /* rows of the result */
+    const char *sizes;
+    bool sorts;
+} ordered_case;
+
+#define SMALL "N in [0, 6000] hint 100"
+#define LARGE "N in [0, 6000] hint 5000"
+
+static const ordered_case cases[] = {
+    {"scatter_add looks", ADD, 20, SMALL, false},
+    {"scatter_add sorts", ADD, 700, LARGE, true},
+    {"scatter looks", PUT, 20, SMALL, false},
+    {"scatter sorts", PUT, 700, LARGE, true},
+    {"index_add looks", INDEX_ADD, 20, SMALL, false},
+    {"index_add sorts", INDEX_ADD, 700, LARGE, true},
+    {"index_put looks", INDEX_PUT, 20, SMALL, false},
+    {"index_put sorts", INDEX_PUT, 700, LARGE, true},
+    {"prod looks", PRODUCT, 20, SMALL, false},
+    {"prod sorts", PRODUCT, 700, LARGE, true},
+    {"mean sorts", MEAN, 700, LARGE, true},
+    {"index_copy sorts", COPY, 700, LARGE, true},
+    {"scatter_add bf16 sorts", BF16, 700, LARGE, true},
+};
+
+static uint32_t random_state = 1;
+static uint64_t all_bits = 14695981039346656037ull;
+
+static double uniform(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 8) / 16777216.0;
+}
+
+static ind_tensor build(ind_graph *g, const ordered_case *s, ind_tensor x, ind_tensor i, ind_tensor v) {
+    ind_tensor wide = ind_cast(v, ind_tensor_dtype(x));
+    switch (s->op) {
+    case PUT: return ind_scatter(x, 0, i, v);
+    case INDEX_ADD: return ind_index_add(x, 0, i, v, 1);
+    case INDEX_PUT: return ind_index_put(x, &i, 1, v, false);
+    case PRODUCT: return ind_scatter_reduce(x, 0, i, v, "prod", true);
+    case MEAN: return ind_scatter_reduce(x, 0, i, v, "mean", true);
+    case COPY: return ind_index_copy(x, 0, i, v);
+    case BF16: return ind_scatter_add(x, 0, i, wide);
+    default: (void)g; return ind_scatter_add(x, 0, i, v);
+    }
+}
+
+static ind_module *compile(ind_context *c, const ordered_case *s) {
+    char type[32];
+    ind_graph *g = ind_graph_create(c, "ordered");
+    ind_size(g, s->sizes);
+    snprintf(type, sizeof type, "%s[%d]", s->op == BF16 ? "bf16" : "f32", (int)s->places);
+    ind_tensor x = ind_input(g, "x", type), i = ind_input(g, "i", "i64[N]"), v = ind_input(g, "v", "f32[N]");
+    ind_output(g, "y", ind_cast(build(g, s, x, i, v), IND_F32));
+    ind_compile_desc d = {.deterministic = true};
+    ind_module *m = NULL;
+    CHECK(!ind_compile(g, &d, &m), "%s: %s", s->name, ind_error(c));
+    const char *text = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
+    CHECK(strstr(text, s->sorts ? "points sorted by element" : "each element looks at all points"), "%s: %s", s->name,
+          text);
+    ind_graph_destroy(g);
+    return m;
+}
+
+static float x[PLACES], v[MAX_POINTS], y[2][PLACES];
+static uint16_t x16[PLACES];
+static int64_t at[MAX_POINTS];
+static double want[PLACES], most[PLACES];
+
+/* What each element should be, and in `most` the sum of all sizes that met there, for the error that is allowed. */
+static void make(const ordered_case *s, int64_t n) {
+    int64_t count[PLACES];
+    for (int64_t p = 0; p < s->places; p++) {
+        x[p] = (float)(int)(8 * uniform());
+        x16[p] = ind__f32_to_bf16(x[p]);
+        want[p] = x[p], most[p] = fabs(x[p]), count[p] = 1;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        int64_t p = at[k] = (int64_t)(uniform() * uniform() * (double)s->places);
+        v[k] = (float)(s->op == PRODUCT ? 0.9 + 0.2 * uniform() : 2 * uniform() - 1);
+        double joined = s->op == BF16 ? (double)ind__bf16_to_f32(ind__f32_to_bf16(v[k])) : v[k];
+        bool replaces = s->op == PUT || s->op == INDEX_PUT || s->op == COPY;
+        want[p] = replaces ? joined : s->op == PRODUCT ? want[p] * joined : want[p] + joined;
+        most[p] = s->op == PRODUCT ? fabs(want[p]) : most[p] + fabs(joined);
+        count[p]++;
+    }
+    for (int64_t p = 0; p < s->places; p++) {
+        if (s->op == MEAN) want[p] /= (double)count[p], most[p] /= (double)count[p];
+        bool replaces = s->op == PUT || s->op == INDEX_PUT || s->op == COPY;
+        most[p] *= replaces ? 0 : (double)count[p] * 6e-8;   /* a rounding for each that is joined */
+        if (s->op == BF16) most[p] += fabs(want[p]) / 250;   /* and one of 8 bits at the end */
+    }
+}
+
+static void run_case(ind_context *c, ind_module *m, const ordered_case *s, int64_t n) {
+    char sizes[32];
+    snprintf(sizes, sizeof sizes, "N=%d", (int)n);
+    make(s, n);
+    for (int k = 0; k < 2; k++) {
+        ind_binding io[] = {{"x", s->op == BF16 ? (void *)x16 : (void *)x}, {"i", at}, {"v", v}, {"y", y[k]}};
+        ind_run_desc run = {.bindings = io, .num_bindings = 4, .sizes = sizes, .memory = IND_MEMORY_HOST};
+        CHECK(!ind_run(m, &run), "%s %s: %s", s->name, sizes, ind_error(c));
+    }
+    int wrong = -1;
+    for (int64_t p = 0; p < s->places; p++) {
+        uint32_t bits;
+        memcpy(&bits, &y[0][p], sizeof bits);
+        all_bits = (all_bits ^ bits) * 1099511628211ull;
+        if (!(fabs(y[0][p] - want[p]) <= most[p])) wrong = (int)p;
+    }
+    CHECK(wrong < 0, "%s %s: element %d is %.9g, not %.9g", s->name, sizes, wrong, y[0][wrong], want[wrong]);
+    CHECK(!memcmp(y[0], y[1], (size_t)s->places * sizeof(float)), "%s %s: a second run differs", s->name, sizes);
+}
+
+/* What cannot differ stays as it was: integers, extremes, one value for all. And an index out of range is found. */
+static void test_untouched(ind_context *c) {
+    static const char *const ops[] = {"y = scatter_add(x, i, v, dim=0)", "y = scatter_reduce(w, i, u, dim=0, reduce=\"amax\")",
+                                      "y = index_fill(w, i, dim=0, value=2)", "y = scatter(w, i, dim=0, value=2)"};
+    for (int k = 0; k < 4; k++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "graph t {\n input x : i32[9]\n input w : f32[9]\n input i : i64[5]\n input v : i32[5]\n input u : f32[5]\n"
+                 " %s\n output y\n}",
+                 ops[k]);
+        ind_graph *g = ind_graph_parse(c, text, NULL);
+        ind_compile_desc d = {.deterministic = true};
+        ind_module *m = NULL;
+        CHECK(g && !ind_compile(g, &d, &m), "%s: %s", ops[k], ind_error(c));
+        const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "deterministic";
+        CHECK(!strstr(schedule, "deterministic"), "%s", schedule);
+        ind_graph_destroy(g);
+        if (m) ind_module_destroy(m);
+    }
+}
+
+static void test_out_of_range(ind_context *c, const ordered_case *s) {
+    ind_module *m = compile(c, s);
+    make(s, 9);
+    for (int64_t p = 0; p < s->places; p++) want[p] = y[0][p] = x[p];
+    at[4] = s->places;
+    ind_binding io[] = {{"x", x}, {"i", at}, {"v", v}, {"y", y[0]}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 4, .sizes = "N=9", .memory = IND_MEMORY_HOST};
+    CHECK(m && ind_run(m, &run) == IND_INDEX_OUT_OF_RANGE, "%s: %s", s->name, ind_error(c));
+    if (m) ind_module_destroy(m);
+}
+
+int main(int argc, char **argv) {
+    static const int64_t lengths[] = {0, 1, 2, 33, 700, 5001};
+    ind_context *c;
+    (void)argv;
+    if (ind_context_create(NULL, &c)) return 1;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        ind_module *m = compile(c, &cases[k]);
+        for (size_t j = 0; m && j < sizeof lengths / sizeof *lengths; j++) run_case(c, m, &cases[k], lengths[j]);
+        if (m) ind_module_destroy(m);
+    }
+    test_untouched(c);
+    test_out_of_range(c, &cases[0]);
+    test_out_of_range(c, &cases[1]);
+    ind_context_destroy(c);
+    if (argc > 1) printf("bits %016llx\n", (unsigned long long)all_bits);
+    return check_summary();
+}
