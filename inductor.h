@@ -680,6 +680,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "mode:str=\"mean\" include_last_offset:bool=false padding_idx:int=none scale_grad_by_freq:bool=false "           \
       "sparse:bool=false",                                                                                             \
       1, "E")                                                                                                          \
+    X(UPSAMPLE_BICUBIC2D, "upsample_bicubic2d", "self",                                                                \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
     X(AFFINE_GRID, "affine_grid", "theta", "size:sizes align_corners:bool=false", 1, "E")                              \
     X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
       "E")                                                                                                             \
@@ -4071,10 +4073,11 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool scales = ind__resample_of(in->g, in->op, in->attr, x->rank, r);
     if (r->mode < 0) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
-                           "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"linear\" (3-d), "
-                           "\"bilinear\" (4-d), \"trilinear\" (5-d)",
-                           in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
+        return ind__reject(
+            in, IND_INVALID_ARGUMENT,
+            "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
+            "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
+            in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
@@ -7706,6 +7709,8 @@ typedef struct ind__expansion {
     ind_tensor y; /* the result */
 } ind__expansion;
 
+typedef void (*ind__expander)(ind__expansion *e);
+
 static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) {
     char why[700];
@@ -9426,6 +9431,112 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
     e->y = ind_div(e->x[0], ind_pow(scale, ind_scalar(e->g, e->a[2].f)));
 }
 
+/* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
+
+/* A size as a tensor without dimensions. */
+static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
+    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
+    return ind_select(one, 0, ind__e(e, 0));
+}
+
+/* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
+static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
+                                 ind_expr *out) {
+    bool sized = size->kind != IND__ATTR_NONE && size->count > 0,
+         scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const int count = sized ? size->count : scaled ? scales->count : 0;
+    if (sized == scaled || (count != 1 && count != dims)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d", dims);
+        return false;
+    }
+    for (int s = 0; s < dims; s++) {
+        const int k = count == 1 ? 0 : s;
+        ind_expr in = ind_tensor_size(e->x[0], 2 + s);
+        if (scaled && !(scales->floats[k] > 0 && scales->floats[k] <= 1e9)) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
+            return false;
+        }
+        out[s] = sized ? size->list[k] : ind__scaled_size(in, scales->floats[k]);
+        if (!ind__ok(out[s])) {
+            ind__refuse(e, IND_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size", 2 + s,
+                        scales->floats[k]);
+            return false;
+        }
+        if (ind_known_le(ind__e(e, 1), out[s]) && ind_known_le(ind__e(e, 1), in)) continue;
+        ind__refuse(e, IND_OUT_OF_RANGE, "sizes must be known to be above 0");
+        return false;
+    }
+    return true;
+}
+
+static void ind__expand_area(ind__expansion *e) {
+    const int dims = ind_tensor_rank(e->x[0]) - 2;
+    ind_expr out[3];
+    if (!ind__need_rank_of(e, 0, 3, 5) || !ind__resampled_sizes(e, &e->a[0], &e->a[1], dims, out)) return;
+    if (e->a[3].i) ind__refuse(e, IND_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
+    e->y = ind_adaptive_avg_pool(e->x[0], out, dims);
+}
+
+/* ((a t + b) t + c) t + d */
+static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, double b, double c, double d) {
+    ind_tensor y = ind__plus(e, ind__times(e, t, a), b);
+    y = ind__plus(e, ind_mul(y, t), c);
+    return ind__plus(e, ind_mul(y, t), d);
+}
+
+/* x, which is computed in f32 or f64, resampled along a dimension. */
+static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
+                                   double scale) {
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
+    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), step, sum = {e->g, 0};
+    if (corners) {
+        ind_expr gaps = ind_expr_max(ind_expr_sub(out, one), one);
+        step = ind_div(ind__size_number(e, ind_expr_sub(in, one), dtype), ind__size_number(e, gaps, dtype));
+        place = ind_mul(place, step);
+    } else {
+        step = scale > 0 ? ind_scalar(e->g, 1 / scale)
+                         : ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
+        place = ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
+    }
+    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    const double a = -0.75;
+    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+        ind_tensor near = k < 2 ? t : back;
+        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, near, 1), a, -5 * a, 8 * a, -4 * a)
+                                        : ind__cubic(e, near, a + 2, -(a + 3), 0, 1);
+        ind_tensor at = ind__plus(e, ind_cast(first, IND_I64), k - 1);
+        at = ind_minimum(ind_maximum(at, ind__num(e, 0)), ind__size_number(e, ind_expr_sub(in, one), IND_I64));
+        for (int d = dim; d < ind_tensor_rank(x) - 1; d++) w = ind_unsqueeze(w, -1);
+        ind_tensor term = ind_mul(ind_index_select(x, dim, at), w);
+        sum = k ? ind_add(sum, term) : term;
+    }
+    return sum;
+}
+
+static void ind__expand_upsample_bicubic(ind__expansion *e) {
+    const bool any = e->node->op == IND_OP_INTERPOLATE;
+    const ind__attr *scales = &e->a[any ? 1 : 2];
+    const bool corners = e->a[any ? 3 : 1].i, scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_expr out[2];
+    if (!ind__need_rank_of(e, 0, 4, 4) || !ind__need_float_of(e, 0)) return;
+    if (!ind__resampled_sizes(e, &e->a[0], scales, 2, out)) return;
+    ind_tensor x = dtype == IND_F64 || dtype == IND_F32 ? e->x[0] : ind_cast(e->x[0], IND_F32);
+    for (int s = 1; s >= 0; s--) {
+        double scale = scaled ? scales->floats[scales->count == 1 ? 0 : s] : 0;
+        x = ind__cubic_along(e, x, 2 + s, out[s], corners, scale);
+    }
+    e->y = x;
+    if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
+}
+
+/* interpolate in a mode that is written as other ops. */
+static ind__expander ind__interpolation_expander(const ind__node *node) {
+    const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
+    return !strcmp(mode, "area") ? ind__expand_area : !strcmp(mode, "bicubic") ? ind__expand_upsample_bicubic : NULL;
+}
+
 /* ---- convolutions with padding="same" or "valid" */
 
 static void ind__expand_named_padding(ind__expansion *e) {
@@ -9466,8 +9577,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
 
 /* ---- the table */
 
-typedef void (*ind__expander)(ind__expansion *e);
-
+/* Of every op of IND_COMPOSITES (a test calls them all), and of no other. */
 static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_SMOOTH_L1_LOSS] = ind__expand_smooth_loss,
     [IND_OP_HUBER_LOSS] = ind__expand_smooth_loss,
@@ -9550,6 +9660,7 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_BLACKMAN_WINDOW] = ind__expand_window,
     [IND_OP_BARTLETT_WINDOW] = ind__expand_window,
     [IND_OP_EMBEDDING_BAG] = ind__expand_embedding_bag,
+    [IND_OP_UPSAMPLE_BICUBIC2D] = ind__expand_upsample_bicubic,
     [IND_OP_AFFINE_GRID] = ind__expand_affine_grid,
     [IND_OP_LP_POOL1D] = ind__expand_lp_pool,
     [IND_OP_LP_POOL2D] = ind__expand_lp_pool,
@@ -9580,8 +9691,13 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_STFT] = ind__expand_stft,
 };
 
+static ind__expander ind__expander_of(const ind__node *node) {
+    if (ind__is_named_padding(node->op, node->attr)) return ind__expand_named_padding;
+    return node->op == IND_OP_INTERPOLATE ? ind__interpolation_expander(node) : ind__expanders[node->op];
+}
+
 static bool ind__expands(const ind__node *node) {
-    return (int)node->op >= (int)IND__FIRST_COMPOSITE || ind__is_named_padding(node->op, node->attr);
+    return ind__expander_of(node) != NULL;
 }
 
 /* The failure of an op inside says which composite it belongs to. */
@@ -9613,9 +9729,7 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
     e.num_x = (int)n;
     e.y = ind__graph_tensor(g, 0);
     g->expanding++;
-    ind__expander expander =
-        ind__is_named_padding(node->op, node->attr) ? ind__expand_named_padding : ind__expanders[node->op];
-    if (expander) expander(&e);
+    ind__expander_of(node)(&e);
     ind_tensor y = ind__finish_expansion(&e, first);
     g->expanding--;
     g->last_results = 1;

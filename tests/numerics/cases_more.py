@@ -131,3 +131,14 @@ many("named_padding", {"x": "f32[2, 4, 11]", "w": "f32[3, 4, 4]", "b": "f32[3]",
      ['conv1d(x, w, b, padding="same")', 'conv1d(x, w, padding="valid", stride=2)', 'conv1d(x, w, b, 1, "same", 2)', 'conv1d(x, w, b, [1], "same", [3])', 'conv2d(y, k, padding="same")',
       'conv2d(y, k, padding="same", dilation=[2, 1])', 'conv2d(y, k, stride=[1, 2], padding="valid")', 'conv3d(z, q, padding="same")', "conv1d(x, w, b)"])
 case("more_named_padding_symbolic", 'size B in [1, 9]; size L in [4, 40]; input x : f32[B, 4, L]; input w : f32[3, 4, 4]; y = conv1d(x, w, padding="same"); output y', [{"B": 2, "L": 9}, {"B": 1, "L": 4}])
+
+# ---- resampling
+
+CUBIC = ["upsample_bicubic2d(x, [9, 4])", "upsample_bicubic2d(x, [9, 4], true)", "upsample_bicubic2d(x, scale_factors=[2, 1.5])", 'interpolate(x, scale_factor=0.5, mode="bicubic")',
+         'interpolate(x, [1, 13], mode="bicubic", align_corners=true)', 'interpolate(x, [5, 7], mode="bicubic")', 'interpolate(x, [3, 4], mode="area")', 'interpolate(x, scale_factor=2, mode="area")']
+for t in FLOATS:
+    many(f"resampled_{t}", {"x": f"{t}[2, 2, 5, 7]"}, CUBIC)
+many("area", {"x": "f32[2, 3, 10]", "z": "f32[1, 2, 4, 5, 6]", "o": "f32[0, 2, 3, 3]"}, ['interpolate(x, 4, mode="area")', 'interpolate(z, [2, 3, 4], mode="area")', 'interpolate(x, 10, mode="nearest-exact")',
+     'interpolate(o, 5, mode="bicubic")'])
+case("more_resampled_views", 'size B in [1, 9]; size H in [2, 20]; input x : f32[B, 5, 3, H]; t = permute(x, [0, 2, 3, 1]); y = upsample_bicubic2d(t, [7, 6]); s = slice(x, 2, 0, 3, 2); z = upsample_bicubic2d(s, [4, H]); '
+     'w = upsample_bicubic2d(x, scale_factors=[2, 2], align_corners=true); output y, z, w', [{"B": 2, "H": 6}, {"B": 1, "H": 3}])

@@ -579,6 +579,15 @@ static const struct {
     {"scaled_dot_product_attention(m34, m34, m34, dropout_p=0.5)", "!dropout_p is 0.5; only 0 is supported"},
     {"scaled_dot_product_attention(q, b3, b3, enable_gqa=true)", "!q has 1 heads (dim 1 of f32[7, 1, 3, 4]), b3 has B"},
     /* composites */
+    {"upsample_bicubic2d(q, [9, 4])", "f32[7, 1, 9, 4]"},
+    {"upsample_bicubic2d(b3, [9, 4])", "!upsample_bicubic2d: b3 (f32[B, 3, 4]) has 3 dimensions; 4 are needed"},
+    {"upsample_bicubic2d(q)", "!upsample_bicubic2d: either the output size or scale factors must be given, 1 or 2"},
+    {"upsample_bicubic2d(q, [1, 2, 3])", "!must be given, 1 or 2"},
+    {"upsample_bicubic2d(q, [0, 2])", "!upsample_bicubic2d: sizes must be known to be above 0"},
+    {"interpolate(q, [2, 2], mode=\"area\", align_corners=true)", "!interpolate: align_corners is for"},
+    {"interpolate(q, scale_factor=-1, mode=\"area\")", "!interpolate: a scale factor of -1; it must be positive"},
+    {"interpolate(q, [2, 2], mode=\"cubic\")", "!interpolate: mode is \"cubic\"; allowed for q"},
+    {"interpolate(b3, 2, mode=\"area\")", "f32[B, 3, 2]"},
     {"smooth_l1_loss(x, v3)",
      "!smooth_l1_loss: sub: x has 256 (dim 1 of f32[B, 256]), v3 has 3 (dim 0 of f32[3]); to broadcast"},
     {"smooth_l1_loss(v3, v3, \"avg\")", "!smooth_l1_loss: reduction is \"avg\"; allowed: \"none\", \"mean\", \"sum\""},
@@ -808,8 +817,9 @@ static const struct {
     {"graph x {\n  input a : f32[2]\n  b = custom([a], dtype=f32)\n}", "t:3:7: custom ops are C functions"},
     {"graph x {\n  input a : f32[2]\n  b = gelu(a, approximate=\"tan\n}",
      "t:3:27: the string does not end on its line"},
-    {"graph x {\n  \xff\n}", "t:2:3: expected a statement: size, fact, guard, function, input, const, mutate, output, or NAME = "
-                             "OP(..), found byte \\xff"},
+    {"graph x {\n  \xff\n}",
+     "t:2:3: expected a statement: size, fact, guard, function, input, const, mutate, output, or NAME = "
+     "OP(..), found byte \\xff"},
     {"graph x {\n  size B in [1, 4]\n  b = gelu(B)\n}", "t:3:12: \"B\" is a size; a tensor is needed here"},
     {"graph x {\n  b = input(a)\n}", "t:2:7: unknown op \"input\""},
     {"graph x {\n  b = full([2], 1)\n  c = add(b, 1 2)\n}", "t:3:16: expected \",\" or \")\", found \"2\""},
