@@ -3041,7 +3041,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
         rt__host_find_states(h);
         for (uint32_t i = 1; i < h->scan; i++) {
             from_state[i] = b->inst[i].op == IND_LOOP_STATE;
-            for (int k = 0; k < 3; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
+            for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
         }
         h->combine.inst = inst;
         for (uint32_t k = 0; k < h->before.num; k++) {

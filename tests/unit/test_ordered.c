@@ -1,10 +1,12 @@
 /* ind_compile_desc.deterministic on the device that IND_DEVICE names (the host, if none): scatters of floats against the
-   sums in double, replaced elements against the last in order, and the bits of a second run. With an argument, prints a
-   number made of all bits of all results: it must be the same whatever the order of threads. */
+   sums in double, replaced elements against the last in order, and the bits of a second run. `test_ordered bits` prints a
+   number made of all bits of all results: it must be the same whatever the order of threads.
+   `test_ordered cubins ARCH` compiles all kernels. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
+#include "cubins.h"
 
 #define MAX_POINTS 6000
 #define PLACES     700
@@ -67,9 +69,8 @@ static ind_module *compile(ind_context *c, const ordered_case *s) {
     snprintf(type, sizeof type, "%s[%d]", s->op == BF16 ? "bf16" : "f32", (int)s->places);
     ind_tensor x = ind_input(g, "x", type), i = ind_input(g, "i", "i64[N]"), v = ind_input(g, "v", "f32[N]");
     ind_output(g, "y", ind_cast(build(g, s, x, i, v), IND_F32));
-    ind_compile_desc d = {.deterministic = true};
     ind_module *m = NULL;
-    CHECK(!ind_compile(g, &d, &m), "%s: %s", s->name, ind_error(c));
+    CHECK(!cubins_compile(g, true, &m), "%s: %s", s->name, ind_error(c));
     const char *text = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
     CHECK(strstr(text, s->sorts ? "points sorted by element" : "each element looks at all points"), "%s: %s", s->name,
           text);
@@ -162,17 +163,20 @@ static void test_out_of_range(ind_context *c, const ordered_case *s) {
 int main(int argc, char **argv) {
     static const int64_t lengths[] = {0, 1, 2, 33, 700, 5001};
     ind_context *c;
-    (void)argv;
+    if (argc > 2 && !strcmp(argv[1], "cubins")) cubins_arch = argv[2];
     if (ind_context_create(NULL, &c)) return 1;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ind_module *m = compile(c, &cases[k]);
-        for (size_t j = 0; m && j < sizeof lengths / sizeof *lengths; j++) run_case(c, m, &cases[k], lengths[j]);
+        if (m && cubins_arch) cubins_check(c, m, cases[k].name);
+        for (size_t j = 0; m && !cubins_arch && j < sizeof lengths / sizeof *lengths; j++) run_case(c, m, &cases[k], lengths[j]);
         if (m) ind_module_destroy(m);
     }
-    test_untouched(c);
-    test_out_of_range(c, &cases[0]);
-    test_out_of_range(c, &cases[1]);
+    if (!cubins_arch) {
+        test_untouched(c);
+        test_out_of_range(c, &cases[0]);
+        test_out_of_range(c, &cases[1]);
+    }
     ind_context_destroy(c);
-    if (argc > 1) printf("bits %016llx\n", (unsigned long long)all_bits);
+    if (argc == 2) printf("bits %016llx\n", (unsigned long long)all_bits);
     return check_summary();
 }

@@ -1,10 +1,12 @@
 /* Scans with a combine function of the user, on the device that IND_DEVICE names (the host, if none), against the same
    scan made in double, element after element: what is joined, in which order, where it begins, types, layouts, lengths of
-   one step and of many, and the words about bad input. */
+   one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans cubins ARCH` compiles
+   all kernels. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
+#include "cubins.h"
 
 #define MAX_NUMEL 20000
 
@@ -226,7 +228,7 @@ static ind_module *compile(ind_context *c, const scan_case *s) {
         ind_output(g, name, ind_result(y, k));
     }
     ind_module *m = NULL;
-    ind_status status = ind_compile(g, NULL, &m);
+    ind_status status = cubins_compile(g, false, &m);
     CHECK(!status, "%s: %s", s->name, ind_error(c));
     ind_graph_destroy(g);
     return m;
@@ -315,7 +317,8 @@ static void test_values(ind_context *c, const char *only) {
         if (only && strcmp(only, cases[k].name)) continue;
         ind_module *m = compile(c, &cases[k]);
         random_state = (uint32_t)k + 1;
-        for (size_t j = 0; m && j < sizeof shapes / sizeof *shapes; j++)
+        if (m && cubins_arch) cubins_check(c, m, cases[k].name);
+        for (size_t j = 0; m && !cubins_arch && j < sizeof shapes / sizeof *shapes; j++)
             run_case(c, m, &cases[k], shapes[j].b, shapes[j].n, shapes[j].c);
         if (m) ind_module_destroy(m);
     }
@@ -406,7 +409,8 @@ static void test_texts(ind_context *c) {
 int main(int argc, char **argv) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) return 1;
-    test_values(c, argc > 1 ? argv[1] : NULL);
+    if (argc > 2 && !strcmp(argv[1], "cubins")) cubins_arch = argv[2];
+    test_values(c, argc == 2 ? argv[1] : NULL);
     if (argc < 2) {
         test_refused(c);
         test_texts(c);
