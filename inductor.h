@@ -1901,6 +1901,10 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
     return ind__combine_ranks(type[0], ind__combine_ranks(type[1], type[2]));
 }
 
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
+}
+
 static ind_status ind__need_float(ind__infer *in, uint32_t k) {
     if (ind_dtype_is_float(ind__operand(in, k)->dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
@@ -3631,8 +3635,12 @@ static ind_status ind__rule_eye(ind__infer *in) {
 
 static ind_status ind__rule_linspace(ind__infer *in) {
     if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
-    if (in->attr[3].i == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
-    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, &in->attr[2].e, 1);
+    ind_dtype dtype = (ind_dtype)in->attr[3].i;
+    if (dtype == IND_BOOL || ind__only_stored(dtype)) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s; a type that is computed with is needed, and not bool",
+                           ind_dtype_name(dtype));
+    }
+    ind__set_result(in, 0, dtype, &in->attr[2].e, 1);
     return IND_OK;
 }
 
@@ -4030,6 +4038,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
 static ind_status ind__rule_convolution_backward(ind__infer *in) {
     uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
     const uint32_t *operand = in->operand;
+    if (ind__need_float(in, 1)) return in->status;
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
@@ -5113,10 +5122,6 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
-}
-
-static bool ind__only_stored(ind_dtype dtype) {
-    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
 }
 
 static ind_status ind__check_operands(ind__infer *in) {
@@ -7640,7 +7645,8 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
 static bool ind__combine_is_pure(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)b->inst[i].op;
-        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST ||
+                   op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
             return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
     }
@@ -12722,8 +12728,11 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank > 0) at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
-    if (rank == 0) return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    if (rank == 0) { /* the one index that there is must be 0 */
+        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    }
+    at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
@@ -12847,6 +12856,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
+    ind_dtype compute;    /* type that its elements are joined in */
     const ind_expr *size; /* of the points */
     int rank;
     ind_expr points, places;
@@ -12954,13 +12964,12 @@ static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, ui
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
     ind__box *sorted[2] = {NULL};
-    ind_dtype compute = u->l->compute;
     ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
     ind_status status = ind__box_scan(p, &sort, sorted);
     u->sorted = sorted[0];
     u->position = sorted[1];
     if (!status && u->l->mode != IND_REDUCE_NONE) {
-        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &u->compute, .size = &u->points, .rank = 1, .user = u};
         d.element = graph__ordered_scanned;
         d.combine = graph__ordered_combine;
         status = ind__box_combine(p, &d, &u->sum);
@@ -12980,7 +12989,7 @@ static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
 }
 
@@ -13000,7 +13009,7 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
     ind__lowered *p = u->l->w->program;
     bool picks = u->l->mode == IND_REDUCE_NONE;
     ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
-                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
                              .rrange = u->size,
@@ -13023,8 +13032,9 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
     u.points = ind_expr_product(l->context, size, rank);
     u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.compute = ind_dtype_compute(base->storage->dtype);
     u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
-    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
     if (!u.key || !u.value) return ind__failed(l->context);
     bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
     p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
@@ -13036,13 +13046,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* May it matter in which order what meets at an element comes? */
-static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
-    if (joins) return ind_dtype_is_float(l->result->dtype);
+    if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
 }
 
@@ -13052,7 +13062,7 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
     l->scatter = fn;
     l->mode = mode;
-    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+    if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
@@ -14077,11 +14087,14 @@ static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int 
     return root ? ind_op_sqrt(o, v) : v;
 }
 
-/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
-static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+/* What is a mean is not a number where there is nothing: 0 / n is added where n may be 0. */
+static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__mean_of_some(o, l, ind__box_load(o, l->part[0], index, rank));
 }
 
 /* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
@@ -14436,11 +14449,7 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
 }
 
-/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
-static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return ind__box_load(o, l->part[0], index, rank);
-}
-
+/* 1 / sqrt(variance + eps) of a row; eps is the last attribute of every norm. */
 static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
     double eps = l->node->attr[l->node->num_attrs - 1].f;
     ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
@@ -14451,12 +14460,12 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
     return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
 }
 
-/* Results 1 and 2, where the op has them. */
+/* The rows' mean and graph__norm_rstd as results 1 and 2, where the op has them. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
-                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+                                   k == 1 ? graph__row_mean_element : graph__norm_rstd_element, &results[k]);
         if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
     }
     return status;
@@ -14558,12 +14567,13 @@ static ind_value graph__running_element(ind_ops *o, const graph__lower_ctx *l, u
 }
 
 static ind_value graph__running_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return graph__running_element(o, l, 3, index, ind__box_load(o, l->part[0], index, rank));
+    return graph__running_element(o, l, 3, index, graph__row_mean_element(o, index, rank, l));
 }
 
 static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value n = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, 1));
-    return graph__running_element(o, l, 4, index, ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n));
+    ind_value variance = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n);
+    return graph__running_element(o, l, 4, index, graph__mean_of_some(o, l, variance));
 }
 
 /* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
@@ -16721,6 +16731,15 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
+/* Says which op could not be lowered. */
+static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
+    const char *op = ind__op_name(n->op);
+    char why[256];
+    snprintf(why, sizeof why, "%s", ind_error(c));
+    if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
+    return ind__fail(c, status, "%s: %s", op, why);
+}
+
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
@@ -16744,7 +16763,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
         if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
-    return status;
+    return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
@@ -17174,28 +17193,37 @@ static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
 
 static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank);
 
-/* The narrow float that x is the f32 of; id 0: of none. */
+static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
+
+/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
 static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    while (n && (n->op == IND_OP_RESHAPE || n->op == IND_OP_PERMUTE)) n = &r->g->node[r->g->tensor[n->operand[0]].node];
     ind_tensor from = {r->g, n && n->op == IND_OP_CAST ? n->operand[0] : 0};
     ind_dtype dtype = ind_tensor_dtype(from);
     return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
 }
 
-/* Of a reshape what is reshaped is cast: so that reshapes meet. What was widened is as it was when narrowed again. */
+/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
+   Views meet, so there are few of them in a row. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
     ind__attr a = ind__attr_dtype(dtype);
-    ind_tensor from = graph__raised_from(r, x), narrow = graph__raised_narrow(r, x);
+    if (!n || t->dtype == dtype) return x;
+    ind_tensor narrow = graph__raised_narrow(r, x), from = {r->g, n->num_operands ? n->operand[0] : 0};
+    if (n->op == IND_OP_CAST && narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
+    if (n->op != IND_OP_RESHAPE && n->op != IND_OP_PERMUTE) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
     ind_expr size[IND_MAX_RANK];
-    if (ind_tensor_dtype(x) == dtype) return x;
-    if (narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
-    if (!from.id) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
-    int rank = ind_tensor_rank(x);
-    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
-    narrow = graph__raised_narrow(r, from);
-    bool back = narrow.id && ind_tensor_dtype(narrow) == dtype;
-    return graph__raise_reshape(r, back ? narrow : graph__raise_call(r, IND_OP_CAST, &from, 1, &a, 1), size, rank);
+    int dims[IND_MAX_RANK], rank = t->rank;
+    bool permutes = n->op == IND_OP_PERMUTE;
+    for (int d = 0; d < rank; d++) {
+        size[d] = t->size[d];
+        dims[d] = permutes ? graph__permuted_dim(n, rank, d) : d;
+    }
+    from = graph__raise_cast(r, from, dtype);
+    return permutes ? graph__raise_permute(r, from, dims, rank) : graph__raise_reshape(r, from, size, rank);
 }
 
 static ind_tensor graph__raise_integer(graph__raise *r, int64_t v) {
@@ -17973,8 +18001,7 @@ static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_ten
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
     for (int k = 0; k < 2; k++) {
-        ind_tensor from = graph__raised_from(r, *x[k]);
-        narrow[k] = graph__raised_narrow(r, from.id ? from : *x[k]);
+        narrow[k] = graph__raised_narrow(r, *x[k]);
         dtype[k] = ind_tensor_dtype(narrow[k]);
     }
     if (dtype[0] != dtype[1] || (dtype[0] != IND_F16 && dtype[0] != IND_BF16)) return;
@@ -18021,7 +18048,35 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 /* ---- scans: along the last loop */
 
-static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t part) {
+/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
+   written needs no permutation. */
+static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
+    graph__strided s = {0};
+    int num = 0, found[IND_MAX_RANK + 1];
+    ind_expr covered;
+    for (int d = 0; d < r->rank; d++) order[d] = d;
+    graph__strided_loops(r, &s, 0);
+    for (uint32_t k = n + 1; k < r->body->num_inst; k++) {
+        const ind__inst *i = &r->body->inst[k], *v = &r->body->inst[i->arg[0]];
+        if (i->op != IND_LOOP_STORE || (i->arg[0] != n && (v->op != IND_LOOP_PART || v->arg[0] != n))) continue;
+        bool laid = graph__strided_of(r, &s, graph__raised_offset(r, i)) &&
+                    graph__strided_order(r, &s, found, &num, &covered) && num == r->rank;
+        for (int d = 0; laid && d < r->rank; d++) order[d] = found[d];
+        return;
+    }
+}
+
+/* A result of scan n over the loops in their own order. */
+static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
+    int order[IND_MAX_RANK], back[IND_MAX_RANK];
+    graph__raised_scan_order(r, n, order);
+    for (int d = 0; d < r->rank; d++) back[order[d]] = d;
+    return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
+}
+
+/* The results follow each other, laid out as they are written. */
+static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
+    const ind__inst *i = &r->body->inst[at];
     static const uint16_t op[IND_NUM_SCANS] = {
         [IND_SCAN_SUM] = IND_OP_CUMSUM,
         [IND_SCAN_PROD] = IND_OP_CUMPROD,
@@ -18033,7 +18088,11 @@ static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t
     };
     ind_tensor x = graph__raise_over_row(r, graph__raise_operand(r, i->arg[0]));
     ind_graph_op scan = (ind_graph_op)op[i->reduction];
-    ind__attr a[3] = {ind__attr_int(r->loops.rank)};
+    int order[IND_MAX_RANK], dim = 0;
+    graph__raised_scan_order(r, at, order);
+    while (order[dim] != r->loops.rank) dim++;
+    x = graph__raise_permute(r, x, order, r->rank);
+    ind__attr a[3] = {ind__attr_int(dim)};
     uint32_t n = 1;
     if (!op[i->reduction]) {
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
@@ -18046,7 +18105,7 @@ static ind_tensor graph__raise_scan(graph__raise *r, const ind__inst *i, int64_t
         a[n++] = ind__attr_bool(true);
     }
     x = graph__raise_call(r, scan, &x, 1, a, n);
-    return x.id ? (ind_tensor){r->g, x.id + (uint32_t)part} : x;
+    return ind__scan_results((ind_scan)i->reduction) > 1 ? x : graph__raise_scanned(r, at, x);
 }
 
 /* ---- stores */
@@ -18193,6 +18252,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
 
 static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n], *from = &r->body->inst[i->arg[0]];
+    ind_tensor part = {r->g, 0};
     switch (i->op) {
     case IND_LOOP_CONSTANT:
     case IND_LOOP_INDEX:
@@ -18207,10 +18267,11 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     case IND_LOOP_REDUCE:
         return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
                                                                        : graph__raise_reduce(r, i, 0);
-    case IND_LOOP_SCAN: return graph__raise_scan(r, i, 0);
+    case IND_LOOP_SCAN: return graph__raise_scan(r, n);
     case IND_LOOP_PART:
         if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
-        return (ind_tensor){r->g, r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0};
+        part.id = r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0;
+        return graph__raise_scanned(r, i->arg[0], part);
     default: break;
     }
     if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
@@ -18329,6 +18390,7 @@ static void graph__raise_body(graph__raise *r) {
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
+    r->loops.index = index; /* graph__raise_free frees it */
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }

@@ -10081,11 +10081,12 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
-/* Marks what the result and the stores need. */
+/* Marks what the result and the stores need; and every check of an index, which is an error also where what is read or
+   stored is the same at all indices: a tensor without dimensions, an expanded one. */
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE || b->call) live[i] = 1;
+        if (i == b->result || x->op == IND_LOOP_STORE || x->op == IND_LOOP_INDIRECT || b->call) live[i] = 1;
         if (!live[i]) continue;
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {

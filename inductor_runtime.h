@@ -2875,7 +2875,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
         f[i].looped = f[i].vars & rt__reduced_vars(b);
     }
     for (uint32_t i = b->num_inst; i-- > 1;) {
-        if (b->inst[i].op == IND_LOOP_STORE) f[i].live = true;
+        if (b->inst[i].op == IND_LOOP_STORE || b->inst[i].op == IND_LOOP_INDIRECT) f[i].live = true;
         if (!f[i].live) continue;
         (void)rt__host_find_deps(b, i, &d);
         bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE;

@@ -40,55 +40,48 @@ enum {
     ARGUMENTS = 1024,
     DIM = 96,
     WHY = 8192,
+    OFTEN = 30, /* an op is tried before another is drawn */
 };
 #define SPREAD 8.0
 
 /* ---- what is told about ops; all else follows from the op table */
 
-/* Cannot be drawn as text: made by statements of their own, by literals, or by a function of the caller. */
-static const char *const refused[] = {"input", "const", "scalar", "custom"};
+/* Cannot be drawn as text: made by statements of their own (input, const), by literals (scalar), or out of functions
+ * that the caller gives (the others). */
+static const char refused[] = " input const scalar custom call extern associative_scan ";
 
 /* Continuous in their float operands (but for poles): may take what is known up to rounding. */
 static const char smooth[] =
-    " add sub mul div pow maximum minimum neg exp log sqrt rsqrt reciprocal tanh erf sigmoid relu gelu silu where cast "
-    "sin cos tan"
-    " asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 log1p erfc sinc logit abs square hypot "
-    "logaddexp clamp lerp"
-    " addcmul addcdiv masked_fill hardtanh relu6 hardsigmoid hardswish leaky_relu elu celu selu softplus mish "
-    "log_sigmoid copy clone"
-    " alias sum mean amax amin prod var std var_mean std_mean logsumexp linalg_vector_norm norm cdist _cdist_forward "
-    "_pdist_forward"
-    " _softmax _log_softmax mse_loss l1_loss nll_loss cross_entropy softmax log_softmax layer_norm rms_norm "
-    "native_layer_norm"
-    " group_norm native_group_norm batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training"
-    " _native_batch_norm_legit_functional instance_norm native_layer_norm_backward native_group_norm_backward cat stack"
-    " select_scatter slice_scatter diagonal_scatter tril triu constant_pad_nd pad reflection_pad1d reflection_pad2d "
-    "reflection_pad3d"
-    " replication_pad1d replication_pad2d replication_pad3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d "
-    "max_pool3d"
-    " adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d convolution conv1d conv2d conv3d conv_transpose1d "
-    "conv_transpose2d"
-    " conv_transpose3d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_linear1d upsample_bilinear2d "
-    "upsample_trilinear3d"
-    " interpolate im2col col2im convolution_backward embedding gather index_select index take index_put put scatter "
-    "scatter_add"
-    " scatter_reduce index_add index_copy index_fill embedding_dense_backward avg_pool2d_backward "
-    "_adaptive_avg_pool2d_backward"
-    " max_pool2d_with_indices_backward cumsum cumprod logcumsumexp masked_scatter matmul mm bmm addmm linear"
-    " scaled_dot_product_attention i0 special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 "
-    "native_dropout ";
+    " add sub mul div pow maximum minimum neg exp log sqrt rsqrt reciprocal tanh erf sigmoid relu gelu silu where"
+    " cast sin cos tan asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 log1p erfc sinc logit abs"
+    " square hypot logaddexp clamp lerp addcmul addcdiv masked_fill hardtanh relu6 hardsigmoid hardswish leaky_relu"
+    " elu celu selu softplus mish log_sigmoid copy clone alias sum mean amax amin prod var std var_mean std_mean"
+    " logsumexp linalg_vector_norm norm cdist _cdist_forward _pdist_forward _softmax _log_softmax mse_loss l1_loss"
+    " nll_loss cross_entropy softmax log_softmax layer_norm rms_norm native_layer_norm group_norm native_group_norm"
+    " batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training _native_batch_norm_legit_functional"
+    " instance_norm native_layer_norm_backward native_group_norm_backward cat stack select_scatter slice_scatter"
+    " diagonal_scatter tril triu constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d"
+    " replication_pad1d replication_pad2d replication_pad3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d"
+    " max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d convolution conv1d conv2d conv3d"
+    " conv_transpose1d conv_transpose2d conv_transpose3d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_linear1d"
+    " upsample_bilinear2d upsample_trilinear3d interpolate im2col col2im convolution_backward embedding gather"
+    " index_select index take index_put put scatter scatter_add scatter_reduce index_add index_copy index_fill"
+    " embedding_dense_backward avg_pool2d_backward _adaptive_avg_pool2d_backward max_pool2d_with_indices_backward"
+    " cumsum cumprod logcumsumexp masked_scatter matmul mm bmm addmm linear scaled_dot_product_attention i0"
+    " special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 native_dropout ";
 
 /* Give the same bits in every way, of the same bits; so do views and what moves data. Strict if not smooth, too. */
 static const char same_bits[] =
-    " neg abs relu sign floor ceil trunc maximum minimum clamp where cast copy clone fill masked_fill nan_to_num "
-    "threshold hardtanh"
-    " relu6 copysign nextafter full_like zeros_like ones_like empty_like new_full new_zeros new_ones new_empty full "
-    "zeros ones empty"
-    " empty_strided scalar_tensor eye bernoulli amax amin max min aminmax max_pool1d max_pool2d max_pool3d "
-    "max_pool1d_with_indices"
-    " max_pool2d_with_indices max_pool3d_with_indices adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d "
-    "embedding gather"
-    " index_select index take put scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col ";
+    " neg abs relu sign floor ceil trunc maximum minimum clamp where cast copy clone fill masked_fill nan_to_num"
+    " threshold hardtanh relu6 copysign nextafter full_like zeros_like ones_like empty_like new_full new_zeros"
+    " new_ones new_empty full zeros ones empty empty_strided scalar_tensor eye bernoulli amax amin max min aminmax"
+    " max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices"
+    " adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d embedding gather index_select index take put"
+    " scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col msort kthvalue median nanmedian"
+    " mode ";
+
+/* Computes, though it has the flag of what moves data. */
+static const char rounds[] = " diff ";
 
 /* Leave open which of several values stays where two meet. */
 static const char one_of_several[] = " index_put put scatter index_copy ";
@@ -100,9 +93,8 @@ static const struct {
     {"rounding_mode", "none|\"trunc\"|\"floor\""},
     {"approximate", "\"none\"|\"tanh\""},
     {"reduction", "\"none\"|\"mean\"|\"sum\""},
-    {"mode", "\"constant\"|\"reflect\"|\"replicate\"|\"circular\"|\"nearest\"|\"nearest-exact\"|\"linear\"|"
-             "\"bilinear\"|\"trilinear\""
-             "|\"bicubic\"|\"area\"|\"sum\"|\"mean\"|\"max\""},
+    {"mode", "\"constant\"|\"reflect\"|\"replicate\"|\"circular\"|\"sum\"|\"mean\"|\"max\"|\"nearest\"|"
+             "\"nearest-exact\"|\"linear\"|\"bilinear\"|\"trilinear\"|\"bicubic\"|\"area\""},
     {"reduce", "\"sum\"|\"prod\"|\"mean\"|\"amax\"|\"amin\""},
     {"indexing", "\"ij\"|\"xy\""},
     {"side", "\"left\"|\"right\""},
@@ -255,7 +247,8 @@ typedef struct statement {
     char call[ARGUMENTS]; /* "add(x1, x2)" */
     int operand[64], num_operands;
     int result, num_results;
-    bool gone; /* shrunk away: its results are inputs */
+    size_t operands_end; /* in the call: attributes follow */
+    bool gone;           /* shrunk away: its results are inputs */
 } statement;
 
 typedef struct graph {
@@ -737,14 +730,21 @@ static bool is_smooth(ind_graph_op op) {
     return listed(smooth, ind__op_name(op)) || ind__op_has(op, 'V') || ind__op_has(op, 'D');
 }
 
-static bool draw_call(trial *t) {
-    snprintf(t->s.call, sizeof t->s.call, "%s(", ind__op_name(t->op));
-    t->s.op = t->op;
-    t->s.num_operands = 0;
+/* A call; `again`: with the operands of that one. */
+static bool draw_call(trial *t, const statement *again) {
+    if (again) { /* what differs in attributes alone must not be taken for the same */
+        t->s = *again;
+        t->s.call[t->s.operands_end] = 0;
+    } else {
+        snprintf(t->s.call, sizeof t->s.call, "%s(", ind__op_name(t->op));
+        t->s.op = t->op;
+        t->s.num_operands = 0;
+    }
     t->strict = !is_smooth(t->op);
     t->exact_only = t->strict || chance(20); /* exact operands make exact results, and these are what strict ops need */
     t->g->num_fresh = 0;
-    if (!draw_operands(t)) return false;
+    if (!again && !draw_operands(t)) return false;
+    if (!again) t->s.operands_end = strlen(t->s.call);
     for (uint32_t k = 0; k < t->schema->num_attrs; k++) draw_attribute(t, &t->schema->attr[k]);
     add(t, ")");
     if (strstr(t->s.call, "rounding_mode=\"")) t->strict = true;
@@ -942,6 +942,7 @@ static bool exact_results(const trial *t) {
 static bool same_bits_of(const trial *t, const value *result) {
     const char *name = ind__op_name(t->op);
     if (!ind_dtype_is_float(result->dtype)) return true;
+    if (listed(rounds, name)) return false;
     if (!listed(same_bits, name) && !ind__op_has(t->op, 'V') && !ind__op_has(t->op, 'D')) return false;
     if (strstr(t->s.call, "accumulate=true")) return false;
     for (int k = 0; k < t->s.num_operands; k++) { /* narrowed: when it is rounded is left open */
@@ -1075,9 +1076,14 @@ static bool is_refusal(ind_status s) {
            s == IND_LIMIT;
 }
 
-/* Beside what the types say: as_strided needs memory of its own, and which of several values stays is open. */
+/* Beside what the types say: as_strided needs memory of its own, which of several values stays is open, and what jumps
+ * takes exact values only. */
 static bool may_be_drawn(const trial *t) {
     if (t->op == IND_OP_AS_STRIDED && t->s.num_operands && t->g->v[t->s.operand[0]].made_by >= 0) return false;
+    for (int k = 0; t->strict && k < t->s.num_operands; k++) {
+        const value *v = &t->g->v[t->s.operand[k]];
+        if (ind_dtype_is_float(v->dtype) && !v->exact) return false;
+    }
     return !leaves_choice(t);
 }
 
@@ -1107,8 +1113,11 @@ static int try_call(trial *t) {
 static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries) {
     int taken = 0;
     for (; !taken && tries && g->num_statements < MOST_OPS; tries--) {
-        trial t = {.g = g, .op = op, .schema = &schemas[op]};
-        if (draw_call(&t)) taken = try_call(&t);
+        const statement *again =
+            tries <= OFTEN && g->num_statements && chance(5) ? &g->s[rnd((uint32_t)g->num_statements)] : NULL;
+        trial t = {.g = g, .op = again ? again->op : op};
+        t.schema = &schemas[t.op];
+        if (draw_call(&t, again)) taken = try_call(&t);
         for (int i = g->num_values; taken <= 0 && i < MOST_VALUES; i++) free_value(&g->v[i]);
         g->num_fresh = 0;
     }
@@ -1116,10 +1125,7 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
 }
 
 static bool is_refused(ind_graph_op op) {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        if (!strcmp(refused[i], ind__op_name(op))) return true;
-    }
-    return false;
+    return listed(refused, ind__op_name(op));
 }
 
 /* ---- a graph */
@@ -1407,7 +1413,7 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     int most = 1 + (int)rnd((uint32_t)o->most_ops), before = (int)rnd((uint32_t)most), failed = 0;
     for (int i = 0; i < 3 * most && failed >= 0 && g->num_statements < most; i++) {
         ind_graph_op op = i == before ? wanted : (ind_graph_op)rnd(IND_NUM_OPS);
-        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 6000 : 30);
+        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 200 * OFTEN : OFTEN);
     }
     if (failed < 0) counts.disagreements++;
     if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), g;

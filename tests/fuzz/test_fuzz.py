@@ -1,6 +1,7 @@
 """Random programs and damaged texts. Short here; longer by hand:
 
     IND_FUZZ_SECONDS=600 IND_FUZZ_SEED=7 IND_FUZZ_GRAPHS=20000 build/python -m pytest tests/fuzz
+    make build/tests/fuzz/fuzz_ops && build/tests/fuzz/fuzz_ops --seed 7 --seconds 600 --keep
 """
 
 import os

@@ -149,6 +149,26 @@ static void test_untouched(ind_context *c) {
     }
 }
 
+/* Counts, which are integers, and sums of floats in one op; a base and a result of different types on the way. */
+static void test_counted(ind_context *c) {
+    static const char text[] = "graph t {\n input g : f16[4, 3]\n input i : i64[4]\n"
+                               " y = embedding_dense_backward(g, i, 3, scale_grad_by_freq=true)\n z = cast(y, dtype=f32)\n"
+                               " output z\n}";
+    const uint16_t g[12] = {0x3c00, 0x4000, 0x4200, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4400, 0x4400, 0x3c00, 0x4000, 0x4200};
+    const int64_t i[4] = {2, 0, 2, 2};
+    const float want[9] = {1, 2, 3, 0, 0, 0, 2, 8.0f / 3, 10.0f / 3}; /* (1 + 4 + 1) / 3 .. */
+    float z[9];
+    ind_graph *graph = ind_graph_parse(c, text, NULL);
+    ind_compile_desc d = {.deterministic = true};
+    ind_module *m = NULL;
+    ind_binding io[] = {{"g", (void *)g}, {"i", (void *)i}, {"z", z}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 3, .memory = IND_MEMORY_HOST};
+    CHECK(graph && !ind_compile(graph, &d, &m) && !ind_run(m, &run), "%s", ind_error(c));
+    for (int k = 0; m && k < 9; k++) CHECK(fabsf(z[k] - want[k]) <= want[k] / 512, "%d: %g, not %g", k, z[k], want[k]);
+    ind_graph_destroy(graph);
+    if (m) ind_module_destroy(m);
+}
+
 static void test_out_of_range(ind_context *c, const ordered_case *s) {
     ind_module *m = compile(c, s);
     make(s, 9);
@@ -173,6 +193,7 @@ int main(int argc, char **argv) {
     }
     if (!cubins_arch) {
         test_untouched(c);
+        test_counted(c);
         test_out_of_range(c, &cases[0]);
         test_out_of_range(c, &cases[1]);
     }

@@ -406,6 +406,47 @@ static void test_texts(ind_context *c) {
     if (m) ind_module_destroy(m);
 }
 
+/* ---- every allocation fails in turn: a status, no leak */
+
+static ind_status scan_and_scatter(ind_context *c) {
+    float values[9] = {0}, kept[6] = {0}, y[9], z[6];
+    int64_t place[9] = {0};
+    ind_graph *g = ind_graph_create(c, "faults");
+    if (!g) return IND_OUT_OF_MEMORY;
+    ind_tensor x = ind_input(g, "x", "f32[9]"), i = ind_input(g, "i", "i64[9]"), w = ind_input(g, "w", "f32[6]");
+    ind_tensor none = ind_scalar(g, 0);
+    ind_scan_desc d = {.x = &x, .num = 1, .combine = sum, .exclusive = true, .identity = &none, .starts = i};
+    ind_output(g, "y", ind_associative_scan(g, &d));
+    ind_output(g, "z", ind_scatter_add(w, 0, i, x));
+    ind_compile_desc k = {.device = IND_DEVICE_HOST, .deterministic = true};
+    ind_module *m = NULL;
+    ind_status status = ind_compile(g, &k, &m);
+    ind_graph_destroy(g);
+    ind_binding io[] = {{"x", values}, {"i", place}, {"w", kept}, {"y", y}, {"z", z}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 5, .memory = IND_MEMORY_HOST};
+    if (!status) status = ind_run(m, &run);
+    if (m) ind_module_destroy(m);
+    return status;
+}
+
+static void test_faults(void) {
+    bool reached = true;
+    long n = 0, refused = 0;
+    while (reached && ++n < 100000) {
+        check_heap heap = {.fail_at = n};
+        ind_context_desc d = {.device = IND_DEVICE_HOST, .allocator = {check_alloc, check_free, &heap}, .num_threads = 1};
+        ind_context *c = NULL;
+        ind_status status = ind_context_create(&d, &c);
+        if (!status) status = scan_and_scatter(c);
+        if (status && status != IND_OUT_OF_MEMORY) CHECK(false, "allocation %ld: %s", n, ind_error(c));
+        if (c) ind_context_destroy(c);
+        if (heap.live) CHECK(false, "allocation %ld: %ld are not freed", n, heap.live);
+        reached = heap.calls >= n;
+        refused += status != IND_OK;
+    }
+    CHECK(!reached && n > 100 && refused > n * 9 / 10, "%ld of %ld failed allocations are said", refused, n);
+}
+
 int main(int argc, char **argv) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) return 1;
@@ -414,6 +455,7 @@ int main(int argc, char **argv) {
     if (argc < 2) {
         test_refused(c);
         test_texts(c);
+        test_faults();
     }
     ind_context_destroy(c);
     return check_summary();
