@@ -144,7 +144,9 @@ extern "C" {
    instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
    are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
    of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one. */
+   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
+   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
+   to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
