@@ -99,12 +99,22 @@ extern "C" {
    is made for you or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
 
    IN PLACE
-   Ops never change their operands. That an input's memory shall hold something else after a run is said apart:
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, as torch.export says it of a program whose ops work in
-   place. Nothing is copied for it where that can be avoided: scatters (index_put, index_copy, scatter_add,
-   slice_scatter ..) of a tensor that nobody reads afterwards store what changes into its own memory, be it an input
-   that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
-   whether the position is data (index_copy) or a symbolic size (slice_scatter).
+   An op with an underscore behind its name writes its result to what its first operand shows, as in PyTorch: in text
+   add_(x, y), copy_(part, y) with part = slice(x, 1, 2, 5) for x[:, 2:5] = y, index_put_(x, y, [i, j]); in C
+   ind_inplace(x, ind_add(x, y)) for each of them. Views share memory: x reads as changed after a write to part. Views
+   are made by slice, narrow, select, split, chunk, unbind, view, reshape and flatten (where strides allow it, else they
+   copy, as in PyTorch), squeeze, unsqueeze, permute, transpose, movedim, diagonal, unfold, as_strided, alias and the
+   broadcasting ops; all other results lie contiguously in memory of their own. Where an input's memory is written to,
+   it holds what was written after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
+   the like, and
+
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, says that an input's memory holds cache2 after the
+   run, as torch.export says it of a program whose ops work in place. Nothing is copied for either where that can be
+   avoided: scatters (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that nobody reads afterwards
+   store what changes into its own memory, be it an input that is mutated or an intermediate, also through several
+   views; elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one
+   position has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is
+   copied; the schedule's text says so.
 
    OPS OF ONE'S OWN
    In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
@@ -195,6 +205,16 @@ IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
    IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
+/* An op in place: what x shows, and so the memory that it shares with other tensors through views, becomes `result`, an
+   op's result of x's shape, cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)), x[2:5].zero_() is
+   ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..), x.copy_(y) is
+   ind_inplace(x, ind_copy(x, y)). From here on all tensors of that memory read as changed; ops, outputs and mutations
+   that were added before keep what they read. If it is an input's, ind_mutate is implied. Returns x; an invalid tensor
+   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and
+   ind_fill convert), IND_INVALID_ARGUMENT (x is or shows a constant; an element of memory several times, as after
+   expand; ind_mutate was called for the input). */
+IND_API ind_tensor ind_inplace(ind_tensor x, ind_tensor result);
+
 /* What a tensor is. */
 IND_API ind_dtype ind_tensor_dtype(ind_tensor x);
 IND_API int ind_tensor_rank(ind_tensor x);
@@ -212,9 +232,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
    and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
-   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, E expands to other ops
-   (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i integers and bool only, n not
-   bool. */
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
+   comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
+   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
+   integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -234,54 +255,54 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "n:int rows:int columns:int row_parts:int=2 column_parts:int=2 inverse:bool=false half:bool=false "              \
       "scale:float=1 dtype:dtype=f32",                                                                                 \
       1, "S")                                                                                                          \
-    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
-    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
-    X(MUL, "mul", "self other", "", 1, "P")                                                                            \
-    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF")                                                     \
-    X(POW, "pow", "self exponent", "", 1, "P")                                                                         \
+    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(MUL, "mul", "self other", "", 1, "P_")                                                                           \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                    \
+    X(POW, "pow", "self exponent", "", 1, "P_")                                                                        \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
-    X(EQ, "eq", "self other", "", 1, "PB")                                                                             \
-    X(NE, "ne", "self other", "", 1, "PB")                                                                             \
-    X(LT, "lt", "self other", "", 1, "PB")                                                                             \
-    X(LE, "le", "self other", "", 1, "PB")                                                                             \
-    X(GT, "gt", "self other", "", 1, "PB")                                                                             \
-    X(GE, "ge", "self other", "", 1, "PB")                                                                             \
-    X(NEG, "neg", "self", "", 1, "Pn")                                                                                 \
-    X(EXP, "exp", "self", "", 1, "PF")                                                                                 \
-    X(LOG, "log", "self", "", 1, "PF")                                                                                 \
-    X(SQRT, "sqrt", "self", "", 1, "PF")                                                                               \
-    X(RSQRT, "rsqrt", "self", "", 1, "PF")                                                                             \
-    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF")                                                                   \
-    X(TANH, "tanh", "self", "", 1, "PF")                                                                               \
-    X(ERF, "erf", "self", "", 1, "PF")                                                                                 \
-    X(SIGMOID, "sigmoid", "self", "", 1, "PF")                                                                         \
-    X(RELU, "relu", "self", "", 1, "Pn")                                                                               \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf")                                                       \
-    X(SILU, "silu", "self", "", 1, "Pf")                                                                               \
+    X(EQ, "eq", "self other", "", 1, "PB_")                                                                            \
+    X(NE, "ne", "self other", "", 1, "PB_")                                                                            \
+    X(LT, "lt", "self other", "", 1, "PB_")                                                                            \
+    X(LE, "le", "self other", "", 1, "PB_")                                                                            \
+    X(GT, "gt", "self other", "", 1, "PB_")                                                                            \
+    X(GE, "ge", "self other", "", 1, "PB_")                                                                            \
+    X(NEG, "neg", "self", "", 1, "Pn_")                                                                                \
+    X(EXP, "exp", "self", "", 1, "PF_")                                                                                \
+    X(LOG, "log", "self", "", 1, "PF_")                                                                                \
+    X(SQRT, "sqrt", "self", "", 1, "PF_")                                                                              \
+    X(RSQRT, "rsqrt", "self", "", 1, "PF_")                                                                            \
+    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                  \
+    X(TANH, "tanh", "self", "", 1, "PF_")                                                                              \
+    X(ERF, "erf", "self", "", 1, "PF_")                                                                                \
+    X(SIGMOID, "sigmoid", "self", "", 1, "PF_")                                                                        \
+    X(RELU, "relu", "self", "", 1, "Pn_")                                                                              \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf_")                                                      \
+    X(SILU, "silu", "self", "", 1, "Pf_")                                                                              \
     X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
     X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
-    X(SIN, "sin", "self", "", 1, "PF")                                                                                 \
-    X(COS, "cos", "self", "", 1, "PF")                                                                                 \
-    X(TAN, "tan", "self", "", 1, "PF")                                                                                 \
-    X(ASIN, "asin", "self", "", 1, "PF")                                                                               \
-    X(ACOS, "acos", "self", "", 1, "PF")                                                                               \
-    X(ATAN, "atan", "self", "", 1, "PF")                                                                               \
-    X(SINH, "sinh", "self", "", 1, "PF")                                                                               \
-    X(COSH, "cosh", "self", "", 1, "PF")                                                                               \
-    X(ASINH, "asinh", "self", "", 1, "PF")                                                                             \
-    X(ACOSH, "acosh", "self", "", 1, "PF")                                                                             \
-    X(ATANH, "atanh", "self", "", 1, "PF")                                                                             \
-    X(EXP2, "exp2", "self", "", 1, "PF")                                                                               \
-    X(EXPM1, "expm1", "self", "", 1, "PF")                                                                             \
-    X(LOG2, "log2", "self", "", 1, "PF")                                                                               \
-    X(LOG10, "log10", "self", "", 1, "PF")                                                                             \
-    X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
-    X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
-    X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
-    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
-    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
-    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SIN, "sin", "self", "", 1, "PF_")                                                                                \
+    X(COS, "cos", "self", "", 1, "PF_")                                                                                \
+    X(TAN, "tan", "self", "", 1, "PF_")                                                                                \
+    X(ASIN, "asin", "self", "", 1, "PF_")                                                                              \
+    X(ACOS, "acos", "self", "", 1, "PF_")                                                                              \
+    X(ATAN, "atan", "self", "", 1, "PF_")                                                                              \
+    X(SINH, "sinh", "self", "", 1, "PF_")                                                                              \
+    X(COSH, "cosh", "self", "", 1, "PF_")                                                                              \
+    X(ASINH, "asinh", "self", "", 1, "PF_")                                                                            \
+    X(ACOSH, "acosh", "self", "", 1, "PF_")                                                                            \
+    X(ATANH, "atanh", "self", "", 1, "PF_")                                                                            \
+    X(EXP2, "exp2", "self", "", 1, "PF_")                                                                              \
+    X(EXPM1, "expm1", "self", "", 1, "PF_")                                                                            \
+    X(LOG2, "log2", "self", "", 1, "PF_")                                                                              \
+    X(LOG10, "log10", "self", "", 1, "PF_")                                                                            \
+    X(LOG1P, "log1p", "self", "", 1, "PF_")                                                                            \
+    X(ERFC, "erfc", "self", "", 1, "PF_")                                                                              \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF_")                                                                          \
+    X(ERFINV, "erfinv", "self", "", 1, "PF_")                                                                          \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF_")                                                                        \
+    X(I0, "i0", "self", "", 1, "PF_")                                                                                  \
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
@@ -289,62 +310,62 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
-    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF")                                                                \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF_")                                                               \
     X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
-    X(IGAMMA, "igamma", "self other", "", 1, "Pf")                                                                     \
-    X(IGAMMAC, "igammac", "self other", "", 1, "Pf")                                                                   \
-    X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
-    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
-    X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
-    X(CEIL, "ceil", "self", "", 1, "Pn")                                                                               \
-    X(TRUNC, "trunc", "self", "", 1, "Pn")                                                                             \
-    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn")                                                               \
-    X(ABS, "abs", "self", "", 1, "Pn")                                                                                 \
-    X(SIGN, "sign", "self", "", 1, "P")                                                                                \
-    X(SQUARE, "square", "self", "", 1, "P")                                                                            \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf_")                                                                    \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf_")                                                                  \
+    X(SINC, "sinc", "self", "", 1, "PF_")                                                                              \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF_")                                                              \
+    X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                            \
+    X(CEIL, "ceil", "self", "", 1, "Pn_")                                                                              \
+    X(TRUNC, "trunc", "self", "", 1, "Pn_")                                                                            \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn_")                                                              \
+    X(ABS, "abs", "self", "", 1, "Pn_")                                                                                \
+    X(SIGN, "sign", "self", "", 1, "P_")                                                                               \
+    X(SQUARE, "square", "self", "", 1, "P_")                                                                           \
     X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
     X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
     X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
     X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
-    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB")                                                                 \
-    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB")                                                           \
-    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB")                                                             \
-    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB")                                                           \
-    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi")                                                                 \
-    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi")                                                           \
-    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi")                                                             \
-    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi")                                                           \
-    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin")                                            \
-    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin")                                          \
-    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn")                                                         \
-    X(FMOD, "fmod", "self other", "", 1, "Pn")                                                                         \
-    X(REMAINDER, "remainder", "self other", "", 1, "Pn")                                                               \
-    X(ATAN2, "atan2", "self other", "", 1, "PF")                                                                       \
-    X(HYPOT, "hypot", "self other", "", 1, "Pf")                                                                       \
-    X(COPYSIGN, "copysign", "self other", "", 1, "PF")                                                                 \
-    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
-    X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                          \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                            \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                          \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                            \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                           \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                         \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                        \
+    X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                        \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                              \
+    X(ATAN2, "atan2", "self other", "", 1, "PF_")                                                                      \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                      \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                              \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF_")                                                                      \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
-    X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
-    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
-    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
-    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT")                                                      \
-    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P")                     \
-    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn")                                        \
-    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn")                                     \
-    X(RELU6, "relu6", "self", "", 1, "Pn")                                                                             \
-    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf")                                                                 \
-    X(HARDSWISH, "hardswish", "self", "", 1, "Pf")                                                                     \
-    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf")                                          \
-    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf")                                  \
-    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf")                                                                  \
-    X(SELU, "selu", "self", "", 1, "Pf")                                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                   \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf_")                                                                   \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn_")                                          \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf_")                                          \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                     \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P_")                    \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn_")                                       \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn_")                                    \
+    X(RELU6, "relu6", "self", "", 1, "Pn_")                                                                            \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf_")                                                                \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf_")                                                                    \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf_")                                         \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf_")                                 \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf_")                                                                 \
+    X(SELU, "selu", "self", "", 1, "Pf_")                                                                              \
     X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
-    X(MISH, "mish", "self", "", 1, "Pf")                                                                               \
+    X(MISH, "mish", "self", "", 1, "Pf_")                                                                              \
     X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
-    X(FILL, "fill", "self value", "", 1, "PT")                                                                         \
-    X(COPY, "copy", "self src", "", 1, "PT")                                                                           \
+    X(FILL, "fill", "self value", "", 1, "PT_")                                                                        \
+    X(COPY, "copy", "self src", "", 1, "PT_")                                                                          \
     X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
     X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
     X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
@@ -454,8 +475,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
     X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
     X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
-    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
-    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D_")                                                                \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D_")                                                                \
     X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
     X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
     X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
@@ -540,14 +561,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(INDEX, "index", "self indices*?", "", 1, "G")                                                                    \
     X(TAKE, "take", "self index", "", 1, "G")                                                                          \
-    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G")                                \
-    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G")                                                \
-    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G")                                      \
-    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G")                                                 \
-    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G")         \
-    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G")                                   \
-    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G")                                                \
-    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                               \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                               \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                     \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")        \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                  \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")                                         \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
     X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
@@ -557,8 +578,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
     X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
       "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")           \
-    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
-    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R_")                                                   \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R_")                                                 \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
@@ -579,11 +600,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
-    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
+    X(NONZERO, "nonzero", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                    \
+    X(ARGWHERE, "argwhere", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                  \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")   \
+    X(UNIQUE, "unique", "self",                                                                                        \
+      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
+    X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
+      "return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")                      \
+    X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
+      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
-    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M")                                        \
+    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M_")                                       \
     X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
     X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
@@ -1201,6 +1231,28 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
    IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
+/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
+   number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
+   the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
+   In the text form two attributes bound the size for later ops that need it, min_length and max_length: elements fewer
+   or more are found at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written outside. ind_nonzero: the indices of
+   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
+   the elements of x where mask holds, [u0]; both broadcast. */
+IND_API ind_tensor ind_nonzero(ind_tensor x);
+IND_API ind_tensor ind_argwhere(ind_tensor x);
+IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
+/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
+   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
+   row-major order the first. */
+IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
+   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
+   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
+   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                         ind_expr max_output_size);
+
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
@@ -1299,7 +1351,9 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
-     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"   (op: also a function's name)
+     assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
+                 (op: also a function's name; with an underscore behind a name of the op table in place, then its result
+                 may stay without a name: one given to it is another name for its first operand)
                | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
                  [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
                  (see ind_extern; the results have types unless a shape rule is registered)
@@ -1526,6 +1580,13 @@ typedef struct ind__tensor_info {
     uint32_t node;
     bool weak;  /* SCALAR: a Python number; it has no name */
     bool named; /* the name was given, not made up */
+    /* Memory, for ops in place (only where a graph is built): */
+    uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
+    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: how often its memory was written to */
+    uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
+    uint32_t unsure,
+        since; /* of a root: whose memory it shows for some sizes only, and how often that was written to */
 } ind__tensor_info;
 
 struct ind_graph {
@@ -1545,6 +1606,9 @@ struct ind_graph {
     bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
     bool *used;          /* by size: one of the first num_scanned nodes has it */
     uint32_t num_used, cap_used, num_scanned;
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    uint32_t num_unbacked;
+    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -1554,6 +1618,7 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
+    uint32_t num_writes;            /* ops in place so far */
     const ind__function **function; /* of the user, that CALLs of this graph may name */
     uint32_t num_functions, cap_functions;
     struct ind__name {
@@ -1766,6 +1831,10 @@ typedef struct ind__infer {
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
+    ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
+    int64_t least;          /* Z: what it never is below */
+    bool bounded;           /* Z: the caller gave bounds */
+    uint32_t source;        /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -1837,6 +1906,8 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED))
+        return "; min_length and max_length of the op that makes a size from data bound it";
     if (ind_expr_print(condition, fact, sizeof fact) >= sizeof fact) return "";
     char *out = ind__scratch(in);
     snprintf(out, sizeof in->scratch[0], "; 'fact %s' would make them agree", fact);
@@ -2938,7 +3009,7 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 
 /* ---- views */
 
-/* Takes out of both lists what they share, so that symbolic sizes cancel. */
+/* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
@@ -3233,16 +3304,9 @@ static ind_status ind__rule_meshgrid(ind__infer *in) {
 
 /* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
    the others keep their order (torch.movedim). */
-static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
-    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
-    int rank = ind__operand(in, 0)->rank, next = 0;
-    uint32_t used;
-    if (source->count != destination->count) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
-                           source->count, destination->count);
-    }
-    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
-    used = 0;
+static void ind__movedim_order(const ind__attr *source, const ind__attr *destination, int rank, int *from) {
+    int next = 0;
+    uint32_t used = 0;
     for (int d = 0; d < rank; d++) from[d] = -1;
     for (int k = 0; k < source->count; k++) {
         int s = ind__list_dim(source, k, rank);
@@ -3253,6 +3317,17 @@ static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
         while (used >> next & 1) next++;
         if (from[d] < 0) from[d] = next++;
     }
+}
+
+static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
+    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
+    uint32_t used;
+    if (source->count != destination->count) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+                           source->count, destination->count);
+    }
+    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
+    ind__movedim_order(source, destination, ind__operand(in, 0)->rank, from);
     return IND_OK;
 }
 
@@ -4747,6 +4822,161 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
     return IND_OK;
 }
 
+/* ---- sizes that come from data */
+
+/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+static ind_expr ind__new_length(ind__infer *in, const char *name) {
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    int64_t hint = ind_hint(in->limit);
+    ind_expr_bounds(in->limit, NULL, &s.hi);
+    s.lo = in->least;
+    s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
+    return ind_symbol_expr(in->c, &s);
+}
+
+static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length);
+
+/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
+   another op which counts the same tensor's elements. */
+static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
+    const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
+    char name[24];
+    in->limit = limit;
+    in->source = source;
+    if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+    if (ind__is_int(limit, 0)) return *length = limit, IND_OK;
+    if (own->kind == IND__ATTR_SIZE) {
+        const ind_symbol *s = ind_expr_symbol(own->e);
+        if (!s || s->kind != IND_SYMBOL_UNBACKED)
+            return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
+        return *length = in->length = own->e, IND_OK;
+    }
+    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
+        if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
+    if (in->g->num_unbacked == IND__MAX_UNBACKED)
+        return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
+    for (uint32_t k = 0;; k++) {
+        int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
+        if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
+    }
+    *length = in->length = ind__new_length(in, in->g->wanted_size ? in->g->wanted_size : name);
+    return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+}
+
+/* What the elements chosen from so many are at most; checks what the caller promises of that. */
+static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
+    const ind__attr *least = &in->attr[0], *most = &in->attr[1];
+    ind_expr none = {in->c, 0};
+    if (most->kind != IND__ATTR_NONE) limit = most->e;
+    in->least = least->i;
+    in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
+    if (ind__ok(limit))
+        ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
+                    (long long)least->i, ind__say_size(in, limit));
+    return none;
+}
+
+static ind_status ind__rule_nonzero(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, x->size, x->rank));
+    if (in->status) return in->status;
+    if (ind__data_length(in, limit, in->operand[0], size)) return in->status;
+    ind__set_result(in, 0, IND_I64, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_select(ind__infer *in) {
+    ind__shape s = {0};
+    ind_expr length;
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    const ind__tensor_info *mask = ind__operand(in, 1);
+    bool whole = mask->rank == s.rank;
+    for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, s.size, s.rank));
+    if (in->status || ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
+/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+static ind_status ind__rule_unique(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
+    ind_expr length;
+    int dim, r = 1;
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, x->rank, &dim)) return in->status;
+    if (along->kind != IND__ATTR_NONE && x->rank > 1)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dim %d of %s (%s): whole slices are not compared, only elements",
+                           dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    if (ind__need_results(in, 1 + (inverse->i != 0) + (counts->i != 0))) return in->status;
+    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
+    ind__set_result(in, 0, x->dtype, &length, 1);
+    if (inverse->i) ind__set_result(in, r++, IND_I64, x->size, x->rank);
+    if (counts->i) ind__set_result(in, r, IND_I64, &length, 1);
+    return IND_OK;
+}
+
+/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
+    const ind__tensor_info *repeats = ind__operand(in, k);
+    if (repeats->weak) {
+        const ind__attr *n = &in->g->node[repeats->node].attr[0];
+        if (n->is_int && n->i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "repeats must be an integer that is not negative");
+    }
+    if (ind__need_index(in, k)) return in->status;
+    if (repeats->rank > 1)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
+                           ind__say_name(in, k), ind__say_type(in, k));
+    if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s", ind__say_name(in, k),
+                       ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
+}
+
+/* The length of a result that repeats decide: given, or from data and at most what is given. */
+static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
+    const ind__attr *given = &in->attr[1], *most = &in->attr[2];
+    const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
+    if (bound->kind == IND__ATTR_NONE)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "the length of the result comes from data: give output_size, or max_output_size, which it "
+                           "never exceeds");
+    if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
+                           bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
+    return bound == given ? (*length = given->e, IND_OK) : ind__data_length(in, most->e, 0, length);
+}
+
+static ind_status ind__rule_repeat_interleave(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *along = &in->attr[0];
+    ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
+    int dim = 0, rank = x->rank;
+    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+        if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
+        ind__set_result(in, 0, IND_I64, size, 1);
+        return IND_OK;
+    }
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, rank, &dim)) return in->status;
+    for (int d = 0; d < rank; d++) size[d] = x->size[d];
+    if (along->kind == IND__ATTR_NONE || rank == 0) size[0] = whole, rank = 1;
+    if (ind__check_repeats(in, 1, size[dim])) return in->status;
+    const ind__tensor_info *repeats = ind__operand(in, 1);
+    if (repeats->weak)
+        size[dim] = ind_expr_mul(size[dim], ind_int(in->c, in->g->node[repeats->node].attr[0].i));
+    else if (ind__repeated_length(in, &size[dim]))
+        return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
+    return IND_OK;
+}
+
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
@@ -5106,6 +5336,12 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
     [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
+    [IND_OP_NONZERO] = ind__rule_nonzero,
+    [IND_OP_ARGWHERE] = ind__rule_nonzero,
+    [IND_OP_MASKED_SELECT] = ind__rule_masked_select,
+    [IND_OP_UNIQUE] = ind__rule_unique,
+    [IND_OP_UNIQUE_CONSECUTIVE] = ind__rule_unique,
+    [IND_OP_REPEAT_INTERLEAVE] = ind__rule_repeat_interleave,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -5122,6 +5358,7 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
     if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
@@ -5142,6 +5379,13 @@ static ind_status ind__check_operands(ind__infer *in) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
+        const ind__tensor_info *x = &in->g->tensor[id];
+        for (int d = 0; in->op == IND_OP_EXTERN && d < x->rank; d++) {
+            if (ind__expr_has_kind(x->size[d], IND_SYMBOL_UNBACKED))
+                return ind__reject(in, IND_NOT_SUPPORTED,
+                                   "%s is %s: an opaque call is given numbers, and this size is known to kernels alone",
+                                   ind__say_name(in, k), ind__say_type(in, k));
+        }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
@@ -5375,6 +5619,16 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
+/* One more name, which is free, for a tensor that keeps its own. */
+static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
+    const char *own = g->tensor[tensor].name;
+    const bool named = g->tensor[tensor].named;
+    if (!ind__put_name(g, tensor, name, true)) return false;
+    g->tensor[tensor].name = own;
+    g->tensor[tensor].named = named;
+    return true;
+}
+
 /* gelu, gelu_1, gelu_2: the count goes on, so that many equal ops do not search. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
@@ -5483,8 +5737,13 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
+/* Is anything known of the sizes but their ranges? */
+static bool ind__has_facts(const ind_graph *g) {
+    return g->num_conditions || g->num_unbacked;
+}
+
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind_facts_enter(g->context, g->num_conditions ? g->facts : NULL);
+    return ind_facts_enter(g->context, ind__has_facts(g) ? g->facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
@@ -5494,7 +5753,7 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
 /* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     bool ours = ind__ok(e) && e.context == g->context;
-    return ours && g->num_conditions ? ind_simplify(g->facts, e) : e;
+    return ours && ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
 /* A copy of a list of sizes, as they stand under the facts. */
@@ -5606,10 +5865,33 @@ static void ind__infer_free(ind__infer *in) {
 static bool ind__expands(const ind__node *node);
 static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
+/* The size from data that is this symbol; NULL: the graph has none. */
+static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
+    for (uint32_t u = 0; u < g->num_unbacked; u++)
+        if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
+    return NULL;
+}
+
+/* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
+static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
+    ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
+    ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
+    if (!ind__ok(most))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
+                               in->op_name);
+    *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
+    if (ind__find_length(g, in->length)) return IND_OK;
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
+    if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
+    ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
+    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+}
+
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
                                      const ind__attr *attrs, uint32_t num_attrs) {
     const char *name = node->name ? node->name : ind__op_name(node->op);
     ind__infer in;
+    const ind__unbacked *other = NULL;
     if (!ind__fill_node(g, node, operands, num_operands, attrs, num_attrs)) {
         ind__graph_no_memory(g, name);
         return ind__graph_tensor(g, 0);
@@ -5620,18 +5902,95 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
     } else if (expands) {
         return ind__expand(g, node);
+    } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
+               (!in.source || in.source != other->source)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
+    } else if (ind__ok(in.length)) {
+        ind__add_length(g, &in);
     }
     ind__infer_free(&in);
     g->last_results = node->num_results;
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
-ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
-                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
+
+/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+
+/* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
+static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
+    uint32_t first = op == IND_OP_INDEX ? 1 : 2;
+    bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
+    if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
+    }
+    for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
+    return mask && !one;
+}
+
+/* nonzero of the mask: the one that the graph has already, or a new one. */
+static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
+    return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
+}
+
+/* Puts the columns that stand for a mask at dimension `at` of x behind the operands; false: the graph has the error. */
+static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t mask, int at, uint32_t *operand,
+                             uint32_t *n) {
+    const ind__tensor_info m = g->tensor[mask], self = g->tensor[x];
+    bool fits = m.rank > 0 && at + m.rank <= self.rank;
+    for (int d = 0; fits && d < m.rank; d++) fits = ind_known_eq(m.size[d], self.size[at + d]);
+    if (!fits) {
+        char of_mask[200], of_x[200];
+        ind__print_type(of_mask, sizeof of_mask, m.dtype, m.size, m.rank);
+        ind__print_type(of_x, sizeof of_x, self.dtype, self.size, self.rank);
+        ind__graph_fail(g, IND_SHAPE_MISMATCH,
+                        "%s: mask %s (%s) must have one dimension or more, and the sizes of %s (%s) from dim %d on",
+                        ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
+        return false;
+    }
+    uint32_t places = ind__mask_places(g, mask);
+    for (int d = 0; places && d < m.rank; d++) {
+        ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        if (!operand[(*n)++]) return false;
+    }
+    return places != 0;
+}
+
+/* index and index_put with masks among the indices. */
+static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t *given, uint32_t num_given,
+                                   const ind__attr *attrs, uint32_t num_attrs) {
+    uint32_t operand[2 * IND_MAX_RANK + 2], n = op == IND_OP_INDEX ? 1 : 2, first = n;
+    memcpy(operand, given, n * sizeof *operand);
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = n; k < num_given && !g->status; k++) {
+        bool mask = given[k] && g->tensor[given[k]].dtype == IND_BOOL;
+        if (n - first >= IND_MAX_RANK)
+            ind__graph_fail(g, IND_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op), IND_MAX_RANK);
+        else if (mask)
+            ind__expand_mask(g, op, given[0], given[k], (int)(n - first), operand, &n);
+        else
+            operand[n++] = given[k];
+    }
+    ind__graph_leave(g, before);
+    if (g->status) return ind__graph_tensor(g, 0);
+    return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
+}
+
+/* A node of pure meaning: operands are values, whatever was written to their memory since. */
+static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
+    if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
+        return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
         if (custom_name) node.name = ind__arena_string(&g->arena, custom_name, strlen(custom_name));
         if (custom_name && !node.name) {
@@ -5647,12 +6006,512 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
     return result;
 }
 
+/* ---- attributes from values ---- */
+
+static ind__attr ind__attr_int(int64_t v) {
+    return (ind__attr){.kind = IND__ATTR_INT, .i = v};
+}
+
+static ind__attr ind__attr_bool(bool v) {
+    return (ind__attr){.kind = IND__ATTR_BOOL, .i = v};
+}
+
+static ind__attr ind__attr_float(double v) {
+    return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
+}
+
+/* A zeroed expression means "not given"; one that failed still has its context. */
+static ind__attr ind__attr_size(ind_expr e) {
+    return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
+}
+
+static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
+    return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
+}
+
+/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
+static ind__attr ind__attr_scalar(double v) {
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
+}
+
+/* A whole number is an integer, which also fits integer tensors. */
+static ind__attr ind__attr_number(double v) {
+    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
+}
+
+static ind__attr ind__attr_dtype(ind_dtype d) {
+    return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
+}
+
+/* ---- memory that tensors share, and ops in place ----
+
+   A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
+   value for the whole memory, by the inverses of those ops from the written tensor to the root; tensors that show the
+   memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
+   added before a write keep reading what was there. (PyTorch: functionalization.) */
+
+/* Result k of a view op: what it is made of. Copies, as adding nodes moves the graph's tables. */
+typedef struct ind__view {
+    ind_context *c;
+    ind__node node;
+    uint32_t k, viewed;
+    ind__tensor_info from, to;
+    bool unsure; /* for some sizes it is a view, for others a copy */
+} ind__view;
+
+static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
+    const ind__tensor_info *t = &g->tensor[x];
+    return (ind__view){g->context, g->node[t->node], x - g->node[t->node].result, t->viewed, g->tensor[t->viewed], *t,
+                       false};
+}
+
+static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
+    return g->tensor[x].root ? g->tensor[x].root : x;
+}
+
+/* Strides of a view from those of what it shows; false: it cannot lie there and is a copy. */
+typedef bool (*ind__stride_fn)(ind__view *v, const ind_expr *from, ind_expr *to);
+/* The new value of what the view shows, which is `value` where the view shows it; 0: the graph has the error. */
+typedef uint32_t (*ind__write_fn)(ind_graph *g, const ind__view *v, uint32_t value);
+
+static uint32_t ind__add_pure(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n,
+                              const ind__attr *attrs, uint32_t num_attrs) {
+    return ind__add_node(g, op, operands, n, attrs, num_attrs, NULL, NULL).id;
+}
+
+static uint32_t ind__current(ind_graph *g, uint32_t x);
+
+static uint32_t ind__add_view(ind_graph *g, uint32_t x, const ind_expr *size, int rank) {
+    ind__attr a = {.kind = IND__ATTR_SIZES, .list = size, .count = rank};
+    return ind__add_pure(g, IND_OP_VIEW, &x, 1, &a, 1);
+}
+
+static uint32_t ind__add_onto(ind_graph *g, ind_graph_op op, const ind__view *v, uint32_t value, const ind__attr *attrs,
+                              uint32_t num_attrs) {
+    uint32_t x[2] = {ind__current(g, v->viewed), value};
+    return x[0] ? ind__add_pure(g, op, x, 2, attrs, num_attrs) : 0;
+}
+
+static int ind__view_dim(const ind__view *v, uint32_t attr) {
+    int64_t d = v->node.attr[attr].i;
+    return (int)(d < 0 ? d + v->from.rank : d);
+}
+
+/* .. the same elements in the same order */
+
+/* Are the sizes equal? What hangs on the symbols is noted. */
+static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
+    if (ind_known_eq(a, b)) return true;
+    v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
+    return false;
+}
+
+/* at::detail::computeStride: dimensions that lie behind each other without a gap may be cut anew. */
+static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
+    ind_expr base = one, many = one, found = one;
+    int j = v->to.rank - 1;
+    if (v->from.rank) base = from[v->from.rank - 1];
+    for (int d = v->from.rank; d-- > 0;) {
+        many = ind_expr_mul(many, size[d]);
+        if (d > 0 &&
+            (ind__view_equal(v, size[d - 1], one) || ind__view_equal(v, from[d - 1], ind_expr_mul(many, base))))
+            continue;
+        for (; j >= 0 && (!ind__view_equal(v, found, many) || ind__view_equal(v, v->to.size[j], one)); j--) {
+            to[j] = ind_expr_mul(found, base);
+            found = ind_expr_mul(found, v->to.size[j]);
+        }
+        if (!ind__view_equal(v, found, many)) return false;
+        if (d > 0) base = from[d - 1];
+        many = found = one;
+    }
+    for (; j >= 0 && ind__view_equal(v, v->to.size[j], one); j--) to[j] = base;
+    return j < 0;
+}
+
+static uint32_t ind__write_reshape(ind_graph *g, const ind__view *v, uint32_t value) {
+    return ind__add_view(g, value, v->from.size, v->from.rank);
+}
+
+static bool ind__stride_same(ind__view *v, const ind_expr *from, ind_expr *to) {
+    memcpy(to, from, (size_t)v->to.rank * sizeof *to);
+    return true;
+}
+
+static uint32_t ind__write_same(ind_graph *g, const ind__view *v, uint32_t value) {
+    (void)g;
+    (void)v;
+    return value;
+}
+
+/* .. dimensions in another order */
+
+/* Which dimension of the operand each one of the result is. */
+static void ind__view_order(const ind__view *v, int *from) {
+    const ind__node *n = &v->node;
+    const int rank = v->to.rank;
+    if (n->op == IND_OP_MOVEDIM) {
+        ind__movedim_order(&n->attr[0], &n->attr[1], rank, from);
+        return;
+    }
+    for (int d = 0; d < rank; d++) from[d] = n->op == IND_OP_PERMUTE ? ind__list_dim(&n->attr[0], d, rank) : d;
+    if (n->op != IND_OP_TRANSPOSE || rank == 0) return;
+    from[ind__view_dim(v, 0)] = ind__view_dim(v, 1);
+    from[ind__view_dim(v, 1)] = ind__view_dim(v, 0);
+}
+
+static bool ind__stride_permute(ind__view *v, const ind_expr *from, ind_expr *to) {
+    int order[IND_MAX_RANK];
+    ind__view_order(v, order);
+    for (int d = 0; d < v->to.rank; d++) to[d] = from[order[d]];
+    return true;
+}
+
+static uint32_t ind__write_permute(ind_graph *g, const ind__view *v, uint32_t value) {
+    int order[IND_MAX_RANK];
+    ind_expr back[IND_MAX_RANK];
+    ind__view_order(v, order);
+    for (int d = 0; d < v->to.rank; d++) back[order[d]] = ind_int(g->context, d);
+    ind__attr a = {.kind = IND__ATTR_INTS, .list = back, .count = v->to.rank};
+    return ind__add_pure(g, IND_OP_PERMUTE, &value, 1, &a, 1);
+}
+
+/* .. an element at several places */
+
+static bool ind__stride_expand(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int more = v->to.rank - v->from.rank;
+    for (int d = 0; d < v->to.rank; d++) {
+        bool own = d >= more && ind_known_eq(v->from.size[d - more], v->to.size[d]);
+        to[d] = own ? from[d - more] : ind_int(v->c, 0);
+    }
+    return true;
+}
+
+static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *to) {
+    for (int d = 0; d < v->to.rank; d++) to[d] = ind_int(v->c, 0);
+    if (v->from.rank) to[ind__meshgrid_dim(&v->node.attr[0], v->k, v->node.num_operands)] = from[0];
+    return true;
+}
+
+static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
+    ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                    "an op in place writes to the result of %s, which shows an element of %s at several places, or is "
+                    "not known not to; clone it first",
+                    ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
+    return 0;
+}
+
+/* Nothing is at several places where all that is new has size 1. */
+static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind_expr all = ind_expr_product(g->context, v->to.size, v->to.rank);
+    ind_expr own = ind_expr_product(g->context, v->from.size, v->from.rank);
+    return ind_known_eq(all, own) ? ind__write_reshape(g, v, value) : ind__overlaps(g, v);
+}
+
+/* .. a part of a dimension, or one position of it */
+
+/* Dimension and range of what a slice, a narrow or a piece of a split shows, as attributes of slice_scatter. */
+static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
+    const ind__node *n = &v->node;
+    const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
+    const int dim = ind__view_dim(v, at);
+    ind_expr first = ind_int(g->context, 0);
+    if (n->op == IND_OP_SLICE) {
+        memcpy(a, n->attr, 4 * sizeof *a);
+        return;
+    }
+    if (n->op == IND_OP_NARROW) first = ind__from_front(n->attr[1].e, v->from.size[dim]);
+    for (uint32_t k = 0; k < v->k; k++) first = ind_expr_add(first, g->tensor[n->result + k].size[dim]);
+    a[0] = (ind__attr){.kind = IND__ATTR_INT, .i = dim};
+    a[1] = ind__attr_size(first);
+    a[2] = ind__attr_size(ind_expr_add(first, v->to.size[dim]));
+    a[3] = ind__attr_size(ind_int(g->context, 1));
+}
+
+static bool ind__stride_slice(ind__view *v, const ind_expr *from, ind_expr *to) {
+    memcpy(to, from, (size_t)v->to.rank * sizeof *to);
+    if (v->node.op == IND_OP_SLICE) {
+        int dim = ind__view_dim(v, 0);
+        to[dim] = ind_expr_mul(to[dim], v->node.attr[3].e);
+    }
+    return true;
+}
+
+static uint32_t ind__write_slice(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind__attr a[4];
+    ind__view_range(g, v, a);
+    return ind__add_onto(g, IND_OP_SLICE_SCATTER, v, value, a, 4);
+}
+
+static bool ind__stride_select(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int dim = ind__view_dim(v, 0);
+    for (int d = 0; d < v->to.rank; d++) to[d] = from[d + (d >= dim)];
+    return true;
+}
+
+/* select, and result k of unbind, which is position k. */
+static uint32_t ind__write_select(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind__attr a[2] = {v->node.attr[0], ind__attr_size(ind_int(g->context, v->k))};
+    if (v->node.op == IND_OP_SELECT) a[1] = v->node.attr[1];
+    return ind__add_onto(g, IND_OP_SELECT_SCATTER, v, value, a, 2);
+}
+
+static bool ind__stride_diagonal(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int a = ind__view_dim(v, 1), b = ind__view_dim(v, 2);
+    int next = 0;
+    for (int d = 0; d < v->from.rank; d++)
+        if (d != a && d != b) to[next++] = from[d];
+    to[next] = ind_expr_add(from[a], from[b]);
+    return true;
+}
+
+static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t value) {
+    return ind__add_onto(g, IND_OP_DIAGONAL_SCATTER, v, value, v->node.attr, 3);
+}
+
+/* .. elements at places that are counted */
+
+/* Do the steps along the dimensions lead to different elements, each beyond all that the smaller ones reach? */
+static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
+    ind_expr one = ind_int(c, 1), reach = one;
+    uint32_t left = 0;
+    for (int d = 0; d < rank; d++) {
+        if (ind__is_int(size[d], 0)) return true;
+        if (!ind__is_int(size[d], 1)) left |= 1u << d;
+    }
+    while (left) {
+        int least = -1;
+        for (int d = 0; d < rank; d++)
+            if (left >> d & 1 && (least < 0 || ind_known_lt(stride[d], stride[least]))) least = d;
+        if (!ind_known_le(reach, stride[least])) return false;
+        reach = ind_expr_add(reach, ind_expr_mul(ind_expr_sub(size[least], one), stride[least]));
+        left &= ~(1u << least);
+    }
+    return true;
+}
+
+static bool ind__stride_unfold(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int rank = v->from.rank, dim = rank ? ind__view_dim(v, 0) : 0;
+    memcpy(to, from, (size_t)rank * sizeof *to);
+    to[rank] = rank ? from[dim] : ind_int(v->c, 1);
+    if (rank) to[dim] = ind_expr_mul(from[dim], v->node.attr[2].e);
+    return true;
+}
+
+static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr *to) {
+    (void)from;
+    memcpy(to, v->node.attr[1].list, (size_t)v->to.rank * sizeof *to);
+    return true;
+}
+
+/* start, start + step, .. of `count` numbers, as dimension d of `rank`. */
+static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
+    ind__attr a[4] = {ind__attr_size(start),
+                      ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
+                      ind__attr_size(step),
+                      {.kind = IND__ATTR_DTYPE, .i = IND_I64}};
+    ind_expr size[IND_MAX_RANK];
+    for (int k = 0; k < rank; k++) size[k] = k == d ? count : ind_int(g->context, 1);
+    uint32_t x = ind__add_pure(g, IND_OP_ARANGE, NULL, 0, a, 4);
+    return x ? ind__add_view(g, x, size, rank) : 0;
+}
+
+/* Strides of what the view shows: given, or those of a contiguous tensor. */
+static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x, ind_expr row[IND_MAX_RANK]) {
+    if (x->stride) return x->stride;
+    for (int d = x->rank; d-- > 0;) row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
+    return row;
+}
+
+/* Steps through the memory of what a view shows, which is contiguous: the storage of as_strided, or the one that
+   unfold cuts up. */
+static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
+    ind_expr row[IND_MAX_RANK];
+    ind__view shown = *v;
+    shown.from.stride = NULL;
+    const ind_expr *from = ind__strides_of(v->c, &shown.from, row);
+    if (v->node.op == IND_OP_AS_STRIDED)
+        ind__stride_as_strided(&shown, from, step);
+    else
+        ind__stride_unfold(&shown, from, step);
+}
+
+/* The places of the view's elements, as a tensor of its shape. */
+static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
+    const int rank = v->to.rank;
+    ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
+    ind__place_steps(v, step);
+    uint32_t x = ind__add_places(g, v->node.op == IND_OP_AS_STRIDED ? v->node.attr[2].e : zero, one, one, -1, rank);
+    for (int d = 0; x && d < rank; d++) {
+        if (ind__is_int(v->to.size[d], 1) || ind__is_int(step[d], 0)) continue;
+        uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
+        x = pair[1] ? ind__add_pure(g, IND_OP_ADD, pair, 2, NULL, 0) : 0;
+    }
+    ind__attr size = {.kind = IND__ATTR_SIZES, .list = v->to.size, .count = rank};
+    return x ? ind__add_pure(g, IND_OP_EXPAND, &x, 1, &size, 1) : 0;
+}
+
+static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind_expr step[IND_MAX_RANK];
+    ind__place_steps(v, step);
+    if (!ind__distinct(v->c, v->to.size, step, v->to.rank)) return ind__overlaps(g, v);
+    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_all_places(g, v), value};
+    return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
+}
+
+/* The ops whose results show the memory of an operand. reshape and flatten copy where strides do not allow a view; what
+   is copied or computed lies contiguously. */
+static const struct ind__view_row {
+    ind__stride_fn stride;
+    ind__write_fn write;
+} ind__views[IND_NUM_OPS] = {
+    [IND_OP_ALIAS] = {ind__stride_same, ind__write_same},
+    [IND_OP_VIEW] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_RESHAPE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_VIEW_AS] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_FLATTEN] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_UNFLATTEN] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_SQUEEZE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_UNSQUEEZE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_PERMUTE] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_TRANSPOSE] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_MOVEDIM] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_EXPAND] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_EXPAND_AS] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_BROADCAST_TO] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_BROADCAST_TENSORS] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_MESHGRID] = {ind__stride_meshgrid, ind__write_expand},
+    [IND_OP_SLICE] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_NARROW] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SPLIT] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SPLIT_WITH_SIZES] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_CHUNK] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SELECT] = {ind__stride_select, ind__write_select},
+    [IND_OP_UNBIND] = {ind__stride_select, ind__write_select},
+    [IND_OP_DIAGONAL] = {ind__stride_diagonal, ind__write_diagonal},
+    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_places},
+    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
+};
+
+/* Result x, just made from the handle `viewed`, shows its memory, if strides say it can. */
+static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
+    ind__tensor_info *t = &g->tensor[x];
+    ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
+    const ind__stride_fn stride = ind__views[g->node[t->node].op].stride;
+    t->viewed = viewed;
+    ind__view v = ind__view_of(g, x);
+    bool dense = !v.from.stride && (stride == ind__stride_reshape || stride == ind__stride_same);
+    if (!dense && !stride(&v, ind__strides_of(g->context, &v.from, row), to)) {
+        t->viewed = 0;
+        t->unsure = v.unsure ? ind__root_of(g, viewed) : 0;
+        t->since = g->tensor[t->unsure].writes;
+        return true;
+    }
+    t->root = ind__root_of(g, viewed);
+    t->seen = v.node.op == IND_OP_AS_STRIDED ? 0 : g->tensor[t->root].writes;
+    if (!dense) t->stride = ind__arena_copy(&g->arena, to, (size_t)t->rank * sizeof *to);
+    return dense || t->rank == 0 || t->stride;
+}
+
+/* A stale view as of now; as_strided names places in a storage, and takes them from whatever that holds. */
+static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
+    uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
+    if (v->node.op == IND_OP_AS_STRIDED) {
+        uint32_t taken[2] = {base, ind__add_all_places(g, v)};
+        return taken[1] ? ind__add_pure(g, IND_OP_TAKE, taken, 2, NULL, 0) : 0;
+    }
+    const bool each = v->node.op == IND_OP_BROADCAST_TENSORS || v->node.op == IND_OP_MESHGRID;
+    uint32_t *x = ind__arena_copy(&g->arena, v->node.operand, v->node.num_operands * sizeof *x);
+    if (!x) return ind__graph_no_memory(g, ind__op_name(v->node.op)), 0;
+    x[each ? v->k : 0] = base;
+    return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
+}
+
+/* Makes a stale view again, with the other results of its node that show the same. */
+static bool ind__show_again(ind_graph *g, uint32_t x) {
+    ind__view v = ind__view_of(g, x);
+    uint32_t made = ind__show_now(g, &v);
+    for (uint32_t k = 0; made && k < v.node.num_results; k++) {
+        ind__tensor_info *t = &g->tensor[v.node.result + k];
+        if (t->viewed != v.viewed) continue;
+        t->now = made + k;
+        t->seen = g->tensor[v.to.root].writes;
+    }
+    return made != 0;
+}
+
+static bool ind__is_stale(const ind_graph *g, uint32_t x) {
+    return g->tensor[x].seen != g->tensor[ind__root_of(g, x)].writes;
+}
+
+/* A reshape that is a view for some sizes only must not meet a write: PyTorch's result would hang on the sizes. */
+static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
+    const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
+    if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
+    ind__graph_fail(g, IND_NOT_SUPPORTED,
+                    "%s: whether it shows the memory of %s or is a copy depends on the sizes, and one of them was "
+                    "written to; clone it, or reshape before the other views",
+                    t->name, g->tensor[t->unsure].name);
+    return false;
+}
+
+/* The tensor that holds what x shows by now; 0 on failure. */
+static uint32_t ind__current(ind_graph *g, uint32_t x) {
+    uint32_t depth = 0;
+    if (!g->num_writes || !x || x >= g->num_tensors) return x;
+    if (!ind__check_sure(g, x, false)) return 0;
+    for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) depth++;
+    uint32_t *stale = ind__arena_alloc(&g->arena, (depth + (size_t)1) * sizeof *stale), n = 0;
+    if (!stale) return ind__graph_no_memory(g, "view"), 0;
+    for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) stale[n++] = v;
+    while (n-- > 0)
+        if (!ind__show_again(g, stale[n])) return 0;
+    return g->tensor[x].now ? g->tensor[x].now : x;
+}
+
+/* Operands as they are now; NULL on failure. The strided storage is named as it was: see ind__show_memory. */
+static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
+    const char *file = g->here_file; /* it is the caller's op that stands there */
+    const int line = g->here_line;
+    uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
+    if (!g->num_writes || !n) return operands;
+    if (!now) return ind__graph_no_memory(g, ind__op_name(op)), NULL;
+    for (uint32_t k = 0; k < n && op != IND_OP_AS_STRIDED; k++) {
+        now[k] = ind__current(g, operands[k]);
+        if (operands[k] && !now[k]) return NULL;
+    }
+    ind_here(g, file, line);
+    return now;
+}
+
+ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+    const uint32_t *now = g && !g->status ? ind__current_operands(g, op, operands, num_operands) : operands;
+    ind_tensor result = ind__add_node(g, op, now, num_operands, attrs, num_attrs, body, custom_name);
+    if (!result.id || !ind__views[op].stride || g->facts_borrowed) return result;
+    const bool each = op == IND_OP_BROADCAST_TENSORS || op == IND_OP_MESHGRID;
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = 0; k < g->node[g->tensor[result.id].node].num_results; k++) {
+        if (ind__show_memory(g, result.id + k, operands[each ? k : 0])) continue;
+        ind__graph_no_memory(g, ind__op_name(op));
+        result.id = 0;
+        break;
+    }
+    ind__graph_leave(g, before);
+    return result;
+}
+
 /* ---- sizes, inputs, outputs */
 
 static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length) {
     for (uint32_t i = 0; i < g->num_sizes; i++) {
         const char *s = ind_expr_symbol(g->size_symbol[i])->name;
         if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
+    }
+    for (uint32_t u = 0; u < g->num_unbacked; u++) {
+        const char *s = ind_expr_symbol(g->unbacked[u].symbol)->name;
+        if (ind__same_name(s, strlen(s), name, length)) return g->unbacked[u].symbol;
     }
     return (ind_expr){g->context, 0};
 }
@@ -5776,14 +6635,19 @@ ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
     if (x.graph != graph) {
         ind__graph_fail(graph, IND_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
                         name ? name : "(NULL)");
-    } else if (!ind__check_output(graph, name, x.id) && !ind__add_output(graph, name, x.id)) {
-        ind__graph_no_memory(graph, "output");
+    } else if (!ind__check_output(graph, name, x.id)) {
+        x.id = ind__current(graph, x.id);
+        if (!graph->status && !ind__add_output(graph, name, x.id)) ind__graph_no_memory(graph, "output");
     }
     ind__graph_leave_here(graph);
     return graph->status;
 }
 
-static const struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
+static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
+    return x.graph && x.id && x.id < x.graph->num_tensors ? &x.graph->tensor[x.id] : NULL;
+}
+
+static struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
     for (uint32_t i = 0; i < g->num_mutations; i++)
         if (g->mutation[i].input == input) return &g->mutation[i];
     return NULL;
@@ -5810,27 +6674,107 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
                            "mutate: %s is %s, its new value is %s; they must be of one type", name, a, b);
 }
 
+static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
+    struct ind__mutation *m =
+        IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+    if (m) *m = (struct ind__mutation){input, value};
+    if (!m) ind__graph_no_memory(g, "mutate");
+}
+
 ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     ind_graph *g = input.graph ? input.graph : value.graph;
     if (!g) return IND_INVALID_ARGUMENT;
     if (g->status) return g->status;
     if (input.graph != value.graph) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
-    } else if (!ind__check_mutation(g, input.id, value.id)) {
-        struct ind__mutation *m =
-            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
-        if (m) *m = (struct ind__mutation){input.id, value.id};
-        if (!m) ind__graph_no_memory(g, "mutate");
+    } else if (!ind__check_mutation(g, input.id, value.id) && (value.id = ind__current(g, value.id)) != 0) {
+        ind__add_mutation(g, input.id, value.id);
     }
     ind__graph_leave_here(g);
     return g->status;
 }
 
-/* ---- what a tensor is */
+/* ---- ops in place: writing to what a tensor shows ---- */
 
-static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
-    return x.graph && x.id && x.id < x.graph->num_tensors ? &x.graph->tensor[x.id] : NULL;
+/* As torch.can_cast: floats to no integers, numbers to no bool. */
+static bool ind__can_write(ind_dtype from, ind_dtype to) {
+    if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
+    return to != IND_BOOL || from == IND_BOOL;
 }
+
+static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
+    const ind__tensor_info *t = &g->tensor[x], *v = &g->tensor[value], *root = &g->tensor[ind__root_of(g, x)];
+    char a[200], b[200];
+    if (t->weak || v->weak)
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
+                               t->weak ? "self" : "the result");
+    if (g->node[root->node].op == IND_OP_CONST)
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                               "%s: %s is a constant, which no run changes; clone makes a tensor of it", op,
+                               root->name);
+    if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
+                               root->name);
+    ind__print_type(a, sizeof a, t->dtype, t->size, t->rank);
+    ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
+    bool same = t->rank == v->rank;
+    ind_facts *before = ind__graph_enter(g);
+    for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], v->size[d]);
+    ind__graph_leave(g, before);
+    if (!same)
+        return ind__graph_fail(g, IND_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
+                               t->name, a);
+    if (ind__can_write(v->dtype, t->dtype)) return IND_OK;
+    return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op, b,
+                           t->name, a);
+}
+
+/* The memory of `root` holds `value` from here on. */
+static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
+    ind__tensor_info *t = &g->tensor[root];
+    g->num_writes++;
+    t->seen = ++t->writes;
+    t->now = value;
+    if (g->node[t->node].op != IND_OP_INPUT) return;
+    struct ind__mutation *m = ind__find_mutation(g, root);
+    if (m)
+        m->value = value;
+    else
+        ind__add_mutation(g, root, value);
+}
+
+/* What x shows becomes `value`, a tensor of its shape. */
+static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
+    if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
+    ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
+    if (g->tensor[value].dtype != g->tensor[x].dtype) value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t t = x; value && g->tensor[t].viewed; t = g->tensor[t].viewed) {
+        ind__view v = ind__view_of(g, t);
+        value = ind__views[v.node.op].write(g, &v, value);
+    }
+    ind__graph_leave(g, before);
+    if (!value) return g->status;
+    ind__write_root(g, ind__root_of(g, x), value);
+    return g->status;
+}
+
+ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
+    ind_graph *g = x.graph ? x.graph : result.graph;
+    if (!g || g->status) return ind__graph_tensor(g, 0);
+    char op[IND__MAX_NAME + 2] = "inplace";
+    if (x.graph != result.graph || !ind__tensor_of(x) || !ind__tensor_of(result)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
+    } else if ((result.id = ind__current(g, result.id)) != 0) {
+        const ind__node *n = &g->node[g->tensor[result.id].node];
+        snprintf(op, sizeof op, "%.250s_", n->name ? n->name : ind__op_name(n->op));
+        ind__write(g, op, x.id, result.id);
+    }
+    ind__graph_leave_here(g);
+    return ind__graph_tensor(g, g->status ? 0 : x.id);
+}
+
+/* ---- what a tensor is */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -5862,42 +6806,6 @@ ind_tensor ind_named(ind_tensor x, const char *name) {
 }
 
 /* ---- the ops: handles are checked here, all else by ind__graph_add */
-
-static ind__attr ind__attr_int(int64_t v) {
-    return (ind__attr){.kind = IND__ATTR_INT, .i = v};
-}
-
-static ind__attr ind__attr_bool(bool v) {
-    return (ind__attr){.kind = IND__ATTR_BOOL, .i = v};
-}
-
-static ind__attr ind__attr_float(double v) {
-    return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
-}
-
-static ind__attr ind__attr_dtype(ind_dtype d) {
-    return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
-}
-
-/* A zeroed expression means "not given"; one that failed still has its context. */
-static ind__attr ind__attr_size(ind_expr e) {
-    return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
-}
-
-static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
-    return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
-}
-
-/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
-static ind__attr ind__attr_scalar(double v) {
-    return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
-}
-
-/* A whole number is an integer, which also fits integer tensors. */
-static ind__attr ind__attr_number(double v) {
-    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
-    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
-}
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
@@ -7295,6 +8203,41 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
     ind_tensor operands[2] = {x, boundaries};
     ind__attr a[2] = {ind__attr_bool(out_int32), ind__attr_bool(right)};
     return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
+}
+
+IND__DEFINE_UNARY(nonzero, NONZERO)
+IND__DEFINE_UNARY(argwhere, ARGWHERE)
+
+ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
+    ind_tensor operands[2] = {x, mask};
+    return ind__call(IND_OP_MASKED_SELECT, operands, 2, NULL, 0);
+}
+
+static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    ind__attr a[5] = {ind__attr_bool(true), ind__attr_bool(inverse != NULL), ind__attr_bool(counts != NULL)};
+    bool sorted = op == IND_OP_UNIQUE;
+    ind_tensor y = ind__call(op, &x, 1, a + !sorted, 2 + sorted), none = ind__graph_tensor(x.graph, 0);
+    if (inverse) *inverse = y.id ? ind__graph_tensor(y.graph, y.id + 1) : none;
+    if (counts) *counts = y.id ? ind__graph_tensor(y.graph, y.id + 1 + (inverse != NULL)) : none;
+    return y;
+}
+
+ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE, x, inverse, counts);
+}
+
+ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, inverse, counts);
+}
+
+ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                 ind_expr max_output_size) {
+    ind_tensor operands[2] = {x, repeats};
+    ind__attr a[3] = {{0}, {0}, {0}};
+    if (dim != IND_ALL_DIMS) a[0] = ind__attr_int(dim);
+    if (ind__ok(output_size)) a[1] = ind__attr_size(output_size);
+    if (ind__ok(max_output_size)) a[2] = ind__attr_size(max_output_size);
+    return ind__call(IND_OP_REPEAT_INTERLEAVE, operands, 2, a, 3);
 }
 
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
@@ -9885,6 +10828,11 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+                               "%s: %s is about a size that comes from data, which no launch can check; min_length and "
+                               "max_length of the op that makes it bound it, and are checked where it is counted",
+                               what, text);
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
@@ -10052,6 +11000,7 @@ static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr_schema *s = &schema->attr[i];
         if (!s->required && ind__same_attr(&n->attr[i], &s->value)) continue;
+        if (ind__op_has(n->op, 'Z') && i + 1 == n->num_attrs) continue;
         ind__textf(t, "%s%.*s=", comma ? ", " : "", s->length, s->name);
         ind__print_attr(t, &n->attr[i]);
         comma = true;
@@ -10487,6 +11436,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 
 typedef struct ind__parsed_call {
     ind_graph_op op;
+    bool in_place; /* its name ends in an underscore */
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
@@ -10543,13 +11493,20 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
+/* The op's name, or with an underscore behind it that of the op in place. */
+static bool ind__is_op_name(const char *name, int op, bool *in_place) {
+    const size_t n = strlen(ind__op_rows[op].name);
+    *in_place = ind__op_has((ind_graph_op)op, '_') && strlen(name) == n + 1 && name[n] == '_';
+    return !strncmp(name, ind__op_rows[op].name, n) && (*in_place || !name[n]);
+}
+
 static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
     char name[IND__MAX_NAME + 1];
     ind__skip(p);
     call->at = p->at;
     if (!ind__need_name(p, "the name of an op", name)) return false;
     for (int op = 0; op < IND_NUM_OPS; op++) {
-        if (!ind__op_in_text(op) || strcmp(name, ind__op_rows[op].name)) continue;
+        if (!ind__op_in_text(op) || !ind__is_op_name(name, op, &call->in_place)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
         if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
@@ -10997,7 +11954,30 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
+    const char *late;             /* the type, which names a size that the op makes: read after that */
+    char size[IND__MAX_NAME + 1]; /* that size */
 } ind__parsed_result;
+
+/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end is
+   set behind the type. */
+static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
+    const char *at = p->at + strspn(p->at, " ");
+    bool found = false;
+    at += ind__name_length(at);
+    at += strspn(at, " ");
+    if (*at != '[') return false;
+    for (at++; *at && *at != ']' && *at != '\n';) {
+        size_t n = ind__name_length(at);
+        bool taken = found || n > IND__MAX_NAME || at[n] == '(' || ind__ok(ind__find_size(p->g, at, n));
+        if (n && !taken && !memchr(at, '.', n)) {
+            snprintf(name, IND__MAX_NAME + 1, "%.*s", (int)n, at);
+            found = true;
+        }
+        at += n ? n : 1;
+    }
+    *end = *at == ']' ? at + 1 : at;
+    return found;
+}
 
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
@@ -11006,11 +11986,28 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
             p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
     if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
-    if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
+    uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
+    if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
-    }
+    if (other && !ind__rename(p->g, other, "made", false)) /* a made-up name gives way */
+        return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    const char *end = NULL;
     r->typed = ind__take(p, ':');
-    return !r->typed || ind__need_type(p, &r->type);
+    if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
+    r->late = p->at;
+    p->at = end;
+    return true;
+}
+
+/* Reads the types that were put off. */
+static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_t n) {
+    const char *at = p->at;
+    for (uint32_t k = 0; k < n && !p->status; k++) {
+        if (!r[k].late) continue;
+        p->at = r[k].late;
+        if (ind__need_type(p, &r[k].type)) p->at = at;
+    }
+    return !p->status;
 }
 
 /* The type written after a result must be the one that the op gives. */
@@ -11047,13 +12044,36 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
+/* add_(x, y), which may have a name: another one for x. */
+static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
+                              uint32_t num_results, uint32_t value) {
+    const uint32_t x = call->operand[0];
+    char op[IND__MAX_NAME + 2];
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    if (num_results > 1) {
+        ind__check_num_results(p, call, r, num_results, 1);
+        return;
+    }
+    ind__write(p->g, op, x, value);
+    if (!ind__check_graph(p, call->at) || !num_results || !ind__check_annotation(p, r, &p->g->tensor[x])) return;
+    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
+static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
     uint32_t first = p->g->num_nodes;
+    for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
+        if (r[k].late) p->g->wanted_size = r[k].size;
     ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
                                   call->function ? call->function->name : NULL);
+    p->g->wanted_size = NULL;
     if (!ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
+    if (call->in_place) {
+        ind__write_parsed(p, call, r, num_results, x.id);
+        return;
+    }
+    if (!ind__parse_late_types(p, r, num_results)) return;
     ind__name_results(p, call, r, num_results, x);
 }
 
@@ -11071,6 +12091,14 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
         }
     } while (ind__take(p, ','));
     return true;
+}
+
+/* Does a call stand here, whose result has no name? */
+static bool ind__at_call(ind__parser *p) {
+    ind__skip(p);
+    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
+    ind__skip(&ahead);
+    return ahead.at > p->at && *ahead.at == '(';
 }
 
 static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
@@ -11136,13 +12164,18 @@ static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind_
     return ind__check_graph(p, call->at) && ind__name_results(p, call, r, num, x);
 }
 
-/* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
+/* assign = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
     ind__parsed_call call;
     uint32_t n = 0, capacity = 0;
     memset(&call, 0, sizeof call);
-    bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
+    bool named = !ind__at_call(p);
+    bool ok = !named || (ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '='));
+    ok = ok && ind__need_op(p, &call);
+    if (ok && !named && !call.in_place)
+        ok = ind__parse_error(p, call.at, IND_PARSE, "%s: its result needs a name; only an op in place (add_) has none",
+                              ind__op_name(call.op));
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && call.op == IND_OP_EXTERN)
@@ -11844,6 +12877,22 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
+/* The sizes from data in what a node is given and gives, as bits. */
+static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
+    uint64_t in = 0;
+    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    }
+    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
+            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+    }
+    return in;
+}
+
 /* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
@@ -11857,6 +12906,9 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
         for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
+        uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
+        for (uint32_t u = 0; u < g->num_unbacked; u++)
+            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
     }
 }
 
@@ -12032,6 +13084,8 @@ typedef struct graph__lowering_row {
     ind_loop_op op, bool_op;
 } graph__lowering_row;
 
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op);
+
 /* The node being lowered: what its loop functions are given. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
@@ -12044,6 +13098,8 @@ struct graph__lower_ctx {
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values join what is there */
+    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
     struct { /* dimensions of what a reduction reads, mostly operand 0 */
@@ -12072,6 +13128,16 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+        ind_expr size[IND_MAX_RANK];
+        int rank;
+        graph__lower_element_fn flag;
+        ind__box *counts;
+    } chosen;
+    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+        int dim;
+        ind_expr most;
+    } repeats;
     struct {
         ind__box *scores;  /* query @ key^T */
         ind_expr features; /* of query and key */
@@ -12831,25 +13897,63 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
 
 /* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
    constants are at the end, is a reader. */
+static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
+    return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+}
+
 static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
-    const graph__lower_walk *w = l->w;
-    const uint32_t here = (uint32_t)(l->node - w->graph->node);
-    if (!graph__may_overwrite(w, x)) return false;
+    if (!graph__may_overwrite(l->w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    return x->storage->last_reader <= here;
+    return graph__last_read(l, x);
+}
+
+/* Remembers for the schedule's text who keeps operand 0 from being changed in place, if it may be at all. */
+static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
+    ind__lowered *p = l->w->program;
+    const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
+    if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
+    ind__kept *k = IND__PUSH(p->context, ind__kept, p->kept, p->num_kept, p->cap_kept);
+    uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
+    if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    if (!graph__dies_here(l, self)) return ind__box_copy(l->w->program, self);
+    if (l->into) return l->into;
+    if (!graph__dies_here(l, self)) {
+        graph__note_kept(l, self);
+        return ind__box_copy(l->w->program, self);
+    }
     return ind__box_realise(l->w->program, self) ? NULL : self;
 }
 
 static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__lower_ctx *l = user;
     l->scatter(o, index, rank, to, l);
+}
+
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* The element of the memory written to that is element `at` of operand 0. */
+static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
+    ind_expr from[IND_MAX_RANK];
+    if (!l->into) {
+        memcpy(out, at, (size_t)rank * sizeof *at);
+        return rank;
+    }
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
+    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
+    return l->into->rank;
+}
+
+static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
+                                ind_value v, ind_value mask) {
+    ind_expr placed[IND_MAX_RANK];
+    rank = graph__placed(l, at, rank, placed);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
@@ -13045,8 +14149,6 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
-
 /* May it matter in which order what meets at an element comes? */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
@@ -13055,13 +14157,14 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (joins) return ind_dtype_is_float(base->storage->dtype);
-    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
+    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
+    const bool once = fn == graph__put_part_element; /* all other places are data */
+    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
@@ -13097,7 +14200,7 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     else
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, rank, v, mask);
 }
 
 static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) {
@@ -13259,7 +14362,7 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     else
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     if (l->node->op == IND_OP_INDEX_ADD) v = graph__lower_scaled(o, l, v, &l->node->attr[1]);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, rank, v, mask);
 }
 
 static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **results) {
@@ -13276,7 +14379,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
 static void graph__index_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     graph__lower_indices at = {.first = 2, .scatter = true};
     graph__lower_index_at(o, index, l, &at);
-    ind__emit_scatter(o, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask, l->mode);
+    graph__emit_scatter(o, l, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask);
 }
 
 /* self[mask] = value */
@@ -13314,13 +14417,20 @@ static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr place = graph__lower_target(o, target, numel, true, &mask);
     ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, l->result->rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }
 
 static ind_status graph__lower_put(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* Is this op one scatter into operand 0 and nothing else? */
+static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
+    const graph__lower_fn fn = graph__lowering_of(n->op)->lower;
+    if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
+    return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
@@ -13389,12 +14499,18 @@ static ind_status graph__lower_make_view(graph__lower_ctx *l, const ind_expr *ma
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
+static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status);
+
 static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     results[0] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 static ind_status graph__lower_permute(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     ind_expr map[IND_MAX_RANK];
     int rank = l->result->rank;
     for (int d = 0; d < rank; d++) map[graph__permuted_dim(l->node, rank, d)] = graph__lower_view_index(l, d);
@@ -13413,6 +14529,8 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
 
 /* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     int from = 0;
@@ -13559,16 +14677,22 @@ static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
-    int rank = graph__lower_operand_info(l, 0)->rank, next = 0;
-    int64_t offset = l->node->attr[0].i;
-    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank);
-    ind_expr map[IND_MAX_RANK], at = graph__lower_view_index(l, rank - 2);
+/* Where element `index` of a diagonal stands in the tensor of this rank. */
+static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
+    int64_t offset = attr[0].i;
+    int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
+    ind_expr at = index[rank - 2];
     for (int d = 0; d < rank; d++) {
-        if (d != a && d != b) map[d] = graph__lower_view_index(l, next++);
+        if (d != a && d != b) map[d] = index[next++];
     }
-    map[a] = offset < 0 ? ind_expr_add(at, ind_int(l->context, -offset)) : at;
-    map[b] = offset > 0 ? ind_expr_add(at, ind_int(l->context, offset)) : at;
+    map[a] = offset < 0 ? ind_expr_add(at, ind_int(at.context, -offset)) : at;
+    map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
+}
+
+static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK], index[IND_MAX_RANK];
+    for (int d = 0; d < l->result->rank; d++) index[d] = graph__lower_view_index(l, d);
+    graph__diagonal_place(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
     return graph__lower_make_view(l, map, results);
 }
 
@@ -13652,6 +14776,7 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
  */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
+    if (!otherwise.id) return otherwise;
     ind_dtype dtype = ind_op_dtype(o, otherwise);
     const ind__box *x = graph__lower_operand_box(l, k);
     ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
@@ -15719,6 +16844,320 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ---- sizes that come from data ---- */
+
+/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->chosen.size, l->chosen.rank, at);
+    return ind_op_cast(o, l->chosen.flag(o, at, l->chosen.rank, l), IND_I64);
+}
+
+static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    (void)rank;
+    return ind__box_load(o, (const ind__box *)user, index, 1);
+}
+
+/* How many are chosen: the last of the running counts, 0 if there is none. */
+static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
+    ind_expr some = ind_expr_lt(ind_int(c, 0), numel);
+    (void)index, (void)rank;
+    if (ind_known_true(some)) return ind__box_load(o, l->chosen.counts, &last, 1);
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), has = ind_op_index(o, some, IND_BOOL);
+    return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
+}
+
+/* From here on the box, of one i64, holds the size from data that this op makes. */
+static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
+    const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
+    const ind_graph *g = l->w->graph;
+    ind__lowered *p = l->w->program;
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
+    ind_status status = ind__box_realise(p, count);
+    for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
+        if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
+        p->unbacked[p->num_unbacked] = g->unbacked[u];
+        p->unbacked[p->num_unbacked++].buffer = count->storage->buffer;
+    }
+    return status;
+}
+
+/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
+    const ind_graph *g = l->w->graph;
+    const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
+    return u ? &g->node[u->node] : l->node;
+}
+
+/* Did the caller bound it? */
+static bool graph__is_bounded(const graph__lower_ctx *l) {
+    const ind__node *n = graph__counting_node(l);
+    bool chooses = n->op == IND_OP_NONZERO || n->op == IND_OP_ARGWHERE || n->op == IND_OP_MASKED_SELECT;
+    return chooses && (n->attr[0].i > 0 || n->attr[1].kind != IND__ATTR_NONE);
+}
+
+/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = graph__counting_node(l)->attr;
+    ind_expr least = ind_int(l->context, a[0].i);
+    ind_expr most = a[1].kind == IND__ATTR_NONE ? l->chosen.counts->size[0] : a[1].e;
+    ind_value count = graph__count_element(o, index, rank, l), none = ind_op_constant_int(o, -1, IND_I64);
+    count = ind_op_where(o, ind_op_ge(o, count, ind_op_index(o, least, IND_I64)), count, none);
+    ind_expr at = ind_op_indirect(o, count, ind_expr_add(most, ind_int(l->context, 1)), false);
+    return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
+}
+
+/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
+                                      graph__lower_element_fn flag) {
+    ind_expr numel = ind_expr_product(l->context, size, rank);
+    ind__box *count;
+    l->chosen.flag = flag;
+    l->chosen.rank = rank;
+    for (int d = 0; d < rank; d++) l->chosen.size[d] = size[d];
+    ind_status status =
+        graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__chosen_number, &l->chosen.counts);
+    if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+    graph__lower_element_fn number = graph__is_bounded(l) ? graph__bounded_count : graph__count_element;
+    if (!status) status = graph__lower_loop(l, IND_I64, NULL, 0, number, &count);
+    return status ? status : graph__lower_length(l, count);
+}
+
+/* The number of a chosen point among all that are; *mask: is this one chosen? */
+static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
+    ind_context *c = l->context;
+    ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
+    ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
+    ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
+    *mask = l->chosen.flag(o, index, rank, l);
+    if (graph__is_bounded(l))
+        *mask = ind_op_and(o, *mask,
+                           ind_op_le(o, count, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64)));
+    o->mask = *mask;
+    at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
+    o->mask = outer;
+    return at;
+}
+
+static ind_value graph__is_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, graph__lower_operand_box(l, 0), index, rank);
+    return ind_op_cast(o, x, IND_BOOL);
+}
+
+static void graph__nonzero_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at[2] = {graph__chosen_place(o, index, rank, l, &mask)};
+    for (int d = 0; d < rank; d++) {
+        at[1] = ind_int(l->context, d);
+        ind__emit_scatter(o, to, at, 2, ind_op_index(o, index[d], IND_I64), mask, IND_REDUCE_NONE);
+    }
+}
+
+static ind_status graph__lower_where_nonzero(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    ind_status status = graph__lower_choose(l, x->size, x->rank, graph__is_nonzero);
+    if (!status) status = graph__lower_zeros(l, IND_I64, l->result->size, 2, &base);
+    if (!status && x->rank == 0) results[0] = base;
+    if (status || x->rank == 0) return status;
+    return graph__lower_scatter_loop(l, base, x->size, x->rank, graph__nonzero_element, IND_REDUCE_NONE, results);
+}
+
+static ind_value graph__is_selected(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+}
+
+static void graph__select_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, graph__lower_operand(o, l, 0, index, rank), mask, IND_REDUCE_NONE);
+}
+
+static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *mask = graph__lower_operand_info(l, 1);
+    int rank = x->rank > mask->rank ? x->rank : mask->rank;
+    ind_expr size[IND_MAX_RANK];
+    ind__box *base;
+    for (int d = 0; d < rank; d++) {
+        int a = d - (rank - x->rank), b = d - (rank - mask->rank);
+        size[d] = a < 0 || (b >= 0 && graph__size_is_one(x->size[a])) ? mask->size[b] : x->size[a];
+    }
+    ind_status status = graph__lower_choose(l, size, rank, graph__is_selected);
+    if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, size, rank, graph__select_element, IND_REDUCE_NONE, results);
+}
+
+/* ---- unique ---- */
+
+static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], x->size, x->rank, at);
+    return ind__box_load(o, x, at, x->rank);
+}
+
+/* Is it the first, or another than the one before? NaN is always another. */
+static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr before = ind_expr_sub(index[0], ind_int(c, 1));
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    ind_value first = ind_op_index(o, ind_expr_eq(index[0], ind_int(c, 0)), IND_BOOL);
+    ind_value y = ind_op_masked(o, ind_op_not(o, first), graph__lower_box_element, &before, 1, l->part[0], 0);
+    return ind_op_or(o, first, ind_op_ne(o, x, y));
+}
+
+static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
+}
+
+/* Which of the unique values it is: the number of new ones up to it, less one. */
+static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
+    return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
+}
+
+/* The same where the element was before it was sorted. */
+static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
+    ind_expr from = ind_op_indirect(o, ind__box_load(o, l->part[1], index, rank), some, false);
+    ind_value number = ind__box_load(o, l->chosen.counts, index, 1);
+    ind__delinearise(l->context, from, x->size, x->rank, at);
+    number = ind_op_sub(o, number, ind_op_constant_int(o, 1, IND_I64));
+    ind__emit_scatter(o, to, at, x->rank, number, (ind_value){0}, IND_REDUCE_NONE);
+}
+
+static void graph__unique_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr some = ind_expr_max(l->chosen.size[0], ind_int(l->context, 1));
+    ind_value number = ind__box_load(o, l->chosen.counts, index, rank), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_expr at = ind_op_indirect(o, ind_op_sub(o, number, one), some, false);
+    ind__emit_scatter(o, to, &at, 1, one, (ind_value){0}, IND_REDUCE_SUM);
+}
+
+static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    if (!sorted) return graph__lower_loop(l, IND_I64, x->size, x->rank, graph__unique_number, result);
+    ind_status status = graph__lower_zeros(l, IND_I64, x->size, x->rank, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__inverse_element, IND_REDUCE_NONE, result);
+}
+
+static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const bool sorted = l->node->op == IND_OP_UNIQUE;
+    const ind__attr *inverse = &l->node->attr[sorted];
+    ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+    ind__lowered *p = l->w->program;
+    ind__box *base;
+    int r = 1;
+    ind_status status;
+    if (sorted)
+        status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, x->dtype, &numel, 1, 0, graph__flat_element, l->part);
+    else
+        status = graph__lower_loop(l, x->dtype, &numel, 1, graph__flat_element, l->part);
+    for (int k = 0; k <= sorted && !status; k++) status = ind__box_realise(p, l->part[k]);
+    if (!status) status = graph__lower_choose(l, &numel, 1, graph__is_new);
+    if (!status) status = graph__lower_zeros(l, x->dtype, l->result->size, 1, &base);
+    if (!status)
+        status = graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_element, IND_REDUCE_NONE, results);
+    if (!status && inverse->i) status = graph__lower_inverse(l, sorted, &results[r++]);
+    if (status || !inverse[1].i) return status;
+    status = graph__lower_zeros(l, IND_I64, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_count_element, IND_REDUCE_SUM, &results[r]);
+}
+
+/* ---- repeat_interleave ---- */
+
+/* The repeats of element index[0], in [0, most]: others are reported. */
+static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    const ind__box *repeats = graph__lower_operand_box(l, k);
+    ind_expr zero = ind_int(l->context, 0), end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    (void)rank;
+    bool one = k && repeats->rank == 1 && graph__size_is_one(repeats->size[0]);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, repeats, one ? &zero : index, repeats->rank), IND_I64);
+    return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
+}
+
+/* All repeats together, 0 if they are more than there may be: that is reported. */
+static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    ind_value total = graph__count_element(o, index, rank, l);
+    return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
+}
+
+/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                      ind_expr source) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK], flat[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = d == l->repeats.dim ? source : index[d];
+    if (x->rank == rank && l->node->attr[0].kind != IND__ATTR_NONE) return ind__box_load(o, x, at, rank);
+    ind__delinearise(l->context, source, x->size, x->rank, flat);
+    return ind__box_load(o, x, flat, x->rank);
+}
+
+static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *repeats = graph__lower_operand_info(l, graph__lower_has_operand(l, 1));
+    ind_context *c = l->context;
+    if (repeats->weak) {
+        int64_t n = l->w->graph->node[repeats->node].attr[0].i;
+        ind_expr source = ind_expr_floordiv(index[l->repeats.dim], ind_int(c, n ? n : 1));
+        return graph__repeated_load(o, index, rank, l, source);
+    }
+    graph__search s = {.sequence = l->chosen.counts, .right = true, .size = l->chosen.counts->size[0]};
+    ind_value j = ind_op_index(o, index[l->repeats.dim], IND_I64), outer = o->mask;
+    if (!j.id) return j;
+    ind_value found = graph__search_steps(o, &s, j);
+    ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+        ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
+        found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
+    }
+    ind_expr source = ind_op_indirect(o, found, s.size, false);
+    if (!graph__lower_has_operand(l, 1)) return ind_op_index(o, source, IND_I64);
+    if (!ind__ok(source)) return (ind_value){0};
+    ind_value has = ind_op_index(o, some, IND_BOOL);
+    if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
+    ind_value v = graph__repeated_load(o, index, rank, l, source);
+    o->mask = outer;
+    return graph__lower_cast(o, v, l->compute);
+}
+
+/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    const ind__attr *a = l->node->attr;
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    bool along = a[0].kind != IND__ATTR_NONE && x->rank > 0;
+    ind_expr n =
+        along ? x->size[a[0].i < 0 ? a[0].i + x->rank : a[0].i] : ind_expr_product(l->context, x->size, x->rank);
+    l->repeats.dim = along ? (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i) : 0;
+    l->repeats.most = a[1].kind != IND__ATTR_NONE ? a[1].e : a[2].e;
+    ind__box *total;
+    ind_status status = IND_OK;
+    if (!graph__lower_operand_info(l, k)->weak) {
+        status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &n, 1, 0, graph__repeats_element, &l->chosen.counts);
+        if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+        if (!status && a[3].kind == IND__ATTR_SIZE) {
+            status = graph__lower_loop(l, IND_I64, NULL, 0, graph__repeats_total, &total);
+            if (!status) status = graph__lower_length(l, total);
+        }
+    }
+    return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
+}
+
 /* ---- resampling ---- */
 
 /* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
@@ -16319,29 +17758,196 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
     return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
-/* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
+/* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
 
-static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
-    const bool slice = l->node->op == IND_OP_SLICE_SCATTER;
-    const ind__attr *a = l->node->attr;
-    ind_expr at[IND_MAX_RANK], first, last;
-    const int whole = l->result->rank, dim = graph__from_end(a[0].i, whole);
-    for (int d = 0, next = 0; d < whole; d++)
-        if (slice || d != dim) at[d] = index[next++];
-    if (slice) {
-        ind__slice_bounds(l->result->size[dim], &a[1], &a[2], &first, &last);
+   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
+   op changes just the part that the outer one puts back, only y is stored (TorchInductor: _generalized_scatter). */
+
+/* Tensor `src`, whose element i.. belongs at `at`, in the memory that is written to. */
+typedef struct graph__part {
+    uint32_t src;
+    ind_expr at[IND_MAX_RANK];
+} graph__part;
+
+/* Where element `index` of operand 1 of the view scatter n stands in its result. */
+static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result];
+    const ind__attr *a = n->attr;
+    const int rank = x->rank, dim = graph__from_end(a[0].i, rank);
+    ind_expr first, last;
+    int next = 0;
+    if (n->op == IND_OP_DIAGONAL_SCATTER) {
+        graph__diagonal_place(a, rank, index, at);
+        return;
+    }
+    for (int d = 0; d < rank; d++)
+        if (n->op == IND_OP_SLICE_SCATTER || d != dim) at[d] = index[next++];
+    if (n->op == IND_OP_SLICE_SCATTER) {
+        ind__slice_bounds(x->size[dim], &a[1], &a[2], &first, &last);
         at[dim] = ind_expr_add(first, ind_expr_mul(index[dim], a[3].e));
     } else {
-        at[dim] = ind__from_front(a[1].e, l->result->size[dim]);
+        at[dim] = ind__from_front(a[1].e, x->size[dim]);
     }
-    ind__emit_store(o, to, at, whole, graph__lower_operand(o, l, 1, index, rank));
 }
 
-static ind_status graph__lower_slice_put(graph__lower_ctx *l, ind__box **results) {
+/* The same for what a view shows: where its element `index` stands in the view. False: no view that only turns or
+   reshapes. */
+static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
+    ind_context *c = w->graph->context;
+    if (graph__is_permute_op(n)) {
+        for (int d = 0; d < x->rank; d++) at[d] = index[graph__permuted_dim(n, x->rank, d)];
+        return true;
+    }
+    if (ind__views[n->op].stride != ind__stride_reshape) return false;
+    ind__delinearise(c, ind__linearise(c, index, from->size, from->rank), x->size, x->rank, at);
+    return true;
+}
+
+/* Goes on from element i.. of the part's src, which stands at step[i..] in what the part was before. */
+static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
+    const ind__tensor_info *x = &w->graph->tensor[p->src];
+    ind_expr from[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
+    for (int k = 0; k < rank; k++) p->at[k] = ind__substitute(p->at[k], from, step, x->rank);
+    p->src = src;
+}
+
+static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind_expr *symbol) {
+    const ind__tensor_info *x = &w->graph->tensor[tensor];
+    for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
+}
+
+/* Does `base` show the very part of the memory of `self` that p stands for? */
+static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
+    const ind__box *x = w->box[base];
+    const ind__tensor_info *src = &w->graph->tensor[p->src];
+    if (!x || x->storage != self->storage || x->rank != src->rank) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_expr_same(x->size[d], src->size[d])) return false;
+    for (int k = 0; k < self->rank; k++) {
+        ind_expr map = x->identity ? ind__index_symbol(w->graph->context, 'i', k, x->size[k]) : x->map[k];
+        if (!ind_expr_same(map, p->at[k])) return false;
+    }
+    return true;
+}
+
+static bool graph__is_part_put(const ind__node *n) {
+    return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
+}
+
+/* What has to be stored at all: goes into the src of p as long as that changes a part of the part. */
+static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
+    graph__part at = *p;
+    for (;;) {
+        const ind__node *n = graph__producer_of(w->graph, at.src);
+        ind_expr index[IND_MAX_RANK], step[IND_MAX_RANK];
+        const bool put = graph__is_part_put(n);
+        if (put) {
+            if (!graph__shows_part(w, self, &at, n->operand[0])) return;
+            graph__part_symbols(w, n->operand[1], index);
+            graph__part_place(w, n, index, step);
+        } else {
+            if (!ind__op_has(n->op, 'V')) return;
+            graph__part_symbols(w, n->operand[0], index);
+            if (!graph__view_place(w, n, index, step)) return;
+        }
+        graph__part_step(w, &at, n->operand[put ? 1 : 0], step, self->rank);
+        if (put || graph__scatters_once(w, graph__producer_of(w->graph, at.src))) *p = at;
+    }
+}
+
+/* The one index of a dimension of size 1 is 0, as broadcast operands have it: equal places have equal indices. */
+static void graph__only_indices(const ind__box *x, const ind_expr *index, ind_expr *only) {
+    for (int d = 0; d < x->rank; d++)
+        only[d] = graph__size_is_one(x->size[d]) ? ind_int(x->size[d].context, 0) : index[d];
+}
+
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr from[IND_MAX_RANK], at[IND_MAX_RANK], only[IND_MAX_RANK];
+    const ind__box *src = l->part[0];
+    graph__only_indices(src, index, only);
+    for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
+}
+
+/* The part is what a scatter makes of it: that scatters into the memory itself. */
+static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__part *p, ind__box *self,
+                                      ind__box **results) {
+    const ind__node *n = graph__producer_of(l->w->graph, p->src);
+    graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = graph__lowering_of(n->op)};
+    inner.result = &l->w->graph->tensor[n->result];
+    inner.compute = ind_dtype_compute(inner.result->dtype);
+    inner.into = self;
+    memcpy(inner.place, p->at, sizeof p->at);
+    return inner.row->lower(&inner, results);
+}
+
+static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, const ind__box *self) {
+    for (uint32_t k = 1; k < n->num_operands; k++)
+        if (n->operand[k] && graph__same_memory(w->box[n->operand[k]], self)) return true;
+    return false;
+}
+
+/* Stores the part where it belongs in self. */
+static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
+    const graph__lower_walk *w = l->w;
+    const ind__node *n = graph__producer_of(w->graph, p->src);
+    const ind__tensor_info *src = &w->graph->tensor[p->src];
+    if (graph__scatters_once(w, n) && graph__shows_part(w, self, p, n->operand[0]) && !graph__reads_memory(w, n, self))
+        return graph__scatter_into(l, p, self, results);
+    l->part[0] = w->box[p->src];
+    if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
+    if (!l->part[0]) return ind__failed(l->context);
+    memcpy(l->place, p->at, sizeof p->at);
+    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
+}
+
+static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    const ind__tensor_info *src = graph__lower_operand_info(l, 1);
-    if (!self->storage->buffer || !graph__dies_here(l, self)) return graph__lower_pointwise(l, results);
-    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__slice_put_element, IND_REDUCE_NONE, results);
+    const graph__lower_walk *w = l->w;
+    graph__part p = {.src = l->node->operand[1]};
+    ind_expr index[IND_MAX_RANK];
+    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
+        graph__note_kept(l, self);
+        return graph__lower_pointwise(l, results);
+    }
+    graph__part_symbols(w, p.src, index);
+    graph__part_place(w, l->node, index, p.at);
+    graph__narrow_part(w, self, &p);
+    return graph__store_part(l, self, &p, results);
+}
+
+/* The whole of a buffer that part of is put back into, if the op n turns or reshapes what was put: the memory that the
+   chain of views before the put begins with. NULL: none. */
+static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result];
+    while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
+        n = graph__producer_of(w->graph, n->operand[0]);
+    const ind__box *base = graph__is_part_put(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
+    if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
+    ind__box *whole = ind__arena_alloc(&w->program->arena, sizeof *whole);
+    if (!whole) return NULL;
+    whole->storage = base->storage;
+    whole->rank = x->rank;
+    whole->identity = true;
+    memcpy(whole->size, x->size, (size_t)x->rank * sizeof *whole->size);
+    return whole;
+}
+
+/* A view of what was put into a view of a buffer may be the buffer again: x.T[i] = y is put into x. */
+static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
+    ind__box *self = graph__put_home(l->w, l->node);
+    graph__part p = {.src = l->node->result};
+    if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
+    graph__part_symbols(l->w, p.src, p.at);
+    graph__narrow_part(l->w, self, &p);
+    if (p.src == l->node->result) return false;
+    *status = graph__store_part(l, self, &p, results);
+    return true;
 }
 
 /* ---- inputs, and the table ---- */
@@ -16577,9 +18183,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
     X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
-    X(SELECT_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                \
-    X(SLICE_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                 \
-    X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(SELECT_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(SLICE_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                  \
+    X(DIAGONAL_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                               \
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
@@ -16667,6 +18273,12 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
+    X(NONZERO, where_nonzero, NULL, NONE, NONE)                                                                        \
+    X(ARGWHERE, where_nonzero, NULL, NONE, NONE)                                                                       \
+    X(MASKED_SELECT, masked_select, NULL, NONE, NONE)                                                                  \
+    X(UNIQUE, unique, NULL, NONE, NONE)                                                                                \
+    X(UNIQUE_CONSECUTIVE, unique, NULL, NONE, NONE)                                                                    \
+    X(REPEAT_INTERLEAVE, repeat_interleave, NULL, NONE, NONE)                                                          \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
@@ -16679,6 +18291,10 @@ static const graph__lowering_row graph__lowering_table[] = {
     IND__LOWERINGS(X)
 #undef X
 };
+
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op) {
+    return &graph__lowering_table[op];
+}
 
 /* A missing row, or one out of place, does not compile. */
 enum {
@@ -16744,7 +18360,7 @@ static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_st
 
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
-    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
+    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = graph__lowering_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
         results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
@@ -16782,43 +18398,47 @@ static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind
     return v->identity && v->storage->buffer && v->storage->buffer == graph__newest(w, m->input);
 }
 
-/* Is every load of this body one of `own` at the indices of the loop, or of memory that no run changes? */
-static bool graph__reads_in_step(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        const ind__inst *x = &b->inst[i];
-        if (x->op != IND_LOOP_LOAD) continue;
-        bool step = x->source == own && x->num_index == (uint32_t)b->rank;
-        for (uint32_t k = 0; step && k < x->num_index; k++) step = b->index[x->index + k].id == b->var[k].id;
-        if (!step && w->program->buffer[ind__buffer_home(w->program, x->source)].kind == IND__BUFFER_INPUT)
-            return false;
-    }
-    return true;
+static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
+    const ind__buffer *b = &w->program->buffer[home];
+    return b->kind == IND__BUFFER_INPUT &&
+           ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of an input, or
-   would be computed from that later, unless point by point from the very memory that it goes to. */
+/* Does the body read memory that runs change, other than `own`? */
+static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        uint32_t home = ind__buffer_home(w->program, b->inst[i].source);
+        if (home != own && graph__is_mutated(w, home)) return true;
+    }
+    return false;
+}
+
+/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of one, or would
+   be computed from that of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
     if (graph__mutation_is_done(w, m)) return IND_OK;
     if (v->storage->buffer) {
-        bool safe = p->buffer[ind__buffer_home(p, v->storage->buffer)].kind == IND__BUFFER_COMPUTED;
-        if (!safe) *value = ind__box_copy(p, v);
+        if (graph__is_mutated(w, ind__buffer_home(p, v->storage->buffer))) *value = ind__box_copy(p, v);
         return *value ? IND_OK : ind__failed(w->graph->context);
     }
-    return v->identity && graph__reads_in_step(w, v->storage->body, graph__newest(w, m->input))
-               ? IND_OK
-               : ind__box_realise(p, v);
+    uint32_t own = ind__buffer_home(p, graph__newest(w, m->input));
+    return graph__reads_mutated(w, v->storage->body, own) ? ind__box_realise(p, v) : IND_OK;
 }
 
 static void graph__mutate_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *value) {
-    ind__emit_store(o, to, index, rank, ind__box_load(o, (const ind__box *)value, index, rank));
+    ind_expr only[IND_MAX_RANK];
+    graph__only_indices(value, index, only);
+    ind__emit_store(o, to, only, rank, ind__box_load(o, (const ind__box *)value, only, rank));
 }
 
 static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct ind__mutation *m, ind__box *value) {
     if (graph__mutation_is_done(w, m)) return IND_OK;
     const ind__tensor_info *x = &w->graph->tensor[m->input];
-    ind__scatter_desc d = {.size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value};
+    ind__scatter_desc d = {
+        .size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value, .each_once = true};
     ind__box *to = ind__box_buffer(w->program, graph__newest(w, m->input)), *result;
     w->program->origin = w->graph->tensor[m->value].node;
     return to ? ind__box_scatter(w->program, to, &d, &result) : ind__failed(w->graph->context);

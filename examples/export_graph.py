@@ -702,6 +702,7 @@ TABLE |= {
     "var_mean.correction": "var_mean(self, dim=, correction=, keepdim=)",
     "view_as_complex": ("nothing: complex tensors are pairs", same),
     "view_as_real": ("nothing: complex tensors are pairs", same),
+    "zero": "fill(self, value=0)",
 }
 
 
@@ -709,6 +710,19 @@ def overload(target):
     """The key of TABLE for an op; None for what is no op of aten."""
     name = str(target)
     return name.removeprefix("aten.").removesuffix(".default") if name.startswith("aten.") else None
+
+
+NO_RULE = "no rule in TABLE"
+
+
+def rule_of(target):
+    """What TABLE has for an op. An op in place that the export left (add_.Tensor) is the pure one's line with an underscore."""
+    key = overload(target)
+    op, dot, which = (key or "").partition(".")
+    pure = TABLE.get(f"{op[:-1]}{dot}{which}") if op.endswith("_") and key not in TABLE else None
+    if isinstance(pure, str) and pure.endswith(")"):
+        return pure.replace("(", "_(", 1)
+    return TABLE.get(key, NO_RULE)
 
 
 # ---- the writer
@@ -900,7 +914,7 @@ class Writer:
             return self.size_value(self.meta(node))
         if node.target.__name__ == "getitem":
             return self.value_of[node.args[0]][node.args[1]]
-        rule, a = TABLE[overload(node.target)], self.arguments(node)
+        rule, a = rule_of(node.target), self.arguments(node)
         if is_complex(self, node) or any(is_complex(self, v) for v in node.all_input_nodes):
             rule = COMPLEX.get(overload(node.target))
             if rule is None:
@@ -914,8 +928,8 @@ class Writer:
         for node in self.program.graph.nodes:
             if node.op != "call_function" or node.target.__name__ == "getitem":
                 continue
-            rule = TABLE.get(overload(node.target), "no rule in TABLE")
-            if rule == "no rule in TABLE" and self.is_number(node):
+            rule = rule_of(node.target)
+            if rule == NO_RULE and self.is_number(node):
                 continue
             if isinstance(rule, str) and not rule.endswith(")"):
                 missing.setdefault(str(node.target).removesuffix(".default"), [rule, 0])[1] += 1

@@ -155,6 +155,8 @@ def glu(x, dim=-1):
 def prelu(x, weight):
     if weight.v.ndim and x.v.ndim > 1:
         weight = view(weight, (1, -1) + (1,) * (x.v.ndim - 2))
+    if weight.v.ndim and not x.v.ndim:
+        weight = view(weight, ())
     return where(gt(x, 0), x, mul(weight, x))
 
 
