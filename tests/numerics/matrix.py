@@ -168,7 +168,7 @@ def is_view(op):
 
 
 def shape_at(text, sizes):
-    return tuple(eval(s, {"Min": min, "Max": max, "min": min, "max": max}, sizes) for s in split_top(text))
+    return tuple(eval(s, {"Min": min, "Max": max, "min": min, "max": max, "CeilDiv": lambda a, b: -(-a // b)}, sizes) for s in split_top(text))
 
 
 def layout_of(index):
