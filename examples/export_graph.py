@@ -51,11 +51,14 @@ DTYPES = {  # torch's name: ours, that in a .safetensors file
     "int64": ("i64", "I64"), "float16": ("f16", "F16"), "bfloat16": ("bf16", "BF16"), "float32": ("f32", "F32"),
     "float64": ("f64", "F64"), "float8_e4m3fn": ("f8e4m3fn", "F8_E4M3"), "float8_e5m2": ("f8e5m2", "F8_E5M2"),
 }
+COMPLEX_PARTS = {"complex64": "float32", "complex128": "float64"}  # a complex tensor is its parts, in a last dimension of 2
 RESERVED = {"true", "false", "none", "inf", "nan", "and", "or", "not"}
 
 
 def dtype_text(dtype, in_file=False):
     name = str(dtype).removeprefix("torch.")
+    if name in COMPLEX_PARTS and not in_file:
+        name = COMPLEX_PARTS[name]
     if name not in DTYPES:
         raise ExportError(f"element type {name} is not supported; there are {', '.join(DTYPES)}")
     return DTYPES[name][in_file]
@@ -306,6 +309,108 @@ def dropped(w, node, a):
     return None
 
 
+# ---- complex tensors: pairs in a last dimension, which aten's dimensions do not count
+
+
+def is_complex(w, node):
+    """Whether a node of the program gives a complex tensor."""
+    return isinstance(node, w.torch.fx.Node) and hasattr(node.meta.get("val"), "dtype") and w.torch_dtype(node).is_complex
+
+
+def part(w, node, x, i):
+    return w.new_tensor(node, f"select({x}, dim=-1, index={i})")
+
+
+def of_parts(call):
+    """A real tensor from the two parts."""
+
+    def rule(w, node, a):
+        x = next(iter(a.values()))
+        return w.emit(node, call.format(part(w, node, x, 0), part(w, node, x, 1)))
+
+    return rule
+
+
+def angle(w, node, a):
+    if not is_complex(w, node.args[0]):
+        raise ExportError(f"{node.target}: of a real tensor; not supported")
+    return of_parts("atan2({1}, {0})")(w, node, a)
+
+
+def conjugate(w, node, a):
+    x = next(iter(a.values()))
+    minus = w.new_tensor(node, f"neg({part(w, node, x, 1)})")
+    return w.emit(node, f"complex({part(w, node, x, 0)}, {minus})")
+
+
+def complex_from(w, node, a):
+    """A cast to a complex type: of a real tensor, with imaginary parts of 0."""
+    x, dtype = next(iter(a.values())), dtype_text(w.torch_dtype(node))
+    if is_complex(w, node.args[0]):
+        return w.emit(node, f"cast({x}, {dtype})")
+    x = w.new_tensor(node, f"cast({x}, {dtype})")
+    zero = w.new_tensor(node, f"zeros_like({x})")
+    return w.emit(node, f"complex({x}, {zero})")
+
+
+def complex_mul(w, node, a):
+    """By a real tensor or a number, of each part; else as (x + i y)(u + i v)."""
+    both = [is_complex(w, v) for v in node.args[:2]]
+    x, y = a["self"], a["other"]
+    if not all(both):
+        number, pairs = (y, x) if both[0] else (x, y)
+        if isinstance(number, complex):
+            raise ExportError(f"{node.target}: a complex number as operand is not supported")
+        if not isinstance(number, (int, float)):
+            number = w.new_tensor(node, f"unsqueeze({w.operand(number, node)}, dim=-1)")
+        return w.emit(node, f"mul({pairs}, {w.operand(number, node)})")
+    (r, i), (u, v) = ((part(w, node, z, 0), part(w, node, z, 1)) for z in (x, y))
+    product = lambda p, q: w.new_tensor(node, f"mul({p}, {q})")
+    real = w.new_tensor(node, f"sub({product(r, u)}, {product(i, v)})")
+    imaginary = w.new_tensor(node, f"add({product(r, v)}, {product(i, u)})")
+    return w.emit(node, f"complex({real}, {imaginary})")
+
+
+def both_complex(call):
+    def rule(w, node, a):
+        if not all(is_complex(w, v) for v in node.args[:2]):
+            raise ExportError(f"{node.target}: of a complex and a real operand; not supported")
+        return w.call(node, call, a)
+
+    return rule
+
+
+def counted(call, more=0):
+    """A call with dimensions, which are counted from the front here: the last one is the pair."""
+
+    def rule(w, node, a):
+        rank = len(w.meta(node.args[0]).shape) + more
+        for name, v in a.items():
+            if name.startswith("dim"):
+                a[name] = [d % rank for d in v] if isinstance(v, (list, tuple)) else v % rank
+        if "dims" in a and "permute" in call:
+            a["dims"].append(rank)
+        if "size" in a:
+            a["size"] = [*a["size"], 2]
+        return w.call(node, call, a)
+
+    return rule
+
+
+# Of these ops complex operands or results are supported.
+COMPLEX = {
+    "_conj": conjugate, "_conj_physical": conjugate, "conj_physical": conjugate, "_to_copy": complex_from,
+    "_fft_c2c": "_fft_c2c(self, dim=, normalization=, forward=)", "_fft_c2r": "_fft_c2r(self, dim=, normalization=, last_dim_size=)",
+    "_fft_r2c": "_fft_r2c(self, dim=, normalization=, onesided=)",
+    "abs": of_parts("hypot({}, {})"), "angle": angle, "add.Tensor": both_complex("add(self, other, alpha=)"),
+    "alias": same, "cat": counted("cat(tensors, dim=)"), "clone": same, "complex": "complex(real, imag)", "detach": same,
+    "expand": counted("expand(self, size=)"), "imag": "imag(self)", "mul.Tensor": complex_mul, "neg": "neg(self)",
+    "permute": counted("permute(self, dims=)"), "polar": "polar(abs, angle)", "real": "real(self)", "select.int": counted("select(self, dim=, index=)"),
+    "slice.Tensor": counted("slice(self, dim=, start=, end=, step=)"), "squeeze.dims": counted("squeeze(self, dim=)"), "sub.Tensor": both_complex("sub(self, other, alpha=)"),
+    "transpose.int": counted("transpose(self, dim0=, dim1=)"), "unsqueeze": counted("unsqueeze(self, dim=)", 1),
+    "view": counted("view(self, size=)"), "view_as_complex": same, "view_as_real": same,
+}
+
 # ---- the table
 
 # Overload of aten (".default" left out) -> call in the text form. In a call, x is the argument x by position, `x=` the
@@ -323,8 +428,8 @@ TABLE = {
     "_adaptive_avg_pool3d": "_adaptive_avg_pool3d(self, output_size=)",
     "_cdist_forward": "_cdist_forward(x1, x2, p=, compute_mode=)",
     "_embedding_bag": ("embedding and index_add, or scatter_reduce", embedding_bag),
-    "_fft_c2r": "not supported: there are no complex element types",
-    "_fft_r2c": "not supported: there are no complex element types",
+    "_fft_c2r": "_fft_c2r(self, dim=, normalization=, last_dim_size=)",
+    "_fft_r2c": "_fft_r2c(self, dim=, normalization=, onesided=)",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
     "_log_softmax": ("log_softmax", softmax("log_softmax")),
     "_native_batch_norm_legit":
@@ -529,7 +634,10 @@ TABLE |= {
     "__lshift__.Tensor": "bitwise_left_shift(self, other)",
     "__rshift__.Scalar": "bitwise_right_shift(self, other)",
     "__rshift__.Tensor": "bitwise_right_shift(self, other)",
+    "_conj": ("complex, neg and select", conjugate),
+    "_conj_physical": ("complex, neg and select", conjugate),
     "_embedding_bag_forward_only": ("embedding and index_add, or scatter_reduce", embedding_bag),
+    "_fft_c2c": "_fft_c2c(self, dim=, normalization=, forward=)",
     "_native_batch_norm_legit_functional":
         "_native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
     "_assert_async.msg": ("nothing: about data", dropped),
@@ -538,12 +646,15 @@ TABLE |= {
     "adaptive_max_pool2d": "adaptive_max_pool2d(self, output_size=)",
     "adaptive_max_pool3d": "adaptive_max_pool3d(self, output_size=)",
     "addmv": ("matmul, mul and add", addmv),
+    "angle": ("atan2, of a complex tensor", angle),
     "bernoulli": ("bernoulli", random("bernoulli({self}, {seed}, stream={stream})")),
     "bitwise_left_shift.Tensor": "bitwise_left_shift(self, other)",
     "bitwise_left_shift.Tensor_Scalar": "bitwise_left_shift(self, other)",
     "bitwise_right_shift.Tensor": "bitwise_right_shift(self, other)",
     "bitwise_right_shift.Tensor_Scalar": "bitwise_right_shift(self, other)",
     "bucketize.Tensor": "bucketize(self, boundaries, out_int32=, right=)",
+    "complex": "complex(real, imag)",
+    "conj_physical": ("complex, neg and select", conjugate),
     "copysign.Scalar": "copysign(self, other)",
     "copysign.Tensor": "copysign(self, other)",
     "cummax": "cummax(self, dim=)",
@@ -555,6 +666,7 @@ TABLE |= {
     "erfinv": "erfinv(self)",
     "exp2": "exp2(self)",
     "hypot": "hypot(self, other)",
+    "imag": "imag(self)",
     "i0": "i0(self)",
     "layer_norm": "layer_norm(input, weight, bias, normalized_shape=, eps=)",
     "lgamma": "lgamma(self)",
@@ -566,9 +678,11 @@ TABLE |= {
     "max": "amax(self)",
     "min": "amin(self)",
     "nextafter": "nextafter(self, other)",
+    "polar": "polar(abs, angle)",
     "rand_like": ("rand", random(RAND)),
     "randint.low": ("randint", random(RANDINT)),
     "randn_like": ("randn", random(RANDN)),
+    "real": "real(self)",
     "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
     "round.decimals": "round(self, decimals=)",
     "scaled_dot_product_attention":
@@ -586,6 +700,8 @@ TABLE |= {
     "transpose.int": "transpose(self, dim0=, dim1=)",
     "unfold": "unfold(self, dimension=, size=, step=)",
     "var_mean.correction": "var_mean(self, dim=, correction=, keepdim=)",
+    "view_as_complex": ("nothing: complex tensors are pairs", same),
+    "view_as_real": ("nothing: complex tensors are pairs", same),
     "zero": "fill(self, value=0)",
 }
 
@@ -658,7 +774,8 @@ class Writer:
         return "[" + ", ".join(self.argument(self.size_value(s)) for s in shape) + "]"
 
     def type_text(self, value):
-        return dtype_text(value.dtype) + self.size_list(value.shape)
+        pair = [2] if value.dtype.is_complex else []
+        return dtype_text(value.dtype) + self.size_list([*value.shape, *pair])
 
     # -- values as text
 
@@ -798,6 +915,11 @@ class Writer:
         if node.target.__name__ == "getitem":
             return self.value_of[node.args[0]][node.args[1]]
         rule, a = rule_of(node.target), self.arguments(node)
+        if is_complex(self, node) or any(is_complex(self, v) for v in node.all_input_nodes):
+            rule = COMPLEX.get(overload(node.target))
+            if rule is None:
+                raise ExportError(f"{node.target}: of complex tensors; not supported")
+            return self.call(node, rule, a) if isinstance(rule, str) else rule(self, node, a)
         return self.call(node, rule, a) if isinstance(rule, str) else rule[1](self, node, a)
 
     def check_ops(self):
