@@ -1191,7 +1191,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
-     type      = dtype "[" [ expr { "," expr } ] "]"
+     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      comments run from # to the end of the line. */
