@@ -15,7 +15,7 @@
 
    Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
    implementation: >>op-table >>shapes >>builder >>conditions >>printer >>parser >>passes >>lowerings >>pipeline
-   >>explain >>formula >>solve
+   >>raise >>explain >>formula >>solve
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -225,6 +225,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RANDPERM, "randperm", "seed", "n:size dtype:dtype=i64 stream:int=0", 1, "N")                                     \
     X(BERNOULLI, "bernoulli", "self seed", "stream:int=0", 1, "N")                                                     \
     X(NATIVE_DROPOUT, "native_dropout", "input seed", "p:float train:bool=true stream:int=0", 2, "N")                  \
+    X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
@@ -635,6 +636,9 @@ IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, con
                                ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randperm(ind_tensor seed, ind_expr n, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_bernoulli(ind_tensor p, ind_tensor seed, int stream);
+/* Bits [first, first + width) of Philox under that key, stream and position (all i64, broadcast), as a number >= 0:
+   what the ops above are made of. width in [1, 63], within one half of the 128 bits. Not an op of PyTorch's. */
+IND_API ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width);
 /* num_samples positions, i64, for each row of weights (p has one or two dimensions; a weight is finite and not
    negative, one of them not 0: else what is drawn is unspecified, but in range). Without replacement num_samples must
    be known to be at most the length of a row; weights of 0 come last, where PyTorch raises. */
@@ -1155,11 +1159,10 @@ IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_te
 /* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
    are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
    operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
-   where any comes later, the call gets a copy. A call whose results nobody uses is dropped, and one may be made more
-   than once where it stands once only if the graph is run more than once. The callbacks are looked up when the graph is
-   compiled: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no
-   shape rule), IND_TYPE_MISMATCH (the rule gives others), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE (workspace), what the
-   rule returns. */
+   where any comes later, the call gets a copy. A call whose results nobody uses is dropped; any other is made once in
+   each run. The callbacks are looked up when the graph is compiled: a missing one is IND_NOT_SUPPORTED there. Errors:
+   IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH (the rule gives others),
+   IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), what the rule returns. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
@@ -1205,6 +1208,7 @@ IND_API const char *ind_graph_text(ind_graph *graph);
     X(GRAPH, "graph")       /* after the passes */                                                                     \
     X(LOOPS, "loops")       /* buffers and recorded bodies */                                                          \
     X(SCHEDULE, "schedule") /* kernels, memory plan, why edges were not fused */                                       \
+    X(KERNELS, "kernels")   /* the body of each kernel as a graph: ind_module_kernel_graph */                          \
     X(PLAN, "plan")         /* strategies, thread layouts, launch formulas */                                          \
     X(CUDA, "cuda")         /* CUDA C */                                                                               \
     X(PTX, "ptx")                                                                                                      \
@@ -1261,6 +1265,19 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
    host modules are made for the default target. */
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
+
+/* What kernel `kernel` (0-based, in the order in which they run) computes, as a graph of ops: its recorded body, with
+   f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads
+   and outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
+   kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
+   is mutated (`mutate old = new`). Sizes, facts and guards are the module's; the graph is in its context, lives on
+   after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
+   reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
+   past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
+IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
+/* The same of the function of a custom op, x being the result of ind_pointwise: its inputs are the tensors that the
+   function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
+IND_API ind_graph *ind_pointwise_graph(ind_tensor x);
 
 /* One compiled kernel of the plan. Each distinct source is compiled once; PTX and CUBIN need NVRTC but no GPU. */
 typedef struct ind_cubin {
@@ -1774,6 +1791,10 @@ ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t
     return ind__combine_ranks(type[0], ind__combine_ranks(type[1], type[2]));
 }
 
+static bool ind__only_stored(ind_dtype dtype) {
+    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
+}
+
 static ind_status ind__need_float(ind__infer *in, uint32_t k) {
     if (ind_dtype_is_float(ind__operand(in, k)->dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
@@ -2092,6 +2113,17 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
                        ind__say_type(in, k));
 }
 
+static ind_status ind__check_philox(ind__infer *in, ind_dtype result) {
+    int64_t first = in->attr[0].i, width = in->attr[1].i;
+    if (result != IND_I64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+                           ind_dtype_name(result));
+    if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE,
+                       "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
+                       (long long)first, (long long)width);
+}
+
 /* What single pointwise ops ask beyond broadcasting and promotion. */
 static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     if (ind__check_promoted(in, result)) return in->status;
@@ -2105,6 +2137,7 @@ static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
     case IND_OP_ROUND: return ind__check_round(in, result);
     case IND_OP_CLAMP: return ind__check_clamp(in);
     case IND_OP_CELU: return ind__check_celu(in);
+    case IND_OP_PHILOX: return ind__check_philox(in, result);
     case IND_OP_POLYGAMMA:
         if (in->attr[0].i >= 0) return IND_OK;
         return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
@@ -2243,7 +2276,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
 static ind_status ind__rule_extern(ind__infer *in) {
     const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
     int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
-    int64_t rank;
+    int64_t rank, least, most;
     for (int i = 0; i + 1 < types->count; num++) {
         if (!ind_expr_is_int(types->list[i + 1], &rank) || rank < 0 || rank > IND_MAX_RANK) break;
         i += 2 + (int)rank;
@@ -2254,6 +2287,9 @@ static ind_status ind__rule_extern(ind__infer *in) {
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
+    ind_expr_bounds(in->attr[1].e, &least, &most);
+    if (most > INT64_MAX / 2)
+        return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
     if (ind__need_results(in, num + overwritten)) return in->status;
     for (int k = 0; k < num; k++) {
         if (ind__declared_result(in, types, &at, (uint32_t)k)) return in->status;
@@ -3468,8 +3504,12 @@ static ind_status ind__rule_eye(ind__infer *in) {
 
 static ind_status ind__rule_linspace(ind__infer *in) {
     if (ind__need_sizes(in, &in->attr[2].e, 1)) return in->status;
-    if (in->attr[3].i == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
-    ind__set_result(in, 0, (ind_dtype)in->attr[3].i, &in->attr[2].e, 1);
+    ind_dtype dtype = (ind_dtype)in->attr[3].i;
+    if (dtype == IND_BOOL || ind__only_stored(dtype)) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s; a type that is computed with is needed, and not bool",
+                           ind_dtype_name(dtype));
+    }
+    ind__set_result(in, 0, dtype, &in->attr[2].e, 1);
     return IND_OK;
 }
 
@@ -3726,7 +3766,11 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         ind__agreement same = {0, d, "", 1, d, "has", ""}, index = {0, d, "", 2, d, "has", ""};
         if (max && ind__need_agree(in, index)) return in->status;
         if (s < 0 && ind__need_agree(in, same)) return in->status;
-        if (s < 0 || !ceil) continue;
+        if (s < 0) continue;
+        if (!ceil &&
+            (ind__need_positive(in, grad->size[d], "output size") || ind__need_positive(in, x->size[d], "input size")))
+            return in->status;
+        if (!ceil) continue;
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
@@ -3863,6 +3907,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
 static ind_status ind__rule_convolution_backward(ind__infer *in) {
     uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
     const uint32_t *operand = in->operand;
+    if (ind__need_float(in, 1)) return in->status;
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
@@ -4250,6 +4295,9 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
+    if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__say_name(in, 0),
+                           ind__say_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -4308,6 +4356,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+    if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
     return IND_OK;
@@ -5102,10 +5151,6 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
     if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
-}
-
-static bool ind__only_stored(ind_dtype dtype) {
-    return ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
 }
 
 static ind_status ind__check_operands(ind__infer *in) {
@@ -6194,6 +6239,12 @@ ind_tensor ind_div_mode(ind_tensor a, ind_tensor b, ind_rounding mode) {
 ind_tensor ind_round(ind_tensor a, int decimals) {
     ind__attr d = ind__attr_int(decimals);
     return ind__call(IND_OP_ROUND, &a, 1, &d, 1);
+}
+
+ind_tensor ind_philox(ind_tensor key, ind_tensor stream, ind_tensor position, int first, int width) {
+    ind_tensor x[3] = {key, stream, position};
+    ind__attr a[2] = {ind__attr_int(first), ind__attr_int(width)};
+    return ind__call(IND_OP_PHILOX, x, 3, a, 2);
 }
 
 ind_tensor ind_polygamma(int n, ind_tensor a) {
@@ -7736,7 +7787,8 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
 static bool ind__combine_is_pure(const ind_body *b) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)b->inst[i].op;
-        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST;
+        bool own = op == IND_LOOP_LOAD || op == IND_LOOP_STORE || op == IND_LOOP_CONSTANT || op == IND_LOOP_CAST ||
+                   op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
             return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
     }
@@ -10219,6 +10271,7 @@ static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, doubl
 
 static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
     graph__typed_number f = graph__typed_number_of(factor);
+    if (l->compute == IND_BOOL) return f.i || f.f != 0 ? x : ind_op_constant_int(o, 0, IND_BOOL);
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
@@ -10259,8 +10312,8 @@ static ind_value graph__lower_binary(ind_ops *o, const ind_expr *index, int rank
 /* self + alpha * other, and the same with minus. */
 static ind_value graph__lower_add(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
-    if (l->compute == IND_BOOL) return ind__emit2(o, l->row->bool_op, a, b);
     graph__typed_number alpha = graph__typed_number_of(&l->node->attr[0]);
+    if (l->compute == IND_BOOL) return alpha.i || alpha.f != 0 ? ind__emit2(o, l->row->bool_op, a, b) : a;
     if (alpha.i != 1 && alpha.f != 1) b = ind_op_mul(o, b, graph__lower_number(o, alpha, l->compute));
     return ind__emit2(o, l->row->op, a, b);
 }
@@ -10358,6 +10411,12 @@ static ind_value graph__random_fraction(ind_ops *o, const graph__lower_ctx *l, u
     ind_value bits = graph__random_bits(o, l, k, index, rank, 64 * half + 64 - width, width);
     if (add) bits = ind_op_add(o, bits, ind_op_constant_int(o, add, IND_I64));
     return ind_op_mul(o, ind_op_cast(o, bits, l->compute), graph__lower_float(o, l, ldexp(1, -width)));
+}
+
+static ind_value graph__lower_philox(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value v[3];
+    for (uint32_t k = 0; k < 3; k++) v[k] = graph__lower_operand(o, l, k, index, rank);
+    return ind_op_philox(o, v[0], v[1], v[2], (int)l->node->attr[0].i, (int)l->node->attr[1].i);
 }
 
 static ind_value graph__lower_rand(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -10802,8 +10861,11 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank > 0) at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
-    if (rank == 0) return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    if (rank == 0) { /* the one index that there is must be 0 */
+        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
+    }
+    at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
@@ -10927,6 +10989,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
+    ind_dtype compute;    /* type that its elements are joined in */
     const ind_expr *size; /* of the points */
     int rank;
     ind_expr points, places;
@@ -11034,13 +11097,12 @@ static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, ui
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
     ind__box *sorted[2] = {NULL};
-    ind_dtype compute = u->l->compute;
     ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
     ind_status status = ind__box_scan(p, &sort, sorted);
     u->sorted = sorted[0];
     u->position = sorted[1];
     if (!status && u->l->mode != IND_REDUCE_NONE) {
-        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &compute, .size = &u->points, .rank = 1, .user = u};
+        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &u->compute, .size = &u->points, .rank = 1, .user = u};
         d.element = graph__ordered_scanned;
         d.combine = graph__ordered_combine;
         status = ind__box_combine(p, &d, &u->sum);
@@ -11060,7 +11122,7 @@ static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->l->compute);
+    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
 }
 
@@ -11080,7 +11142,7 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
     ind__lowered *p = u->l->w->program;
     bool picks = u->l->mode == IND_REDUCE_NONE;
     ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
-                             .dtype = picks ? IND_I64 : u->l->compute,
+                             .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
                              .rrange = u->size,
@@ -11103,8 +11165,9 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
     u.points = ind_expr_product(l->context, size, rank);
     u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.compute = ind_dtype_compute(base->storage->dtype);
     u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
-    u.value = ind__box_pointwise(p, l->compute, size, rank, graph__ordered_value, &u);
+    u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
     if (!u.key || !u.value) return ind__failed(l->context);
     bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
     p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
@@ -11116,13 +11179,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* May it matter in which order what meets at an element comes? */
-static bool graph__order_matters(const graph__lower_ctx *l, const ind_expr *size, int rank) {
+static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
-    if (joins) return ind_dtype_is_float(l->result->dtype);
+    if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
 }
 
@@ -11132,7 +11195,7 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
     l->scatter = fn;
     l->mode = mode;
-    if (base && l->w->deterministic && graph__order_matters(l, size, rank))
+    if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
@@ -12127,11 +12190,14 @@ static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int 
     return root ? ind_op_sqrt(o, v) : v;
 }
 
-/* The mean of nothing is not a number: 0 / n is added where n may be 0. */
-static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value mean = ind__box_load(o, l->part[0], index, rank);
+/* What is a mean is not a number where there is nothing: 0 / n is added where n may be 0. */
+static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
+}
+
+static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__mean_of_some(o, l, ind__box_load(o, l->part[0], index, rank));
 }
 
 /* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
@@ -12486,11 +12552,7 @@ static ind_status graph__lower_rms_norm(graph__lower_ctx *l, ind__box **results)
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__rms_norm_element, results);
 }
 
-/* Mean and 1 / sqrt(variance + eps) of a row, as results of their own. eps is the last attribute of every norm. */
-static ind_value graph__norm_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return ind__box_load(o, l->part[0], index, rank);
-}
-
+/* 1 / sqrt(variance + eps) of a row; eps is the last attribute of every norm. */
 static ind_value graph__norm_rstd(ind_ops *o, const graph__lower_ctx *l, ind_value deviations) {
     double eps = l->node->attr[l->node->num_attrs - 1].f;
     ind_value variance = ind_op_div(o, deviations, graph__lower_count(o, l));
@@ -12501,12 +12563,12 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
     return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
 }
 
-/* Results 1 and 2, where the op has them. */
+/* The rows' mean and graph__norm_rstd as results 1 and 2, where the op has them. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
         status = graph__lower_loop(l, l->result[k].dtype, l->axes.size, l->axes.num_kept,
-                                   k == 1 ? graph__norm_mean_element : graph__norm_rstd_element, &results[k]);
+                                   k == 1 ? graph__row_mean_element : graph__norm_rstd_element, &results[k]);
         if (status == IND_OK) status = graph__lower_keep_dims_of(l, &l->result[k], &results[k]);
     }
     return status;
@@ -12608,12 +12670,13 @@ static ind_value graph__running_element(ind_ops *o, const graph__lower_ctx *l, u
 }
 
 static ind_value graph__running_mean_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    return graph__running_element(o, l, 3, index, ind__box_load(o, l->part[0], index, rank));
+    return graph__running_element(o, l, 3, index, graph__row_mean_element(o, index, rank, l));
 }
 
 static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value n = ind_op_sub(o, graph__lower_count(o, l), graph__lower_float(o, l, 1));
-    return graph__running_element(o, l, 4, index, ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n));
+    ind_value variance = ind_op_div(o, ind__box_load(o, l->part[1], index, rank), n);
+    return graph__running_element(o, l, 4, index, graph__mean_of_some(o, l, variance));
 }
 
 /* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
@@ -14720,6 +14783,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(RANDPERM, randperm, NULL, NONE, NONE)                                                                            \
     X(BERNOULLI, pointwise, graph__lower_bernoulli, NONE, NONE)                                                        \
     X(NATIVE_DROPOUT, native_dropout, NULL, NONE, NONE)                                                                \
+    X(PHILOX, pointwise, graph__lower_philox, NONE, NONE)                                                              \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
     X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
@@ -15088,6 +15152,15 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
+/* Says which op could not be lowered. */
+static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
+    const char *op = ind__op_name(n->op);
+    char why[256];
+    snprintf(why, sizeof why, "%s", ind_error(c));
+    if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
+    return ind__fail(c, status, "%s: %s", op, why);
+}
+
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
@@ -15111,7 +15184,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
         if (status == IND_OK) status = graph__lower_outputs(w, n->result + k, false);
         if (status == IND_OK && w->first_output[n->result + k]) results[k]->storage->last_reader = UINT32_MAX;
     }
-    return status;
+    return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
@@ -15400,6 +15473,1590 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     return status;
 }
 
+/* ------------------------------------------------------------------------------------------------- >>raise */
+/* The opposite of a lowering: the recorded body of a kernel, or of a custom op, as a graph of ops. Its inputs are the
+   buffers that it reads, its outputs those that it writes, under their names.
+
+   Every loop of the body is a dimension, so a value is a tensor of that rank, of size 1 along the loops that it does
+   not depend on; numbers stay numbers until an op needs a tensor. Loops are split first where that rids an index of a
+   division, as every affine index is a view. An index that is no view becomes a tensor of integers and the access a
+   take, whose lowering turns it back into an index. */
+
+typedef struct graph__raised_buffer {
+    ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
+    const char *name;
+    ind_dtype dtype;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+} graph__raised_buffer;
+
+typedef struct graph__raise {
+    ind_graph *g;
+    ind_context *c;
+    const ind_body *body;
+    ind__loops loops;
+    int rank; /* loops, of both kinds; the first loops.rank are parallel */
+    ind_tensor *value;
+    graph__raised_buffer *buffer; /* by source */
+    uint32_t num_buffers;
+    struct {
+        ind_expr e;
+        ind_tensor t;
+    } * made; /* tensors of index expressions, each made once */
+    uint32_t num_made, cap_made;
+} graph__raise;
+
+/* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
+static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
+    [IND_LOOP_NEG] = IND_OP_NEG,
+    [IND_LOOP_ABS] = IND_OP_ABS,
+    [IND_LOOP_EXP] = IND_OP_EXP,
+    [IND_LOOP_LOG] = IND_OP_LOG,
+    [IND_LOOP_SQRT] = IND_OP_SQRT,
+    [IND_LOOP_RSQRT] = IND_OP_RSQRT,
+    [IND_LOOP_RECIPROCAL] = IND_OP_RECIPROCAL,
+    [IND_LOOP_TANH] = IND_OP_TANH,
+    [IND_LOOP_ERF] = IND_OP_ERF,
+    [IND_LOOP_SIGMOID] = IND_OP_SIGMOID,
+    [IND_LOOP_SIN] = IND_OP_SIN,
+    [IND_LOOP_COS] = IND_OP_COS,
+    [IND_LOOP_TAN] = IND_OP_TAN,
+    [IND_LOOP_ASIN] = IND_OP_ASIN,
+    [IND_LOOP_ACOS] = IND_OP_ACOS,
+    [IND_LOOP_ATAN] = IND_OP_ATAN,
+    [IND_LOOP_SINH] = IND_OP_SINH,
+    [IND_LOOP_COSH] = IND_OP_COSH,
+    [IND_LOOP_ASINH] = IND_OP_ASINH,
+    [IND_LOOP_ACOSH] = IND_OP_ACOSH,
+    [IND_LOOP_ATANH] = IND_OP_ATANH,
+    [IND_LOOP_EXP2] = IND_OP_EXP2,
+    [IND_LOOP_EXPM1] = IND_OP_EXPM1,
+    [IND_LOOP_LOG2] = IND_OP_LOG2,
+    [IND_LOOP_LOG10] = IND_OP_LOG10,
+    [IND_LOOP_LOG1P] = IND_OP_LOG1P,
+    [IND_LOOP_FLOOR] = IND_OP_FLOOR,
+    [IND_LOOP_CEIL] = IND_OP_CEIL,
+    [IND_LOOP_TRUNC] = IND_OP_TRUNC,
+    [IND_LOOP_RINT] = IND_OP_ROUND,
+    [IND_LOOP_ERFC] = IND_OP_ERFC,
+    [IND_LOOP_LGAMMA] = IND_OP_LGAMMA,
+    [IND_LOOP_ERFINV] = IND_OP_ERFINV,
+    [IND_LOOP_DIGAMMA] = IND_OP_DIGAMMA,
+    [IND_LOOP_I0E] = IND_OP_SPECIAL_I0E,
+    [IND_LOOP_I1E] = IND_OP_SPECIAL_I1E,
+    [IND_LOOP_J0] = IND_OP_SPECIAL_BESSEL_J0,
+    [IND_LOOP_J1] = IND_OP_SPECIAL_BESSEL_J1,
+    [IND_LOOP_Y0] = IND_OP_SPECIAL_BESSEL_Y0,
+    [IND_LOOP_Y1] = IND_OP_SPECIAL_BESSEL_Y1,
+    [IND_LOOP_NOT] = IND_OP_LOGICAL_NOT,
+    [IND_LOOP_ADD] = IND_OP_ADD,
+    [IND_LOOP_SUB] = IND_OP_SUB,
+    [IND_LOOP_MUL] = IND_OP_MUL,
+    [IND_LOOP_DIV] = IND_OP_DIV,
+    [IND_LOOP_POW] = IND_OP_POW,
+    [IND_LOOP_MAXIMUM] = IND_OP_MAXIMUM,
+    [IND_LOOP_MINIMUM] = IND_OP_MINIMUM,
+    [IND_LOOP_FMOD] = IND_OP_FMOD,
+    [IND_LOOP_ATAN2] = IND_OP_ATAN2,
+    [IND_LOOP_HYPOT] = IND_OP_HYPOT,
+    [IND_LOOP_COPYSIGN] = IND_OP_COPYSIGN,
+    [IND_LOOP_NEXTAFTER] = IND_OP_NEXTAFTER,
+    [IND_LOOP_ZETA] = IND_OP_SPECIAL_ZETA,
+    [IND_LOOP_IGAMMA] = IND_OP_IGAMMA,
+    [IND_LOOP_IGAMMAC] = IND_OP_IGAMMAC,
+    [IND_LOOP_BIT_AND] = IND_OP_BITWISE_AND,
+    [IND_LOOP_BIT_OR] = IND_OP_BITWISE_OR,
+    [IND_LOOP_BIT_XOR] = IND_OP_BITWISE_XOR,
+    [IND_LOOP_SHIFT_LEFT] = IND_OP_BITWISE_LEFT_SHIFT,
+    [IND_LOOP_SHIFT_RIGHT] = IND_OP_BITWISE_RIGHT_SHIFT,
+    [IND_LOOP_EQ] = IND_OP_EQ,
+    [IND_LOOP_NE] = IND_OP_NE,
+    [IND_LOOP_LT] = IND_OP_LT,
+    [IND_LOOP_LE] = IND_OP_LE,
+    [IND_LOOP_GT] = IND_OP_GT,
+    [IND_LOOP_GE] = IND_OP_GE,
+    [IND_LOOP_AND] = IND_OP_LOGICAL_AND,
+    [IND_LOOP_OR] = IND_OP_LOGICAL_OR,
+    [IND_LOOP_WHERE] = IND_OP_WHERE,
+    [IND_LOOP_PHILOX] = IND_OP_PHILOX,
+};
+
+/* ---- one op each */
+
+static ind_tensor graph__raise_call(graph__raise *r, ind_graph_op op, const ind_tensor *x, uint32_t n,
+                                    const ind__attr *attrs, uint32_t num_attrs) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!x[k].id) return (ind_tensor){r->g, 0};
+    return r->g->status ? (ind_tensor){r->g, 0} : ind__call_in(r->g, op, x, n, attrs, num_attrs);
+}
+
+static ind_tensor graph__raise_one(graph__raise *r, ind_graph_op op, ind_tensor a) {
+    return graph__raise_call(r, op, &a, 1, NULL, 0);
+}
+
+static ind_tensor graph__raise_two(graph__raise *r, ind_graph_op op, ind_tensor a, ind_tensor b) {
+    ind_tensor x[2] = {a, b};
+    return graph__raise_call(r, op, x, 2, NULL, 0);
+}
+
+/* condition ? a : b */
+static ind_tensor graph__raise_where(graph__raise *r, ind_tensor condition, ind_tensor a, ind_tensor b) {
+    ind_tensor x[3] = {condition, a, b};
+    return graph__raise_call(r, IND_OP_WHERE, x, 3, NULL, 0);
+}
+
+/* What a tensor is a reshape of; id 0: it is none. */
+static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    return (ind_tensor){r->g, n && n->op == IND_OP_RESHAPE ? n->operand[0] : 0};
+}
+
+static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank);
+
+static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
+
+/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
+static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    while (n && (n->op == IND_OP_RESHAPE || n->op == IND_OP_PERMUTE)) n = &r->g->node[r->g->tensor[n->operand[0]].node];
+    ind_tensor from = {r->g, n && n->op == IND_OP_CAST ? n->operand[0] : 0};
+    ind_dtype dtype = ind_tensor_dtype(from);
+    return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
+}
+
+/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
+   Views meet, so there are few of them in a row. */
+static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &r->g->node[t->node] : NULL;
+    ind__attr a = ind__attr_dtype(dtype);
+    if (!n || t->dtype == dtype) return x;
+    ind_tensor narrow = graph__raised_narrow(r, x), from = {r->g, n->num_operands ? n->operand[0] : 0};
+    if (n->op == IND_OP_CAST && narrow.id && ind_tensor_dtype(narrow) == dtype) return narrow;
+    if (n->op != IND_OP_RESHAPE && n->op != IND_OP_PERMUTE) return graph__raise_call(r, IND_OP_CAST, &x, 1, &a, 1);
+    ind_expr size[IND_MAX_RANK];
+    int dims[IND_MAX_RANK], rank = t->rank;
+    bool permutes = n->op == IND_OP_PERMUTE;
+    for (int d = 0; d < rank; d++) {
+        size[d] = t->size[d];
+        dims[d] = permutes ? graph__permuted_dim(n, rank, d) : d;
+    }
+    from = graph__raise_cast(r, from, dtype);
+    return permutes ? graph__raise_permute(r, from, dims, rank) : graph__raise_reshape(r, from, size, rank);
+}
+
+static ind_tensor graph__raise_integer(graph__raise *r, int64_t v) {
+    return ind_scalar_int(r->g, v);
+}
+
+static bool graph__raised_has_size(ind_tensor x, const ind_expr *size, int rank) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    bool same = t && t->rank == rank;
+    for (int d = 0; same && d < rank; d++) same = ind_known_eq(t->size[d], size[d]);
+    return same;
+}
+
+/* An op that takes sizes and does nothing where the tensor has them already. */
+static ind_tensor graph__raise_sized(graph__raise *r, ind_graph_op op, ind_tensor x, const ind_expr *size, int rank) {
+    ind__attr a = ind__attr_sizes(size, rank);
+    return graph__raised_has_size(x, size, rank) ? x : graph__raise_call(r, op, &x, 1, &a, 1);
+}
+
+static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_expr *size, int rank) {
+    ind_tensor from = graph__raised_from(r, x);
+    return graph__raise_sized(r, IND_OP_RESHAPE, from.id ? from : x, size, rank);
+}
+
+static ind_tensor graph__raise_expand(graph__raise *r, ind_tensor x, const ind_expr *size, int rank) {
+    return graph__raise_sized(r, IND_OP_EXPAND, x, size, rank);
+}
+
+static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *dims, int n) {
+    for (int k = 0; k < n; k++) list[k] = ind_int(r->c, dims[k]);
+    return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = n};
+}
+
+/* Dimensions of size 1 are left out of it: where only they are moved, a reshape does. */
+static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
+    ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
+    int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
+    bool in_order = true;
+    for (int d = 0; d < rank; d++) {
+        place[d] = n; /* of dimension d among those not of size 1 */
+        if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
+    }
+    for (int d = 0; d < rank; d++) {
+        size[d] = ind_tensor_size(x, dims[d]);
+        if (ind_expr_same(size[d], one)) continue;
+        in_order = in_order && dims[d] > last;
+        last = dims[d];
+        moved[m++] = place[dims[d]];
+    }
+    if (in_order) return graph__raise_reshape(r, x, size, rank);
+    x = graph__raise_reshape(r, x, kept, n);
+    const ind__node *from = x.id ? &r->g->node[r->g->tensor[x.id].node] : NULL;
+    if (from && from->op == IND_OP_PERMUTE) { /* two of them are one */
+        for (int d = 0; d < n; d++) moved[d] = graph__permuted_dim(from, n, moved[d]);
+        x.id = from->operand[0];
+        for (int d = 0; d < n; d++) kept[d] = ind_tensor_size(x, moved[d]);
+    }
+    in_order = true;
+    for (int d = 0; d < n; d++) in_order = in_order && moved[d] == d;
+    if (in_order) return graph__raise_reshape(r, x, size, rank);
+    ind__attr a = graph__raise_dims(r, list, moved, n);
+    return graph__raise_reshape(r, graph__raise_call(r, IND_OP_PERMUTE, &x, 1, &a, 1), size, rank);
+}
+
+static ind_tensor graph__raise_flat(graph__raise *r, ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    ind_expr numel = t ? ind_expr_product(r->c, t->size, t->rank) : ind_int(r->c, 0);
+    return graph__raise_reshape(r, x, &numel, 1);
+}
+
+/* A 0-d tensor of what is a number in the body. */
+static ind_tensor graph__raise_full(graph__raise *r, const ind__inst *i) {
+    ind_dtype dtype = (ind_dtype)i->dtype;
+    bool is_float = ind_dtype_is_float(dtype);
+    ind__attr a[3] = {{.kind = IND__ATTR_SIZES},
+                      {.kind = IND__ATTR_SCALAR,
+                       .is_int = !is_float,
+                       .i = is_float ? 0 : i->imm.i,
+                       .f = is_float ? i->imm.f : (double)i->imm.i},
+                      ind__attr_dtype(dtype)};
+    return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static bool graph__raised_is_one(const graph__raise *r, ind_expr e) {
+    return ind_expr_same(e, ind_int(r->c, 1));
+}
+
+/* Size along dimension d of the loops; values of no dimension depend on no loop. */
+static ind_expr graph__raised_size(const graph__raise *r, ind_tensor x, int d) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    return t && t->rank == r->rank ? t->size[d] : ind_int(r->c, 1);
+}
+
+static bool graph__raised_varies(const graph__raise *r, ind_tensor x, int d) {
+    return !graph__raised_is_one(r, graph__raised_size(r, x, d));
+}
+
+/* x, whose dimensions are those listed of n, in that order, as a tensor over all n: permuted to their order, of size 1
+   along the others. */
+static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of, int num, int n) {
+    int dims[IND_MAX_RANK], k = 0;
+    ind_expr size[IND_MAX_RANK];
+    const ind__tensor_info *t = ind__tensor_of(x);
+    for (int d = 0; d < n; d++) size[d] = ind_int(r->c, 1);
+    for (int j = 0; t && j < num; j++) size[of[j]] = t->size[j];
+    for (int d = 0; d < n; d++)
+        for (int j = 0; j < num; j++)
+            if (of[j] == d) dims[k++] = j;
+    return graph__raise_reshape(r, graph__raise_permute(r, x, dims, num), size, n);
+}
+
+/* ---- affine indices */
+
+/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
+   round, and its symbol marked as flipped. */
+typedef struct graph__strided {
+    int n;
+    ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
+    bool used[IND_MAX_RANK + 1], flipped[IND_MAX_RANK + 1];
+} graph__strided;
+
+static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
+    ind_expr zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
+    s->offset = e;
+    for (int k = 0; k < s->n; k++) {
+        s->stride[k] = zero;
+        s->used[k] = ind__expr_depends(s->offset, s->symbol[k]);
+        if (!s->used[k]) continue;
+        if (!ind__affine(s->offset, s->symbol[k], &s->stride[k], &s->offset)) return false;
+        if (!ind__expr_is_size(s->stride[k])) return false;
+        if (!ind_known_lt(s->stride[k], zero)) continue;
+        ind_expr last = ind_expr_mul(s->stride[k], ind_expr_sub(s->extent[k], one));
+        s->offset = ind_expr_add(s->offset, last);
+        s->stride[k] = ind_expr_neg(s->stride[k]);
+        s->flipped[k] = true;
+    }
+    return ind__expr_is_size(s->offset);
+}
+
+/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
+   last is 1: then they number `covered` elements. False: they do not. */
+static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
+    int left = 0;
+    uint32_t taken = 0;
+    ind_expr next = ind_int(r->c, 1);
+    for (int k = 0; k < s->n; k++) left += s->used[k];
+    *num = left;
+    while (left > 0) {
+        int found = -1;
+        for (int k = s->n; found < 0 && k-- > 0;)
+            if (s->used[k] && !(taken >> k & 1) && ind_known_eq(s->stride[k], next)) found = k;
+        if (found < 0) return false;
+        taken |= 1u << found;
+        order[--left] = found;
+        next = ind_expr_mul(next, s->extent[found]);
+    }
+    *covered = next;
+    return true;
+}
+
+static void graph__strided_loops(const graph__raise *r, graph__strided *s, int at) {
+    for (int v = 0; v < r->rank; v++) {
+        s->symbol[at + v] = r->loops.var[v];
+        s->extent[at + v] = r->loops.extent[v];
+    }
+    s->n = at + r->rank;
+}
+
+/* ---- index expressions as tensors */
+
+static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e);
+
+/* start, start + step, .. along loop v */
+static ind_tensor graph__raise_arange(graph__raise *r, ind_expr start, ind_expr step, ind_expr n, int v) {
+    ind_expr one = ind_int(r->c, 1);
+    bool plain = graph__size_is_zero(start) && graph__raised_is_one(r, step);
+    ind__attr a[3] = {ind__attr_size(start), ind__attr_size(ind_expr_add(start, ind_expr_mul(step, n))),
+                      ind__attr_size(step)};
+    if (graph__raised_is_one(r, step)) a[2].kind = IND__ATTR_NONE;
+    if (plain) a[0].kind = IND__ATTR_NONE;
+    ind_tensor x = graph__raise_call(r, IND_OP_ARANGE, NULL, 0, a, 3);
+    if (v < 0) return graph__raise_reshape(r, x, &one, 0);
+    return graph__raise_over(r, x, &v, 1, r->rank);
+}
+
+/* Numbers that follow each other over several loops: one arange in their shape. id 0, without an error: they do not. */
+static ind_tensor graph__raise_run(graph__raise *r, ind_expr e) {
+    graph__strided s = {0};
+    int order[IND_MAX_RANK + 1], num;
+    ind_expr covered, size[IND_MAX_RANK + 1];
+    graph__strided_loops(r, &s, 0);
+    bool run = ind_expr_query_kind(e) == IND_EXPR_ADD && graph__strided_of(r, &s, e) &&
+               graph__strided_order(r, &s, order, &num, &covered) && num > 1;
+    for (int v = 0; v < s.n; v++) run = run && !s.flipped[v];
+    if (!run) return (ind_tensor){r->g, 0};
+    ind__attr a[2] = {ind__attr_size(s.offset), ind__attr_size(ind_expr_add(s.offset, covered))};
+    if (graph__size_is_zero(s.offset)) a[0].kind = IND__ATTR_NONE;
+    for (int k = 0; k < num; k++) size[k] = s.extent[order[k]];
+    ind_tensor x = graph__raise_call(r, IND_OP_ARANGE, NULL, 0, a, 2);
+    if (!ind_known_eq(ind_tensor_size(x, 0), covered)) return (ind_tensor){r->g, 0};
+    return graph__raise_over(r, graph__raise_reshape(r, x, size, num), order, num, r->rank);
+}
+
+static int graph__raised_loop(const graph__raise *r, ind_expr symbol) {
+    for (int v = 0; v < r->rank; v++)
+        if (ind_expr_same(r->loops.var[v], symbol)) return v;
+    return -1;
+}
+
+/* The only loop in e, in which it is affine with a coefficient whose sign is known; -1: there is no such. */
+static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr *coefficient, ind_expr *rest) {
+    ind_expr zero = ind_int(r->c, 0);
+    for (int v = 0; v < r->rank; v++) {
+        if (!ind__expr_depends(e, r->loops.var[v])) continue;
+        bool affine = ind__affine(e, r->loops.var[v], coefficient, rest) && ind__expr_is_size(*coefficient) &&
+                      ind__expr_is_size(*rest);
+        return affine && (ind_known_lt(zero, *coefficient) || ind_known_lt(*coefficient, zero)) ? v : -1;
+    }
+    return -1;
+}
+
+static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n);
+
+/* Tensors of indices that were read from memory are made when first needed: rows of a table do without. */
+static ind_tensor graph__raise_indirect(graph__raise *r, ind_expr symbol) {
+    uint32_t n = (uint32_t)ind_expr_symbol(symbol)->slot;
+    if (n >= r->body->num_inst) return (ind_tensor){r->g, 0};
+    if (!r->value[n].id) r->value[n] = graph__raise_checked(r, n);
+    return r->value[n];
+}
+
+static ind_tensor graph__raise_symbol(graph__raise *r, ind_expr e) {
+    int v = graph__raised_loop(r, e);
+    ind_expr one = ind_int(r->c, 1);
+    if (v >= 0) return graph__raise_arange(r, ind_int(r->c, 0), one, r->loops.extent[v], v);
+    return ind_expr_symbol(e)->kind == IND_SYMBOL_INDIRECT ? graph__raise_indirect(r, e)
+                                                           : graph__raise_arange(r, e, one, one, -1);
+}
+
+/* a op b op c ..; a number stands behind a tensor, as some ops need one first. */
+static ind_tensor graph__raise_chain(graph__raise *r, ind_graph_op op, ind_expr e) {
+    ind_tensor all = {r->g, 0};
+    for (int i = ind_expr_num_args(e); i-- > 0;) {
+        ind_tensor x = graph__raise_expr(r, ind_expr_arg(e, i));
+        all = all.id ? graph__raise_two(r, op, all, x) : x;
+        if (!all.id) break;
+    }
+    return all;
+}
+
+static ind_tensor graph__raise_expr_op(graph__raise *r, ind_expr e) {
+    static const uint16_t op[] = {
+        [IND_EXPR_ADD] = IND_OP_ADD,
+        [IND_EXPR_MUL] = IND_OP_MUL,
+        [IND_EXPR_FLOORDIV] = IND_OP_FLOOR_DIVIDE,
+        [IND_EXPR_MOD] = IND_OP_REMAINDER,
+        [IND_EXPR_MIN] = IND_OP_MINIMUM,
+        [IND_EXPR_MAX] = IND_OP_MAXIMUM,
+        [IND_EXPR_EQ] = IND_OP_EQ,
+        [IND_EXPR_NE] = IND_OP_NE,
+        [IND_EXPR_LT] = IND_OP_LT,
+        [IND_EXPR_LE] = IND_OP_LE,
+        [IND_EXPR_AND] = IND_OP_LOGICAL_AND,
+        [IND_EXPR_OR] = IND_OP_LOGICAL_OR,
+        [IND_EXPR_NOT] = IND_OP_LOGICAL_NOT,
+    };
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    ind_expr coefficient, rest;
+    int v = graph__raised_affine_loop(r, e, &coefficient, &rest);
+    if (v >= 0) return graph__raise_arange(r, rest, coefficient, r->loops.extent[v], v);
+    ind_tensor run = graph__raise_run(r, e);
+    if (run.id) return run;
+    if (ind__expr_is_size(e) && kind <= IND_EXPR_MAX)
+        return graph__raise_arange(r, e, ind_int(r->c, 1), ind_int(r->c, 1), -1);
+    switch (kind) {
+    case IND_EXPR_SYM: return graph__raise_symbol(r, e);
+    case IND_EXPR_WHERE:
+        return graph__raise_where(r, graph__raise_expr(r, ind_expr_arg(e, 0)), graph__raise_expr(r, ind_expr_arg(e, 1)),
+                                  graph__raise_expr(r, ind_expr_arg(e, 2)));
+    case IND_EXPR_NOT: return graph__raise_one(r, IND_OP_LOGICAL_NOT, graph__raise_expr(r, ind_expr_arg(e, 0)));
+    case IND_EXPR_ADD:
+    case IND_EXPR_MUL:
+    case IND_EXPR_MIN:
+    case IND_EXPR_MAX:
+    case IND_EXPR_AND:
+    case IND_EXPR_OR: return graph__raise_chain(r, (ind_graph_op)op[kind], e);
+    default:
+        return graph__raise_two(r, (ind_graph_op)op[kind], graph__raise_expr(r, ind_expr_arg(e, 0)),
+                                graph__raise_expr(r, ind_expr_arg(e, 1)));
+    }
+}
+
+/* Value of e over the loops: i64, a condition bool, an integer a number. Expressions are at most 160 levels deep. */
+static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
+    int64_t number;
+    if (ind_expr_is_int(e, &number)) return graph__raise_integer(r, number);
+    for (uint32_t k = 0; k < r->num_made; k++)
+        if (ind_expr_same(r->made[k].e, e)) return r->made[k].t;
+    ind_tensor t = graph__raise_expr_op(r, e);
+    void *place = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
+    if (!place) return (ind_tensor){r->g, 0};
+    r->made[r->num_made - 1].e = e;
+    r->made[r->num_made - 1].t = t;
+    return t;
+}
+
+/* ---- accesses */
+
+/* All of x, its dimensions regrouped and permuted. */
+static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
+    int order[IND_MAX_RANK + 1], num;
+    ind_expr covered, size[IND_MAX_RANK + 1];
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank);
+    bool whole = ind_known_eq(s->offset, ind_int(r->c, 0)) && graph__strided_order(r, s, order, &num, &covered) &&
+                 ind_known_eq(covered, numel);
+    if (!whole) return (ind_tensor){r->g, 0};
+    bool sorted = true;
+    for (int k = 0; k < num; k++) size[k] = s->extent[order[k]];
+    for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
+    ind_tensor x = b->held;
+    if (!sorted) x = graph__raise_reshape(r, x, size, num);
+    if (!sorted) return graph__raise_over(r, x, order, num, s->n);
+    for (int k = 0; k < s->n; k++) size[k] = s->used[k] ? s->extent[k] : ind_int(r->c, 1);
+    return graph__raise_reshape(r, x, size, s->n);
+}
+
+/* Which symbol moves along each dimension of the buffer, by how many places, and where it begins. */
+typedef struct graph__slices {
+    int symbol[IND_MAX_RANK]; /* -1: none */
+    ind_expr step[IND_MAX_RANK], first[IND_MAX_RANK];
+} graph__slices;
+
+static bool graph__slice_dim(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s, int k,
+                             graph__slices *p) {
+    ind_expr stride = ind_int(r->c, 1), one = stride;
+    for (int d = b->rank; d-- > 0; stride = ind_expr_mul(stride, b->size[d])) {
+        ind_expr step = ind__exact_quotient(s->stride[k], stride);
+        if (!ind__ok(step) || p->symbol[d] >= 0) continue;
+        ind_expr last = ind_expr_add(p->first[d], ind_expr_mul(step, ind_expr_sub(s->extent[k], one)));
+        if (!ind_known_lt(last, b->size[d])) continue;
+        p->symbol[d] = k;
+        p->step[d] = step;
+        return true;
+    }
+    return false;
+}
+
+static bool graph__find_slices(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s,
+                               graph__slices *p) {
+    ind_expr zero = ind_int(r->c, 0);
+    ind__delinearise(r->c, s->offset, b->size, b->rank, p->first);
+    for (int d = 0; d < b->rank; d++) {
+        p->symbol[d] = -1;
+        if (!ind__ok(p->first[d]) || !ind_known_le(zero, p->first[d]) || !ind_known_lt(p->first[d], b->size[d]))
+            return false;
+    }
+    for (int k = 0; k < s->n; k++)
+        if (s->used[k] && !graph__slice_dim(r, b, s, k, p)) return false;
+    return b->rank > 0;
+}
+
+static ind_tensor graph__raise_select(graph__raise *r, ind_tensor x, int dim, ind_expr at) {
+    ind__attr a[2] = {ind__attr_int(dim), ind__attr_size(at)};
+    return graph__raise_call(r, IND_OP_SELECT, &x, 1, a, 2);
+}
+
+static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind_expr first, ind_expr step,
+                                     ind_expr count) {
+    ind_expr one = ind_int(r->c, 1);
+    ind_expr end = ind_expr_add(ind_expr_add(first, ind_expr_mul(step, ind_expr_sub(count, one))), one);
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(first), ind__attr_size(end), ind__attr_size(step)};
+    bool all =
+        graph__size_is_zero(first) && graph__raised_is_one(r, step) && ind_known_eq(count, ind_tensor_size(x, dim));
+    return all ? x : graph__raise_call(r, IND_OP_SLICE, &x, 1, a, 4);
+}
+
+/* A part of x: along each dimension one element or a range of them. */
+static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
+    graph__slices p;
+    ind_tensor x = b->held;
+    int of[IND_MAX_RANK], num = 0;
+    if (!graph__find_slices(r, b, s, &p)) return (ind_tensor){r->g, 0};
+    for (int d = 0; d < b->rank; d++)
+        if (p.symbol[d] >= 0) of[num++] = p.symbol[d];
+    for (int d = b->rank; d-- > 0;) {
+        int k = p.symbol[d];
+        x = k < 0 ? graph__raise_select(r, x, d, p.first[d])
+                  : graph__raise_slice(r, x, d, p.first[d], p.step[d], s->extent[k]);
+        if (k >= 0 && !ind_known_eq(ind_tensor_size(x, d), s->extent[k])) return (ind_tensor){r->g, 0};
+    }
+    return graph__raise_over(r, x, of, num, s->n);
+}
+
+static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
+    ind_expr zero = ind_int(r->c, 0), one = ind_int(r->c, 1), size[IND_MAX_RANK + 1], last = s->offset;
+    bool empty = false, known = ind_known_le(zero, s->offset);
+    for (int k = 0; k < s->n; k++) {
+        size[k] = s->used[k] ? s->extent[k] : one;
+        empty = empty || graph__size_is_zero(size[k]);
+        known = known && ind_known_le(zero, s->stride[k]);
+        last = ind_expr_add(last, ind_expr_mul(s->stride[k], ind_expr_sub(size[k], one)));
+    }
+    known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
+    ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
+    if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
+}
+
+/* The elements of a buffer at e as a view of it with one dimension for each symbol; id 0, without an error: there is
+   none, or it is not proven that all lie within. */
+static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer *b, ind_expr e, graph__strided *s) {
+    ind_tensor x = {r->g, 0};
+    if (s->n > IND_MAX_RANK || !graph__strided_of(r, s, e)) return x;
+    x = graph__raise_whole_view(r, b, s);
+    if (!x.id) x = graph__raise_part_view(r, b, s);
+    if (!x.id) x = graph__raise_as_strided(r, b, s);
+    int flipped[IND_MAX_RANK + 1] = {0}, n = 0;
+    for (int k = 0; k < s->n; k++)
+        if (s->flipped[k]) flipped[n++] = k;
+    ind_expr list[IND_MAX_RANK];
+    ind__attr a = graph__raise_dims(r, list, flipped, n);
+    return n && x.id ? graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1) : x;
+}
+
+/* The one index symbol in e that was read from memory, where it is the only one; else invalid. */
+static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
+    ind_expr found = {r->c, 0}, symbol[32];
+    int n = ind__expr_symbols(e, symbol, 32);
+    for (int k = 0; k < n && k < 32; k++) {
+        if (ind_expr_symbol(symbol[k])->kind != IND_SYMBOL_INDIRECT) continue;
+        if (ind__ok(found)) return (ind_expr){r->c, 0};
+        found = symbol[k];
+    }
+    return n > 32 ? (ind_expr){r->c, 0} : found;
+}
+
+/* table [T, loops..] at t, where they share no loop: index_select, or index where t counts from the end. */
+static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tensor t, bool wrap) {
+    int of[IND_MAX_RANK], num = 0;
+    ind_expr size[IND_MAX_RANK];
+    const ind__tensor_info *x = ind__tensor_of(table);
+    for (int d = 0; d < r->rank; d++)
+        if (graph__raised_varies(r, t, d)) of[num] = d, size[num++] = graph__raised_size(r, t, d);
+    int rows = num;
+    for (int d = 0; d < r->rank; d++)
+        if (!graph__raised_is_one(r, x->size[d + 1])) of[num] = d, size[num++] = x->size[d + 1];
+    ind_expr inner[IND_MAX_RANK];
+    inner[0] = x->size[0];
+    for (int k = rows; k < num; k++) inner[1 + k - rows] = size[k];
+    table = graph__raise_reshape(r, table, inner, 1 + num - rows);
+    ind_tensor operand[2] = {table, rows ? graph__raise_reshape(r, t, size, rows) : graph__raise_flat(r, t)};
+    ind__attr dim = ind__attr_int(0);
+    if (!wrap) operand[1] = graph__raise_flat(r, operand[1]);
+    ind_tensor y = wrap ? graph__raise_call(r, IND_OP_INDEX, operand, 2, NULL, 0)
+                        : graph__raise_call(r, IND_OP_INDEX_SELECT, operand, 2, &dim, 1);
+    y = graph__raise_reshape(r, y, size, num);
+    return graph__raise_over(r, y, of, num, r->rank);
+}
+
+/* table [T, loops..] at t, element by element. */
+static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_tensor t) {
+    const ind__tensor_info *x = ind__tensor_of(table);
+    ind_expr size[IND_MAX_RANK + 1];
+    ind__attr dim = ind__attr_int(0);
+    for (int d = 0; d < r->rank; d++)
+        size[d + 1] = graph__raised_is_one(r, x->size[d + 1]) ? graph__raised_size(r, t, d) : x->size[d + 1];
+    size[0] = x->size[0];
+    table = graph__raise_expand(r, table, size, r->rank + 1);
+    t = graph__raise_expand(r, t, size + 1, r->rank);
+    size[0] = ind_int(r->c, 1);
+    ind_tensor operand[2] = {table, graph__raise_reshape(r, t, size, r->rank + 1)};
+    ind_tensor y = graph__raise_call(r, IND_OP_GATHER, operand, 2, &dim, 1);
+    return graph__raise_reshape(r, y, size + 1, r->rank);
+}
+
+static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n);
+
+/* A buffer at e, which has one index that was read from memory, as rows of a table; id 0: it is more than that. */
+static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffer *b, ind_expr e) {
+    ind_expr symbol = graph__raised_indirect_in(r, e);
+    graph__strided s = {0};
+    if (!ind__ok(symbol) || r->rank + 1 > IND_MAX_RANK) return (ind_tensor){r->g, 0};
+    const ind__inst *i = &r->body->inst[ind_expr_symbol(symbol)->slot];
+    bool wrap = i->flags & IND__INST_WRAP, shared = false;
+    s.symbol[0] = symbol;
+    s.extent[0] = ind_expr_symbol(symbol)->extent;
+    graph__strided_loops(r, &s, 1);
+    ind_tensor t = graph__raise_operand(r, i->arg[0]), table = graph__raise_view(r, b, e, &s);
+    if (!table.id || !t.id || (graph__raised_is_one(r, s.extent[0]))) return (ind_tensor){r->g, 0};
+    for (int d = 0; d < r->rank; d++)
+        shared = shared || (graph__raised_varies(r, t, d) && !graph__raised_is_one(r, ind_tensor_size(table, d + 1)));
+    if (!shared) return graph__raise_rows(r, table, t, wrap);
+    return wrap ? (ind_tensor){r->g, 0} : graph__raise_gather(r, table, t);
+}
+
+/* The flat buffer with one element more, for those that a mask leaves out. */
+static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
+    ind_expr one = ind_int(r->c, 1);
+    ind__attr a[3] = {ind__attr_sizes(&one, 1), ind__attr_number(0), ind__attr_dtype(ind_tensor_dtype(flat))};
+    ind_tensor x[2] = {flat, graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3)};
+    return graph__raise_call(r, IND_OP_CAT, x, 2, NULL, 0);
+}
+
+/* The elements at e; where the mask is false any. */
+static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
+    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
+    if (mask.id && !ind_known_lt(zero, numel)) {
+        x = graph__raise_padded(r, graph__raise_flat(r, x));
+        at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
+    } else if (mask.id) {
+        at = graph__raise_where(r, mask, at, graph__raise_integer(r, 0));
+    }
+    if (ind__tensor_of(at) && ind__tensor_of(at)->weak) at = graph__raise_arange(r, e, one, one, -1);
+    return graph__raise_two(r, IND_OP_TAKE, x, at);
+}
+
+/* Offset of an access in its buffer, over the loops as they are now. */
+static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
+    const graph__raised_buffer *b = &r->buffer[i->source];
+    const ind_expr *index = r->loops.index + i->index;
+    bool linear = !r->body->result; /* the body of a kernel, whose layouts are fixed */
+    return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
+}
+
+/* Is the value of a masked load only looked at where the mask holds? */
+static bool graph__raised_mask_idle(const graph__raise *r, uint32_t load) {
+    const ind_body *b = r->body;
+    for (uint32_t n = load + 1; n < b->num_inst; n++) {
+        const ind__inst *i = &b->inst[n];
+        bool uses = false;
+        for (int k = 0; k < IND__MAX_ARGS; k++) uses = uses || i->arg[k] == load;
+        if (!uses) continue;
+        if (i->op != IND_LOOP_WHERE || i->arg[0] != b->inst[load].arg[0] || i->arg[2] == load) return false;
+    }
+    return b->result != load;
+}
+
+static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, int rank) {
+    bool empty = false;
+    for (int d = 0; d < rank; d++) empty = empty || graph__size_is_zero(size[d]);
+    return empty && r->c;
+}
+
+/* Zeros of these sizes. */
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    bool is_float = ind_dtype_is_float(dtype);
+    ind__attr a[3] = {
+        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
+    return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n];
+    const graph__raised_buffer *b = &r->buffer[i->source];
+    graph__strided s = {0};
+    ind_expr e = graph__raised_offset(r, i);
+    ind_tensor mask = {r->g, 0}, x;
+    if (i->arg[0] && !(mask = graph__raise_operand(r, i->arg[0])).id) return mask;
+    if (graph__raised_is_empty(r, b->size, b->rank)) {
+        bool never = graph__raised_is_empty(r, r->loops.extent, r->rank);
+        return graph__raise_zeros(r, r->loops.extent, never ? r->rank : 0, (ind_dtype)i->dtype);
+    }
+    graph__strided_loops(r, &s, 0);
+    x = graph__raise_view(r, b, e, &s);
+    if (!x.id && !i->arg[0]) x = graph__raise_lookup(r, b, e);
+    if (!x.id) x = graph__raise_take(r, b, e, mask);
+    x = graph__raise_cast(r, x, (ind_dtype)i->dtype);
+    if (!i->arg[0] || graph__raised_mask_idle(r, n)) return x;
+    ind_tensor zero = i->dtype == IND_BOOL                      ? graph__raise_full(r, &(ind__inst){.dtype = IND_BOOL})
+                      : ind_dtype_is_float((ind_dtype)i->dtype) ? ind_scalar(r->g, 0)
+                                                                : graph__raise_integer(r, 0);
+    return graph__raise_where(r, mask, x, zero);
+}
+
+/* ---- instructions */
+
+/* The value of an index expression; that of a condition is bool, though the instruction is not. */
+static ind_tensor graph__raise_index(graph__raise *r, const ind__inst *i) {
+    ind_expr e = r->loops.index[i->index], one = ind_int(r->c, 1);
+    return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
+}
+
+/* The value of an instruction as a tensor, be it a number. Numbers and indices are made when first needed. */
+static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n];
+    if (i->op == IND_LOOP_INDIRECT) return graph__raise_indirect(r, r->body->index[i->index + 1]);
+    if (i->op == IND_LOOP_CONSTANT && !r->value[n].id) r->value[n] = graph__raise_full(r, i);
+    if (i->op == IND_LOOP_INDEX && !r->value[n].id)
+        r->value[n] = graph__raise_cast(r, graph__raise_index(r, i), IND_I64);
+    return r->value[n];
+}
+
+/* Operands of an op on values: numbers stay numbers beside a tensor of their type, where they promote weakly and so
+   change nothing. The condition of a where, bools, and both numbers of pow (which knows some exponents by name) do not.
+ */
+static void graph__raise_operands(graph__raise *r, const ind__inst *i, ind_tensor *x, int n) {
+    bool tensor = false;
+    int first = i->op == IND_LOOP_WHERE;
+    for (int k = first; k < n; k++) tensor = tensor || r->body->inst[i->arg[k]].op != IND_LOOP_CONSTANT;
+    for (int k = 0; k < n; k++) {
+        const ind__inst *from = &r->body->inst[i->arg[k]];
+        bool number =
+            tensor && k >= first && from->op == IND_LOOP_CONSTANT && from->dtype != IND_BOOL && i->op != IND_LOOP_POW;
+        if (!number)
+            x[k] = graph__raise_operand(r, i->arg[k]);
+        else
+            x[k] = ind_dtype_is_float((ind_dtype)from->dtype) ? ind_scalar(r->g, from->imm.f)
+                                                              : graph__raise_integer(r, from->imm.i);
+    }
+}
+
+static ind_tensor graph__raise_pointwise(graph__raise *r, const ind__inst *i) {
+    ind_tensor x[3];
+    int n = ind__loop_op_arity((ind_loop_op)i->op);
+    ind_graph_op op = (ind_graph_op)graph__raised_op[i->op];
+    graph__raise_operands(r, i, x, n);
+    ind__attr bits[2] = {ind__attr_int(i->imm.i & 255), ind__attr_int(i->imm.i >> 8)};
+    if (i->op == IND_LOOP_PHILOX) return graph__raise_call(r, op, x, 3, bits, 2);
+    ind__attr trunc = {.kind = IND__ATTR_STR, .s = "trunc"};
+    bool whole = i->op == IND_LOOP_DIV && !ind_dtype_is_float((ind_dtype)i->dtype);
+    return graph__raise_call(r, op, x, (uint32_t)n, &trunc, whole);
+}
+
+/* A function of the user's, which the graph declares. */
+static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
+    const ind__function *f = i->imm.function;
+    uint32_t id[IND__MAX_ARGS];
+    ind__attr name = {.kind = IND__ATTR_STR, .s = f->name};
+    if (ind__graph_add_function(r->g, f)) return (ind_tensor){r->g, 0};
+    for (int k = 0; k < f->num_args; k++)
+        if (!(id[k] = graph__raise_operand(r, i->arg[k]).id)) return (ind_tensor){r->g, 0};
+    ind_tensor y = ind__graph_add(r->g, IND_OP_CALL, id, (uint32_t)f->num_args, &name, 1, NULL, f->name);
+    return graph__raise_cast(r, y, (ind_dtype)i->dtype);
+}
+
+/* Rounds an f32 to a type of memory and back. */
+static ind_tensor graph__raise_round(graph__raise *r, const ind__inst *i, ind_dtype to) {
+    ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), to);
+    return graph__raise_cast(r, x, (ind_dtype)i->dtype);
+}
+
+/* The value checked as an index: what the table of all indices has at it. */
+static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n];
+    ind_expr extent = r->loops.index[i->index], one = ind_int(r->c, 1);
+    ind__attr end[2] = {{0}, ind__attr_size(extent)}, dim = ind__attr_int(0);
+    ind_tensor t = graph__raise_operand(r, i->arg[0]);
+    ind_tensor x[2] = {graph__raise_call(r, IND_OP_ARANGE, NULL, 0, end, 2), t};
+    const ind__tensor_info *info = ind__tensor_of(t);
+    ind_expr size[IND_MAX_RANK];
+    if (i->flags & IND__INST_WRAP || !info) return graph__raise_call(r, IND_OP_TAKE, x, 2, NULL, 0);
+    int rank = info->rank;
+    for (int d = 0; d < rank; d++) size[d] = info->size[d];
+    x[1] = rank ? graph__raise_flat(r, t) : graph__raise_reshape(r, t, &one, 1);
+    return graph__raise_reshape(r, graph__raise_call(r, IND_OP_GATHER, x, 2, &dim, 1), size, rank);
+}
+
+/* A cast; a condition on indices needs none to be bool. */
+static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
+    const ind__inst *from = &r->body->inst[i->arg[0]];
+    ind_tensor x = from->op == IND_LOOP_INDEX && i->dtype == IND_BOOL ? graph__raise_index(r, from)
+                                                                      : graph__raise_operand(r, i->arg[0]);
+    return graph__raise_cast(r, x, (ind_dtype)i->dtype);
+}
+
+/* ---- reductions */
+
+/* x over all reduction loops, and over no fewer parallel ones than it was. */
+static ind_tensor graph__raise_over_row(graph__raise *r, ind_tensor x) {
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < r->rank; d++) size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
+    return graph__raise_expand(r, x, size, r->rank);
+}
+
+/* An op that takes several dimensions: over all reduction loops, which stay with size 1. */
+static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
+    int dims[IND_MAX_RANK], n = 0;
+    ind_expr list[IND_MAX_RANK];
+    x = graph__raise_over_row(r, x);
+    for (int d = r->loops.rank; d < r->rank; d++) dims[n++] = d;
+    ind__attr a[3] = {graph__raise_dims(r, list, dims, n), ind__attr_bool(true), ind__attr_dtype(dtype)};
+    return graph__raise_call(r, op, &x, 1, a, op == IND_OP_SUM ? 3 : 2);
+}
+
+/* One that takes one dimension, along which the reduction loops are laid out. */
+static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
+    ind_expr size[IND_MAX_RANK];
+    int rank = r->loops.rank;
+    x = graph__raise_over_row(r, x);
+    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(x, d);
+    size[rank] = ind_expr_product(r->c, r->loops.extent + rank, r->rank - rank);
+    x = graph__raise_reshape(r, x, size, rank + 1);
+    ind__attr a[3] = {ind__attr_int(rank), ind__attr_bool(true), ind__attr_dtype(dtype)};
+    x = graph__raise_call(r, op, &x, 1, a, op == IND_OP_PROD ? 3 : 2);
+    for (int d = rank; d < r->rank; d++) size[d] = ind_int(r->c, 1);
+    return graph__raise_reshape(r, x, size, r->rank);
+}
+
+/* The sum of squared deviations is the variance with 1 for the degrees of freedom, where the number of elements is
+   known; else the variance times that number. */
+static ind_tensor graph__raise_welford(graph__raise *r, ind_tensor x, int64_t part) {
+    int dims[IND_MAX_RANK], n = 0;
+    int64_t count;
+    ind_expr list[IND_MAX_RANK], numel = ind_expr_product(r->c, r->loops.extent + r->loops.rank, r->loops.rrank);
+    x = graph__raise_over_row(r, x);
+    for (int d = r->loops.rank; d < r->rank; d++) dims[n++] = d;
+    ind__attr a[4] = {graph__raise_dims(r, list, dims, n), {0}, ind__attr_bool(true), ind__attr_number(0)};
+    bool known = ind_expr_is_int(numel, &count);
+    if (known) a[3] = ind__attr_number((double)count - 1);
+    ind_tensor v = graph__raise_call(r, IND_OP_VAR_MEAN, &x, 1, a, 4);
+    if (v.id && part == 0) return (ind_tensor){r->g, v.id + 1};
+    if (known) return v;
+    return graph__raise_two(r, IND_OP_MUL, v, graph__raise_cast(r, graph__raise_expr(r, numel), ind_tensor_dtype(v)));
+}
+
+/* max(x), or sum(exp(x - max(x))) */
+static ind_tensor graph__raise_softmax_part(graph__raise *r, ind_tensor x, int64_t part) {
+    ind_tensor most = graph__raise_reduce_dims(r, IND_OP_AMAX, x, IND_DTYPE_NONE);
+    if (part == 0) return most;
+    ind_tensor term = graph__raise_one(r, IND_OP_EXP, graph__raise_two(r, IND_OP_SUB, x, most));
+    return graph__raise_reduce_dims(r, IND_OP_SUM, term, ind_tensor_dtype(term));
+}
+
+/* Loops of a matrix product by what they index: both operands, the first, the second, or the elements summed. */
+typedef struct graph__product_loops {
+    int batch[IND_MAX_RANK], m[IND_MAX_RANK], n[IND_MAX_RANK], k[IND_MAX_RANK];
+    int num_batch, num_m, num_n, num_k;
+} graph__product_loops;
+
+static void graph__find_product_loops(const graph__raise *r, ind_tensor a, ind_tensor b, graph__product_loops *p) {
+    *p = (graph__product_loops){.num_batch = 0};
+    for (int d = 0; d < r->rank; d++) {
+        bool in_a = graph__raised_varies(r, a, d), in_b = graph__raised_varies(r, b, d);
+        if (d >= r->loops.rank)
+            p->k[p->num_k++] = d;
+        else if (in_a && in_b)
+            p->batch[p->num_batch++] = d;
+        else if (in_a)
+            p->m[p->num_m++] = d;
+        else if (in_b)
+            p->n[p->num_n++] = d;
+    }
+}
+
+static ind_expr graph__raise_push(const graph__raise *r, ind_tensor x, const int *loops, int n, int *dims, int *rank) {
+    ind_expr points = ind_int(r->c, 1);
+    for (int k = 0; k < n; k++) {
+        dims[(*rank)++] = loops[k];
+        points = ind_expr_mul(points, graph__raised_size(r, x, loops[k]));
+    }
+    return points;
+}
+
+/* An operand as a matrix: [batch, first, second], its loops in this order; no batch where there is none. */
+static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph__product_loops *p, const int *first,
+                                      int num_first, const int *second, int num_second) {
+    int dims[IND_MAX_RANK], rank = 0, n = 0;
+    ind_expr size[3];
+    x = graph__raise_over_row(r, x);
+    if (p->num_batch) size[n++] = graph__raise_push(r, x, p->batch, p->num_batch, dims, &rank);
+    size[n++] = graph__raise_push(r, x, first, num_first, dims, &rank);
+    size[n++] = graph__raise_push(r, x, second, num_second, dims, &rank);
+    for (int d = 0; d < r->loops.rank; d++) {
+        bool there = false;
+        for (int k = 0; k < rank; k++) there = there || dims[k] == d;
+        if (!there) dims[rank++] = d; /* of size 1 */
+    }
+    return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
+}
+
+/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results
+   are not rounded. */
+static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
+    ind_tensor *x[2] = {a, b}, narrow[2];
+    ind_dtype dtype[2];
+    for (int k = 0; k < 2; k++) {
+        narrow[k] = graph__raised_narrow(r, *x[k]);
+        dtype[k] = ind_tensor_dtype(narrow[k]);
+    }
+    if (dtype[0] != dtype[1] || (dtype[0] != IND_F16 && dtype[0] != IND_BF16)) return;
+    for (int k = 0; k < 2; k++) *x[k] = graph__raise_cast(r, *x[k], dtype[k]);
+}
+
+static ind_tensor graph__raise_product(graph__raise *r, ind_tensor a, ind_tensor b, ind_dtype dtype) {
+    graph__product_loops p;
+    ind_expr size[IND_MAX_RANK];
+    int of[IND_MAX_RANK], rank = 0;
+    graph__find_product_loops(r, a, b, &p);
+    graph__raise_push(r, a, p.batch, p.num_batch, of, &rank);
+    graph__raise_push(r, a, p.m, p.num_m, of, &rank);
+    int rows = rank;
+    graph__raise_push(r, b, p.n, p.num_n, of, &rank);
+    for (int k = 0; k < rank; k++) size[k] = graph__raised_size(r, k < rows ? a : b, of[k]);
+    graph__raise_narrow_operands(r, &a, &b);
+    a = graph__raise_matrix(r, a, &p, p.m, p.num_m, p.k, p.num_k);
+    b = graph__raise_matrix(r, b, &p, p.k, p.num_k, p.n, p.num_n);
+    ind_tensor y = graph__raise_cast(r, graph__raise_two(r, IND_OP_MATMUL, a, b), dtype);
+    y = graph__raise_reshape(r, y, size, rank);
+    return graph__raise_over(r, y, of, rank, r->rank);
+}
+
+static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64_t part) {
+    ind_tensor x = graph__raise_operand(r, i->arg[0]);
+    ind_dtype dtype = (ind_dtype)i->dtype;
+    switch (i->reduction) {
+    case IND_REDUCE_SUM: return graph__raise_reduce_dims(r, IND_OP_SUM, x, dtype);
+    case IND_REDUCE_MAX: return graph__raise_reduce_dims(r, IND_OP_AMAX, x, dtype);
+    case IND_REDUCE_MIN: return graph__raise_reduce_dims(r, IND_OP_AMIN, x, dtype);
+    case IND_REDUCE_ANY: return graph__raise_reduce_dims(r, IND_OP_ANY, x, dtype);
+    case IND_REDUCE_PROD: return graph__raise_reduce_dim(r, IND_OP_PROD, x, dtype);
+    case IND_REDUCE_ARGMAX: return graph__raise_reduce_dim(r, IND_OP_ARGMAX, x, dtype);
+    case IND_REDUCE_WELFORD: return graph__raise_welford(r, x, part);
+    case IND_REDUCE_ONLINE_SOFTMAX: return graph__raise_softmax_part(r, x, part);
+    case IND_REDUCE_DOT: return graph__raise_product(r, x, graph__raise_operand(r, i->arg[1]), dtype);
+    default: break;
+    }
+    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the reduction %s",
+                    ind__reduction_name((ind_reduction)i->reduction));
+    return (ind_tensor){r->g, 0};
+}
+
+/* ---- scans: along the last loop */
+
+/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
+   written needs no permutation. */
+static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
+    graph__strided s = {0};
+    int num = 0, found[IND_MAX_RANK + 1];
+    ind_expr covered;
+    for (int d = 0; d < r->rank; d++) order[d] = d;
+    graph__strided_loops(r, &s, 0);
+    for (uint32_t k = n + 1; k < r->body->num_inst; k++) {
+        const ind__inst *i = &r->body->inst[k], *v = &r->body->inst[i->arg[0]];
+        if (i->op != IND_LOOP_STORE || (i->arg[0] != n && (v->op != IND_LOOP_PART || v->arg[0] != n))) continue;
+        bool laid = graph__strided_of(r, &s, graph__raised_offset(r, i)) &&
+                    graph__strided_order(r, &s, found, &num, &covered) && num == r->rank;
+        for (int d = 0; laid && d < r->rank; d++) order[d] = found[d];
+        return;
+    }
+}
+
+/* A result of scan n over the loops in their own order. */
+static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
+    int order[IND_MAX_RANK], back[IND_MAX_RANK];
+    graph__raised_scan_order(r, n, order);
+    for (int d = 0; d < r->rank; d++) back[order[d]] = d;
+    return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
+}
+
+/* The results follow each other, laid out as they are written. */
+static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
+    const ind__inst *i = &r->body->inst[at];
+    static const uint16_t op[IND_NUM_SCANS] = {
+        [IND_SCAN_SUM] = IND_OP_CUMSUM,
+        [IND_SCAN_PROD] = IND_OP_CUMPROD,
+        [IND_SCAN_MAX] = IND_OP_CUMMAX,
+        [IND_SCAN_MIN] = IND_OP_CUMMIN,
+        [IND_SCAN_LOGADDEXP] = IND_OP_LOGCUMSUMEXP,
+        [IND_SCAN_ASCENDING] = IND_OP_SORT,
+        [IND_SCAN_DESCENDING] = IND_OP_SORT,
+    };
+    ind_tensor x = graph__raise_over_row(r, graph__raise_operand(r, i->arg[0]));
+    ind_graph_op scan = (ind_graph_op)op[i->reduction];
+    int order[IND_MAX_RANK], dim = 0;
+    graph__raised_scan_order(r, at, order);
+    while (order[dim] != r->loops.rank) dim++;
+    x = graph__raise_permute(r, x, order, r->rank);
+    ind__attr a[3] = {ind__attr_int(dim)};
+    uint32_t n = 1;
+    if (!op[i->reduction]) {
+        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
+                        ind__scan_name((ind_scan)i->reduction));
+        return (ind_tensor){r->g, 0};
+    }
+    if (scan == IND_OP_CUMSUM || scan == IND_OP_CUMPROD) a[n++] = ind__attr_dtype((ind_dtype)i->dtype);
+    if (scan == IND_OP_SORT) {
+        a[n++] = ind__attr_bool(i->reduction == IND_SCAN_DESCENDING);
+        a[n++] = ind__attr_bool(true);
+    }
+    x = graph__raise_call(r, scan, &x, 1, a, n);
+    return ind__scan_results((ind_scan)i->reduction) > 1 ? x : graph__raise_scanned(r, at, x);
+}
+
+/* ---- stores */
+
+/* x over no loops but those that the symbols stand for, or id 0 where it varies along others. */
+static bool graph__raised_within(const graph__raise *r, ind_tensor x, const graph__strided *s) {
+    for (int v = 0; v < r->rank; v++)
+        if (!s->used[v] && !graph__raised_is_one(r, r->loops.extent[v]) && graph__raised_varies(r, x, v)) return false;
+    return true;
+}
+
+/* A value that fills a whole buffer: laid out as that is. id 0, without an error: it does not. */
+static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor x) {
+    graph__strided s = {0};
+    int order[IND_MAX_RANK + 1], num, n = 0, dims[IND_MAX_RANK];
+    ind_expr covered, size[IND_MAX_RANK], numel = ind_expr_product(r->c, b->size, b->rank);
+    graph__strided_loops(r, &s, 0);
+    bool whole = graph__strided_of(r, &s, e) && ind_known_eq(s.offset, ind_int(r->c, 0)) &&
+                 graph__strided_order(r, &s, order, &num, &covered) && ind_known_eq(covered, numel);
+    if (!whole || !graph__raised_within(r, x, &s)) return (ind_tensor){r->g, 0};
+    int flipped[IND_MAX_RANK], turned = 0;
+    for (int v = 0; v < r->rank; v++) {
+        size[v] = s.used[v] ? r->loops.extent[v] : ind_int(r->c, 1);
+        if (s.flipped[v]) flipped[turned++] = v;
+        if (!s.used[v]) dims[n++] = v;
+    }
+    for (int k = 0; k < num; k++) dims[n++] = order[k];
+    x = graph__raise_expand(r, x, size, r->rank);
+    ind_expr list[IND_MAX_RANK];
+    ind__attr a = graph__raise_dims(r, list, flipped, turned);
+    if (turned) x = graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1);
+    bool sorted = true;
+    for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
+    if (!sorted) x = graph__raise_permute(r, x, dims, r->rank);
+    return graph__raise_reshape(r, x, b->size, b->rank);
+}
+
+/* All points of the loops that v or the index varies over, in their order. */
+static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like) {
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < r->rank; d++)
+        size[d] = graph__size_is_zero(r->loops.extent[d]) ? r->loops.extent[d]
+                  : graph__raised_varies(r, x, d)         ? graph__raised_size(r, x, d)
+                                                          : graph__raised_size(r, like, d);
+    return graph__raise_expand(r, x, size, r->rank);
+}
+
+/* x, as if it were flat, with the values at the indices, put there or joined with what is there. */
+static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor x, ind_tensor at, ind_tensor v) {
+    static const char *const reduce[IND_NUM_REDUCTIONS] = {
+        [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
+    ind_tensor operand[3] = {x, at, v};
+    ind__attr joined[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
+    ind__attr added = ind__attr_bool(mode == IND_REDUCE_SUM);
+    if (!reduce[mode]) return graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
+    for (int k = 0; k < 3; k++) operand[k] = graph__raise_flat(r, operand[k]);
+    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
+}
+
+/* Is what a mask asks of x implied by the check of an index of the store? */
+static bool graph__raised_checked(const graph__raise *r, const ind__inst *store, const ind__inst *compare) {
+    ind_expr symbol[32];
+    int n = ind__expr_symbols(r->loops.index[store->index], symbol, 32);
+    const ind__inst *bound = &r->body->inst[compare->arg[1]];
+    for (int k = 0; k < n && k < 32; k++) {
+        const ind_symbol *s = ind_expr_symbol(symbol[k]);
+        if (s->kind != IND_SYMBOL_INDIRECT) continue;
+        const ind__inst *i = &r->body->inst[s->slot];
+        ind_expr least = i->flags & IND__INST_WRAP ? ind_expr_neg(s->extent) : ind_int(r->c, 0);
+        ind_expr limit = compare->op == IND_LOOP_GE ? least : s->extent, e = ind_int(r->c, bound->imm.i);
+        if (bound->op == IND_LOOP_INDEX) e = r->loops.index[bound->index];
+        if (i->arg[0] == compare->arg[0] && ind_known_eq(e, limit)) return true;
+    }
+    return false;
+}
+
+/* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
+ *more: is there any? */
+static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
+    uint32_t todo[64], n = 0;
+    ind_tensor all = {r->g, 0};
+    todo[n++] = store->arg[1];
+    *more = false;
+    while (n > 0) {
+        uint32_t at = todo[--n];
+        const ind__inst *i = &r->body->inst[at];
+        if (i->op == IND_LOOP_AND && n + 2 <= sizeof todo / sizeof *todo) {
+            todo[n++] = i->arg[1], todo[n++] = i->arg[0];
+            continue;
+        }
+        bool compares = i->op == IND_LOOP_GE || i->op == IND_LOOP_LT;
+        if (compares && graph__raised_checked(r, store, i)) continue;
+        ind_tensor x = graph__raise_operand(r, at);
+        all = *more ? graph__raise_two(r, IND_OP_LOGICAL_AND, all, x) : x;
+        *more = true;
+    }
+    return all;
+}
+
+/* Where a store goes. An index into the whole buffer that was read from memory is checked by the op. */
+static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr numel) {
+    const ind_symbol *s = ind_expr_symbol(e);
+    ind_expr one = ind_int(r->c, 1);
+    bool whole = s && s->kind == IND_SYMBOL_INDIRECT && ind_known_eq(s->extent, numel);
+    if (whole && r->body->inst[s->slot].flags & IND__INST_WRAP)
+        return graph__raise_operand(r, r->body->inst[s->slot].arg[0]);
+    return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
+}
+
+/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that
+   is cut off again. */
+static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
+                                       ind_tensor v) {
+    bool masked = false;
+    ind_expr numel = ind_expr_product(r->c, b->size, b->rank), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
+    ind_tensor mask = {r->g, 0}, x = b->held, at = graph__raise_target(r, e, numel);
+    if (i->arg[1]) mask = graph__raise_store_mask(r, i, &masked);
+    if (masked) {
+        x = graph__raise_padded(r, graph__raise_flat(r, x));
+        at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
+    }
+    at = graph__raise_points(r, at, v);
+    ind_tensor y = graph__raise_put(r, (ind_reduction)i->reduction, x, at, graph__raise_points(r, v, at));
+    if (masked) y = graph__raise_slice(r, y, 0, zero, one, numel);
+    return graph__raise_reshape(r, y, b->size, b->rank);
+}
+
+static void graph__raise_store(graph__raise *r, const ind__inst *i) {
+    graph__raised_buffer *b = &r->buffer[i->source];
+    ind_expr e = graph__raised_offset(r, i);
+    ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), b->dtype), y = {r->g, 0};
+    if (!x.id) return;
+    if (graph__raised_is_empty(r, b->size, b->rank)) {
+        y = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    } else if (!i->arg[1] && !i->reduction) {
+        y = graph__raise_fill(r, b, e, x);
+    }
+    if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
+    if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
+    b->held = y;
+}
+
+/* ---- the body */
+
+static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
+    const ind__inst *i = &r->body->inst[n], *from = &r->body->inst[i->arg[0]];
+    ind_tensor part = {r->g, 0};
+    switch (i->op) {
+    case IND_LOOP_CONSTANT:
+    case IND_LOOP_INDEX:
+    case IND_LOOP_INDIRECT: return (ind_tensor){r->g, 0};
+    case IND_LOOP_LOAD: return graph__raise_load(r, n);
+    case IND_LOOP_CAST: return graph__raise_cast_op(r, i);
+    case IND_LOOP_CALL: return graph__raise_user_call(r, i);
+    case IND_LOOP_ROUND_F16: return graph__raise_round(r, i, IND_F16);
+    case IND_LOOP_ROUND_BF16: return graph__raise_round(r, i, IND_BF16);
+    case IND_LOOP_ROUND_F8E4M3FN: return graph__raise_round(r, i, IND_F8E4M3FN);
+    case IND_LOOP_ROUND_F8E5M2: return graph__raise_round(r, i, IND_F8E5M2);
+    case IND_LOOP_REDUCE:
+        return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
+                                                                       : graph__raise_reduce(r, i, 0);
+    case IND_LOOP_SCAN: return graph__raise_scan(r, n);
+    case IND_LOOP_PART:
+        if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
+        part.id = r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0;
+        return graph__raise_scanned(r, i->arg[0], part);
+    default: break;
+    }
+    if (graph__raised_op[i->op]) return graph__raise_pointwise(r, i);
+    ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the loop op %s",
+                    ind__loop_op_name((ind_loop_op)i->op));
+    return (ind_tensor){r->g, 0};
+}
+
+/* Makes loops v and v + 1 one, whatever the indices come to. */
+static bool graph__raise_force_join(ind__loops *l, int v) {
+    ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
+    ind_expr extent = ind_expr_mul(l->extent[v], inner);
+    ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
+    if (!ind_known_le(ind_int(l->context, 1), inner)) return false;
+    ind_expr value[2] = {ind_expr_floordiv(joined, inner), ind_expr_mod(joined, inner)};
+    for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], pair, value, 2);
+    l->var[v] = joined, l->extent[v] = extent;
+    for (int k = v + 1; k + 1 < l->rank + l->rrank; k++) l->var[k] = l->var[k + 1], l->extent[k] = l->extent[k + 1];
+    if (v < l->rank)
+        l->rank--;
+    else
+        l->rrank--;
+    return true;
+}
+
+/* More loops than a tensor may have dimensions are joined: those of which no index minds first, then the last of the
+   reduction or of the parallel ones. */
+static bool graph__raise_join_loops(ind__loops *l) {
+    bool joined = true;
+    while (joined && l->rank + l->rrank > IND_MAX_RANK) {
+        joined = false;
+        for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
+            joined = v + 1 != l->rank && ind__loops_merge(l, v);
+        if (!joined && l->rrank > 1) joined = graph__raise_force_join(l, l->rank + l->rrank - 2);
+        if (!joined && l->rank > 1) joined = graph__raise_force_join(l, l->rank - 2);
+    }
+    return l->rank + l->rrank <= IND_MAX_RANK;
+}
+
+/* Splits that rid an index of a division; a scan stays one loop. */
+static void graph__raise_split_loops(ind__loops *l, bool scans) {
+    ind_expr one = ind_int(l->context, 1);
+    for (int v = 0; v < (scans ? l->rank : l->rank + l->rrank); v++) {
+        while (l->rank + l->rrank < IND_MAX_RANK) {
+            ind_expr size = ind__loops_split_size(l, v, NULL);
+            if (!ind__ok(size) || !ind_known_le(one, size) || !ind__loops_split(l, v, size)) break;
+        }
+    }
+}
+
+/* Splits the loop that runs across the places `stride` apart in a buffer: what lies in a dimension is a loop then. */
+static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stride) {
+    ind__loops *l = &r->loops;
+    ind_expr one = ind_int(r->c, 1), coefficient;
+    for (int v = 0; v < l->rank + l->rrank && l->rank + l->rrank < IND_MAX_RANK; v++) {
+        if (!ind__expr_depends(l->index[index], l->var[v])) continue;
+        if (!ind__affine(l->index[index], l->var[v], &coefficient, NULL)) continue;
+        ind_expr size = ind__exact_quotient(stride, coefficient);
+        if (!ind__ok(size) || !ind_known_le(one, size) || graph__raised_is_one(r, size)) continue;
+        if (!ind_known_le(l->extent[v], size) && ind__loops_split(l, v, size)) return;
+    }
+}
+
+/* Loops that were joined are told apart as the dimensions of the first buffer that is filled. */
+static void graph__raise_split_dims(graph__raise *r) {
+    const ind_body *body = r->body;
+    for (uint32_t n = 1; n < body->num_inst; n++) {
+        const ind__inst *i = &body->inst[n];
+        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        const graph__raised_buffer *b = &r->buffer[i->source];
+        ind_expr stride = ind_int(r->c, 1);
+        for (int d = b->rank; d-- > 1;) {
+            stride = ind_expr_mul(stride, b->size[d]);
+            graph__raise_split_at(r, i->index, stride);
+        }
+        return;
+    }
+}
+
+static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
+    bool scans = ind__body_scan(r->body) != 0, reduces = scans;
+    ind__loops *l = &r->loops;
+    for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
+    ind__loops_init(l, r->body, index);
+    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
+        l->extent[l->rank] = ind_int(r->c, 1);
+        l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
+        l->rrank = 1;
+    }
+    if (!graph__raise_join_loops(l)) {
+        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
+                        l->rank + l->rrank);
+        return false;
+    }
+    graph__raise_split_loops(l, scans);
+    if (!scans) graph__raise_split_dims(r);
+    r->rank = l->rank + l->rrank;
+    return !l->failed;
+}
+
+/* Where a parallel loop has no points nothing happens: what is written is empty or stays as it is. */
+static bool graph__raise_nothing(graph__raise *r) {
+    if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
+    for (uint32_t n = 1; n < r->body->num_inst; n++) {
+        graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
+        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    }
+    return true;
+}
+
+static void graph__raise_body(graph__raise *r) {
+    if (r->body->call) {
+        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "an opaque call has no body");
+        return;
+    }
+    ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
+    r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
+    r->loops.index = index; /* graph__raise_free frees it */
+    if (!index || !r->value || !graph__raise_loops(r, index)) {
+        if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
+    }
+    if (!r->g->status && graph__raise_nothing(r)) return;
+    for (uint32_t n = 1; !r->g->status && n < r->body->num_inst; n++) {
+        if (r->body->inst[n].op == IND_LOOP_STORE)
+            graph__raise_store(r, &r->body->inst[n]);
+        else
+            r->value[n] = graph__raise_inst(r, n);
+    }
+    if (r->body->result && !r->g->status) {
+        ind_tensor y = graph__raise_operand(r, r->body->result);
+        r->value[r->body->result] = graph__raise_expand(r, y, r->loops.extent, r->rank);
+    }
+}
+
+static void graph__raise_free(graph__raise *r) {
+    ind__free(r->c, r->loops.index);
+    ind__free(r->c, r->value);
+    ind__free(r->c, r->buffer);
+    ind__free(r->c, r->made);
+}
+
+/* A new graph with the sizes, facts and guards of another or of a module. */
+static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
+    if (guard)
+        (void)ind_guard_that(g, text, NULL);
+    else
+        (void)ind_fact(g, text);
+}
+
+/* An input or constant for a buffer, once. */
+static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
+    graph__raised_buffer *b = &r->buffer[n];
+    if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
+}
+
+/* ---- a kernel */
+
+/* A name of the program's own making that a user has as well gets a tail. */
+static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, uint32_t n) {
+    const ind__buffer *b = &p->buffer[n];
+    bool taken = false;
+    for (uint32_t k = 1; k < p->num_buffers; k++)
+        taken = taken || (k != n && (p->buffer[k].kind != IND__BUFFER_COMPUTED || p->buffer[k].output) &&
+                          !strcmp(p->buffer[k].name, b->name));
+    if (!taken || b->kind != IND__BUFFER_COMPUTED || b->output) return b->name;
+    char *name = ind__arena_alloc(&r->g->arena, strlen(b->name) + 8);
+    if (name) snprintf(name, strlen(b->name) + 8, "%s.own", b->name);
+    return name ? name : b->name;
+}
+
+/* Sizes in the order in which they lie in memory. */
+static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32_t n) {
+    const ind__buffer *b = &p->buffer[n];
+    graph__raised_buffer *to = &r->buffer[n];
+    to->name = graph__raised_name(r, p, n);
+    to->dtype = b->dtype;
+    to->rank = b->layout.rank;
+    for (int d = 0; d < to->rank; d++) to->size[d] = b->layout.size[b->layout.order[d]];
+}
+
+static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        uint32_t n = k->arg[i], old = p->buffer[n].mutates;
+        graph__raise_describe(r, p, n);
+        if (i < k->num_reads)
+            graph__raise_source(r, n, p->buffer[n].kind == IND__BUFFER_CONST ? IND_OP_CONST : IND_OP_INPUT);
+        if (i < k->num_reads || !old) continue;
+        graph__raise_describe(r, p, old);
+        graph__raise_source(r, old, IND_OP_INPUT);
+        r->buffer[n].held = r->buffer[old].held;
+    }
+}
+
+/* What is written comes out under its name, or becomes what its old version holds. */
+static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
+    for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
+        const graph__raised_buffer *b = &r->buffer[k->arg[i]];
+        uint32_t old = p->buffer[k->arg[i]].mutates;
+        ind_tensor y = b->held;
+        if (!old) {
+            (void)ind_output(r->g, b->name, y);
+            continue;
+        }
+        if (y.id && (ind__is_source(r->g, y.id) || r->g->tensor[y.id].named)) y = graph__raise_one(r, IND_OP_CLONE, y);
+        (void)ind_mutate(r->buffer[old].held, ind_named(y, b->name));
+    }
+}
+
+/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs.
+ */
+static bool graph__raise_rename(ind_graph *g) {
+    uint8_t *kept = ind__alloc(g->context, g->num_tensors);
+    bool ok = kept != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) kept[g->output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->num_mutations; i++) kept[g->mutation[i].value] = 1;
+    for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
+        kept[t] = kept[t] || g->tensor[t].weak || ind__is_source(g, t);
+        const char *name = kept[t] ? NULL : g->tensor[t].name;
+        if (name) ind__find_slot(g, name, strlen(name))->tensor = 0;
+        if (!kept[t]) g->tensor[t].name = NULL;
+    }
+    for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
+        ind_graph_op op = g->node[g->tensor[t].node].op;
+        if (!kept[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
+    }
+    ind__free(g->context, kept);
+    return ok;
+}
+
+/* The graph without what was made on the way and is not used, or is there twice: a rewritten copy that takes over the
+   conditions. */
+static ind_graph *graph__raise_tidy(ind_graph *g) {
+    ind_graph *out = NULL;
+    if (g->status || ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP, &out)) {
+        if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
+        return g;
+    }
+    for (uint32_t i = 0; i < out->num_conditions; i++) {
+        const char *text = out->condition[i].text;
+        out->condition[i].text = ind__arena_string(&out->arena, text, strlen(text));
+        if (!out->condition[i].text) ind__graph_no_memory(out, "kernel graph");
+    }
+    memset(out->op_count, 0, sizeof out->op_count);
+    if (!graph__raise_rename(out)) ind__graph_no_memory(out, "kernel graph");
+    out->facts_borrowed = false;
+    g->facts_borrowed = true;
+    ind_graph_destroy(g);
+    return out;
+}
+
+static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
+    const ind__lowered *p = m->desc.lowered;
+    ind_graph *g = ind_graph_create(m->context, k->name);
+    if (!g) return NULL;
+    for (uint32_t i = 0; i < m->desc.num_sizes; i++) (void)ind__graph_declare(g, m->desc.sizes[i]);
+    bool guard;
+    const char *text;
+    for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++)
+        graph__raise_condition(g, text, guard);
+    graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
+    ind_facts *before = ind__graph_enter(g);
+    r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
+    if (!r.buffer) ind__graph_no_memory(g, "kernel graph");
+    if (!g->status) graph__raise_kernel_buffers(&r, p, k);
+    if (!g->status) graph__raise_body(&r);
+    if (!g->status) graph__raise_kernel_results(&r, p, k);
+    ind_graph *tidy = graph__raise_tidy(g);
+    ind__graph_leave(tidy, before);
+    graph__raise_free(&r);
+    return tidy;
+}
+
+/* The finished graph, or NULL with the reason. What was not proven for lack of memory must not show. */
+static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *name) {
+    if (!g) return NULL;
+    ind_context *c = g->context;
+    ind_status status = ind__refused_since(c, refusals);
+    if (!status && !g->status) return g;
+    if (!status) status = g->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_NOT_SUPPORTED;
+    ind__fail(c, status, "kernel graph of %s: %s", name, g->status ? g->error : "out of memory");
+    ind_graph_destroy(g);
+    return NULL;
+}
+
+ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
+    if (!module) return NULL;
+    const ind_schedule *s = module->desc.schedule;
+    if (kernel < 0 || (uint32_t)kernel >= s->num_kernels) {
+        ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        return NULL;
+    }
+    if (ind__body_unbacked(module->desc.lowered, s->kernel[kernel].body)) {
+        ind__fail(module->context, IND_NOT_SUPPORTED,
+                  "kernel graph of %s: a size of it comes from data, which another "
+                  "kernel counts",
+                  s->kernel[kernel].name);
+        return NULL;
+    }
+    const uint32_t refusals = module->context->refusals;
+    ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
+    return graph__raise_end(g, refusals, s->kernel[kernel].name);
+}
+
+/* All kernels as graphs, in the order in which they run; where there is none, why. */
+static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
+    for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
+        ind_graph *g = ind_module_kernel_graph(m, (int)k);
+        const char *text = g ? ind_graph_text(g) : NULL;
+        ind_status status = text ? IND_OK : ind_error_status(m->context);
+        ind__textf(t, "%s# kernel %u", k ? "\n" : "", (unsigned)k);
+        if (text) ind__textf(t, "\n%s", text);
+        if (!text) ind__textf(t, ": %s\n", ind_error(m->context));
+        ind_graph_destroy(g);
+        if (status && status != IND_NOT_SUPPORTED) return status;
+    }
+    return IND_OK;
+}
+
+/* ---- a custom op */
+
+static void graph__raise_custom(graph__raise *r, const ind_graph *from, const ind__node *n) {
+    const ind__tensor_info *result = &from->tensor[n->result];
+    for (uint32_t k = 0; k < n->num_operands; k++) {
+        const ind__tensor_info *t = &from->tensor[n->operand[k]];
+        graph__raised_buffer *b = &r->buffer[k];
+        b->name = t->name;
+        b->dtype = t->dtype;
+        b->rank = t->rank;
+        memcpy(b->size, t->size, sizeof b->size);
+        graph__raise_source(r, k, IND_OP_INPUT);
+    }
+    if (!r->g->status) graph__raise_body(r);
+    if (r->g->status) return;
+    ind_tensor y = graph__raise_cast(r, r->value[n->body->result], result->dtype);
+    (void)ind_output(r->g, result->name, graph__raise_reshape(r, y, result->size, result->rank));
+}
+
+ind_graph *ind_pointwise_graph(ind_tensor x) {
+    const ind__tensor_info *t = ind__tensor_of(x);
+    const ind__node *n = t ? &x.graph->node[t->node] : NULL;
+    if (!n || !n->body) {
+        if (x.graph)
+            ind__fail(x.graph->context, IND_INVALID_ARGUMENT, "pointwise graph: the tensor is not of ind_pointwise");
+        return NULL;
+    }
+    ind_context *c = x.graph->context;
+    const uint32_t refusals = c->refusals;
+    ind_graph *g = ind_graph_create(c, n->name);
+    if (!g) return NULL;
+    for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
+    for (uint32_t i = 0; i < x.graph->num_conditions; i++)
+        graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
+    graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
+    ind_facts *before = ind__graph_enter(g);
+    r.buffer = ind__alloc(c, (n->num_operands + (size_t)1) * sizeof *r.buffer);
+    if (!r.buffer) ind__graph_no_memory(g, "pointwise graph");
+    if (!g->status) graph__raise_custom(&r, x.graph, n);
+    g = graph__raise_tidy(g);
+    ind__graph_leave(g, before);
+    graph__raise_free(&r);
+    return graph__raise_end(g, refusals, n->name);
+}
+
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
 static const char *const ind__stage_names[IND_NUM_STAGES] = {
@@ -15616,6 +17273,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     switch (stage) {
     case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered); break;
     case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, m); break;
+    case IND_STAGE_KERNELS: return ind__print_kernels(t, m);
     case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan); break;
     case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan); break;
     case IND_STAGE_PTX: return ind__print_ptx(t, m);

@@ -180,6 +180,7 @@ typedef struct ind__writer {
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
+    uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
     int scope;           /* depth of cg__begin, 1 outermost */
@@ -1660,7 +1661,10 @@ static void cg__store(ind__writer *w, uint32_t i) {
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
-    ind__textf(&w->code, "const %s t%u = (%s)ind_index(", cg__int(w), i, cg__int(w));
+    if (w->only_check[i])
+        ind__textf(&w->code, "(void)ind_index(");
+    else
+        ind__textf(&w->code, "const %s t%u = (%s)ind_index(", cg__int(w), i, cg__int(w));
     cg__value(w, inst->arg[0]);
     if (inst->flags & IND__INST_WRAP) {
         ind__textf(&w->code, " < 0 ? ");
@@ -1845,6 +1849,14 @@ static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
     w->needed[used] = 1;
 }
 
+#define IND__CG_CHECK_ONCE    1 /* for each element of the result */
+#define IND__CG_CHECK_REDUCED 2 /* for each that is reduced */
+
+/* What a kernel must do for each of its elements, whether or not it uses the result. */
+static bool cg__is_root(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE || w->only_check[i] == IND__CG_CHECK_ONCE;
+}
+
 /* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
@@ -1876,7 +1888,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE) cg__need(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
     cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
@@ -1944,7 +1956,22 @@ static void cg__join_use(ind__writer *w, uint32_t user, uint32_t used) {
     if (w->stage[used] > w->stage[user]) w->stage[user] = w->stage[used];
 }
 
-/* Fills `varies` and `stage`, once the domain is final. */
+static void cg__mark_used(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->only_check[used] = 0;
+}
+
+static void cg__find_only_checks(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool reduced = w->varies[i] & cg__r_mask(w);
+        w->only_check[i] = 0;
+        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT)
+            w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
+}
+
+/* Fills `varies`, `stage` and `only_check`, once the domain is final. */
 static void cg__analyse(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -1960,6 +1987,7 @@ static void cg__analyse(ind__writer *w) {
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
+    cg__find_only_checks(w);
 }
 
 static bool cg__is_access(const ind__writer *w, uint32_t i) {
@@ -2475,7 +2503,7 @@ static void cg__emit_vector_body(ind__writer *w, int v, const char *base) {
 static void cg__need_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE) cg__need(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
     cg__close_needed(w);
 }
 
@@ -2754,6 +2782,7 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
+        if (w->only_check[i] == IND__CG_CHECK_REDUCED && w->stage[i] == s->stage && !s->second) cg__need(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
         bool terms = s->second && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && cg__softmax_term(w, i);
         cg__need(w, terms ? cg__softmax_term(w, i) : cg__inst(w, i)->arg[0]);
@@ -3252,7 +3281,7 @@ static void cg__need_all(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_STORE) cg__need(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
         if (inst->op == IND_LOOP_REDUCE && inst->arg[0]) cg__need(w, inst->arg[0]);
         if (inst->op == IND_LOOP_REDUCE && inst->arg[1]) cg__need(w, inst->arg[1]);
     }
@@ -4978,10 +5007,12 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->stage || !w->vector || !w->kept)
+    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->stage || !w->vector ||
+        !w->kept)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {

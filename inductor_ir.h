@@ -5170,6 +5170,17 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
     return false;
 }
 
+/* g*x + k with the largest g > 0: x + k // g, which is >= 0 where e is, and says so in smaller numbers. A quotient's
+   bound loses less than one of these. */
+static ind_expr ir__without_content(ind_expr e) {
+    int64_t g = 0;
+    for (int i = 0; i < ir__num_terms(e); i++) {
+        ind_expr t = ir__term_at(e, i);
+        if (!ind_expr_is_int(t, NULL)) g = ir__gcd64(g, ir__term_of(t).c);
+    }
+    return g > 1 ? ind_expr_floordiv(e, ind_int(e.context, g)) : e;
+}
+
 /* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
 static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     int64_t lo, hi;
@@ -5195,7 +5206,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     }
     bool relations = p->facts && p->facts->known.relation.num;
     if (!depth || ir__num_terms(e) > (relations ? IND__PROOF_TERMS : IND__PLAIN_TERMS)) return false;
-    if (ir__prove_factors(p, e, depth - 1)) return true;
+    if (ir__prove_factors(p, ir__without_content(e), depth - 1)) return true;
     if (!relations) return false;
     if (low.id != e.id && ir__prove_by_relations(p, low, true, depth - 1)) return true;
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
@@ -10090,11 +10101,12 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
-/* Marks what the result and the stores need. */
+/* Marks what the result and the stores need; and every check of an index, which is an error also where what is read or
+   stored is the same at all indices: a tensor without dimensions, an expanded one. */
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE || b->call) live[i] = 1;
+        if (i == b->result || x->op == IND_LOOP_STORE || x->op == IND_LOOP_INDIRECT || b->call) live[i] = 1;
         if (!live[i]) continue;
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {

@@ -3046,7 +3046,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
         f[i].looped = f[i].vars & rt__reduced_vars(b);
     }
     for (uint32_t i = b->num_inst; i-- > 1;) {
-        if (b->inst[i].op == IND_LOOP_STORE) f[i].live = true;
+        if (b->inst[i].op == IND_LOOP_STORE || b->inst[i].op == IND_LOOP_INDIRECT) f[i].live = true;
         if (!f[i].live) continue;
         (void)rt__host_find_deps(b, i, &d);
         bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE;
@@ -3212,7 +3212,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
         rt__host_find_states(h);
         for (uint32_t i = 1; i < h->scan; i++) {
             from_state[i] = b->inst[i].op == IND_LOOP_STATE;
-            for (int k = 0; k < 3; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
+            for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
         }
         h->combine.inst = inst;
         for (uint32_t k = 0; k < h->before.num; k++) {

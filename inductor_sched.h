@@ -1805,6 +1805,9 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     k->flops = sched__most(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
+    if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
+        ind__fail(f->context, IND_OVERFLOW, "%s: the number of its elements, bytes or operations exceeds 64 bits",
+                  k->name);
     return ok || sched__fail(f);
 }
 
@@ -1821,9 +1824,10 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);
     sched__set_matmul(k, mask);
-    bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k) && sched__set_amounts(f, k, mask);
-    ind__free(f->context, mask);
+    bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
     if (ok) sched__set_name(f, k);
+    ok = ok && sched__set_amounts(f, k, mask);
+    ind__free(f->context, mask);
     return ok;
 }
 

@@ -2,7 +2,7 @@
  *
  *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] [--random SEED]
  *                        [--device host|cuda|auto] [--output DIR]
- *     ind emit  FILE.ind --stage graph|loops|schedule|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
+ *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
  *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
  *     ind ops   [--json]                       the ops of the text form, and how each fuses
  *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
@@ -83,7 +83,7 @@ static int find_word(const char *const *words, int count, const char *word) {
 static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
                 "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-                "graph|loops|schedule|plan|cuda|ptx|cubin] [--arch sm_90a] "
+                "graph|loops|schedule|kernels|plan|cuda|ptx|cubin] [--arch sm_90a] "
                 "[--repeat N] [--json]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -238,7 +238,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     ind_compile_desc desc = {.emit_only = true};
     ind_module *m;
     int stage = find_word(stage_names, IND_NUM_STAGES, o->stage);
-    if (stage < 0) return fail("--stage %s: allowed are graph, loops, schedule, plan, cuda, ptx, cubin", o->stage);
+    if (stage < 0) return fail("--stage %s: allowed are graph, loops, schedule, kernels, plan, cuda, ptx, cubin", o->stage);
     if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("--arch: %s", ind_error(ctx));
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);

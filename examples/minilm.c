@@ -4,7 +4,7 @@
  *     make demo                              builds this, fetches the weights, runs it on the sentences below
  *     build/minilm --model DIR "One sentence." "Another one."
  *     build/minilm --json --dtype bf16 --device cuda ...
- *     build/minilm --emit schedule           what the model becomes: graph, loops, schedule, plan, cuda, ptx, cubin
+ *     build/minilm --emit schedule           what the model becomes: graph, loops, schedule, kernels, plan, cuda, ptx, cubin
  *
  * DIR holds model.safetensors (BERT's tensors by their usual names) and vocab.txt.
  */
@@ -416,7 +416,7 @@ static int parse_stage(const char *value, options *o) {
     if (value && !strcmp(value, text)) return o->stage = IND_STAGE_##name, 0;
     IND_STAGES(X)
 #undef X
-    return bad_value("--emit", value, "graph, loops, schedule, plan, cuda, ptx or cubin");
+    return bad_value("--emit", value, "graph, loops, schedule, kernels, plan, cuda, ptx or cubin");
 }
 
 static int parse_option(const char *name, const char *value, options *o) {

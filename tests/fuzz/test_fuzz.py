@@ -1,10 +1,12 @@
 """Random programs and damaged texts. Short here; longer by hand:
 
     IND_FUZZ_SECONDS=600 IND_FUZZ_SEED=7 IND_FUZZ_GRAPHS=20000 build/python -m pytest tests/fuzz
+    make build/tests/fuzz/fuzz_ops && build/tests/fuzz/fuzz_ops --seed 7 --seconds 600 --keep
 """
 
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -18,6 +20,7 @@ HOST_GRAPHS = int(os.environ.get("IND_FUZZ_GRAPHS", "600"))
 # Compiling a kernel for the emulation takes most of a second, for a GPU some 50 ms.
 EMULATED_GRAPHS = max(HOST_GRAPHS // 60, 10)
 GPU_GRAPHS = max(HOST_GRAPHS // 15, 40)
+EMULATION = {"IND_CUDA_LIBRARY": BUILD / "emulated/libcuda.so", "IND_NVRTC_LIBRARY": BUILD / "emulated/libnvrtc.so"}
 
 
 def write_graphs(folder, seed, count, most_ops):
@@ -61,12 +64,40 @@ def test_random_graphs_on_a_device(tmp_path, device):
     """Host and GPU agree: the real one with IND_TEST_DEVICE=cuda, else the emulation, under the sanitizers."""
     env, count = {}, GPU_GRAPHS
     if device != "cuda":
-        env = {"IND_CUDA_LIBRARY": BUILD / "emulated/libcuda.so", "IND_NVRTC_LIBRARY": BUILD / "emulated/libnvrtc.so"}
-        for library in env.values():
+        for library in EMULATION.values():
             make(library.relative_to(BUILD.parent))
-        env, count = {name: str(path) for name, path in env.items()}, EMULATED_GRAPHS
+        env, count = {name: str(path) for name, path in EMULATION.items()}, EMULATED_GRAPHS
     graphs_file = write_graphs(tmp_path, 100000 * SEED, count, 10)
     assert f"{count} graphs agree" in run([checker(), graphs_file, "--cuda"], tmp_path, env)
+
+
+def draw_ops(folder, options, env=None, timeout=280):
+    """fuzz_ops draws graphs over the whole op table; how many memory plans take more than op by op is bounded."""
+    out = run([make(pathlib.Path("build/tests/fuzz/fuzz_ops")), *options.split()], folder, env, timeout)
+    compared, above, plans = map(float, re.search(r"([\d.]+) % of \d+ elements compared, (\d+) of (\d+) memory plans", out).groups())
+    assert compared > 95
+    assert above <= plans / 100
+    return out
+
+
+@pytest.mark.parametrize("options", [f"--seed {SEED} --graphs {{ops}} --ops 1 --all", f"--seed {1000 * SEED} --graphs {max(HOST_GRAPHS // 10, 4)}"])
+def test_every_op_on_the_host(tmp_path, device, options):
+    """Each op of the table is drawn, alone and in graphs; op by op, fused, without passes, in any policy: one result."""
+    if device != "host":
+        pytest.skip("runs with make test")
+    ops = subprocess.run([make("build/ind"), "ops"], capture_output=True, text=True, check=True).stdout.count("\n")
+    draw_ops(tmp_path, options.format(ops=ops + 8))
+
+
+def test_every_op_on_a_device(tmp_path, device):
+    """The same on the GPU for a minute, or in the emulation for a few graphs, in two orders of threads."""
+    if device == "cuda":
+        draw_ops(tmp_path, f"--seed {10 * SEED} --seconds 60 --graphs 4000 --ops 10 --device cuda --keep", timeout=500)
+        return
+    for library in EMULATION.values():
+        make(library.relative_to(BUILD.parent))
+    env = {name: str(path) for name, path in EMULATION.items()}
+    draw_ops(tmp_path, f"--seed {77 * SEED} --graphs {EMULATED_GRAPHS} --ops 6 --device emulated", env)
 
 
 def test_what_was_found_before(tmp_path):

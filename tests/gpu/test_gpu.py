@@ -1,6 +1,7 @@
 """What needs a real GPU and is not a numerics or MiniLM case: the sanitizers of the CUDA toolkit, replayed graphs, one compile for
 many sizes, agreement with the host device. Skipped with a word where there is none."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -8,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import make
+from conftest import ROOT, make
 
 GRAPHS = {
     "pointwise": """graph pointwise {
@@ -68,8 +69,73 @@ GRAPHS = {
   out = rms_norm(e, w, normalized_shape=[40])
   output out
 }""",
+    "scans": """graph scans {
+  size B in [1, 4096] hint 9
+  size S in [1, 8192] hint 64
+  input x : f32[B, S]
+  input y : i64[B, S]
+  s = cumsum(x, 1)
+  m, i = cummax(y, 1)
+  output s, m, i
+}""",
+    "scans_long": """graph scans_long {
+  size S in [1, 100000] hint 9000
+  input x : f32[2, S]
+  input y : i32[2, S]
+  l = logcumsumexp(x, 1)
+  p = cumsum(y, 1)
+  output l, p
+}""",
+    "scans_columns": """graph scans_columns {
+  size C in [1, 4096] hint 2000
+  input x : f32[37, C]
+  s = cumsum(x, 0)
+  m, i = cummin(x, 0)
+  output s, m, i
+}""",
+    "sorts": """graph sorts {
+  size S in [1, 1000] hint 200
+  input x : f16[5, S]
+  input y : i32[5, S]
+  v, i = sort(x)
+  w, j = sort(y, descending=true)
+  m, k = median(y, 1)
+  c, d = mode(y, 1)
+  output v, i, w, j, m, k, c, d
+}""",
+    "sorts_long": """graph sorts_long {
+  size S in [1, 1000000] hint 20000
+  input x : f64[2, S]
+  v, i = sort(x)
+  output v, i
+}""",
+    "scatters": """graph scatters {
+  size N in [1, 100000] hint 3000
+  input x : i32[60]
+  input w : f32[60]
+  input r : f32[N]
+  input s : i64[]
+  i = randint(s, high=60, size=[N])
+  j = randint(s, high=1000, size=[N], dtype=i32, stream=1)
+  y = scatter_add(x, i, j, dim=0)
+  z = scatter_reduce(w, i, r, dim=0, reduce="amax")
+  output y, z
+}""",
+    "random": """graph random {
+  size N in [1, 100000] hint 3000
+  input s : i64[]
+  u = rand(s, size=[N])
+  n = randn(s, size=[N], stream=1)
+  p = randperm(s, n=500, stream=2)
+  v = view(u, [1, N])
+  m = multinomial(v, s, num_samples=50, replacement=true, stream=3)
+  output u, n, p, m
+}""",
 }
-SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"]}
+SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"],
+         "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
+# Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
+PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"]}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -119,6 +185,37 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
         pytest.skip("no compute-sanitizer on PATH")
     done = run(name, folder, "cuda", tmp_path, [sanitizer, "--tool", tool, "--error-exitcode", "99"])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+
+
+@pytest.fixture(scope="module")
+def plain_programs(tmp_path_factory):
+    """Without AddressSanitizer, which does not go with compute-sanitizer."""
+    path = tmp_path_factory.mktemp("programs")
+    for name in PROGRAMS:
+        command = ["cc", "-std=c11", "-O1", "-I.", f"tests/unit/{name}.c", "-o", path / name, "-lm", "-lpthread", "-ldl"]
+        subprocess.run(list(map(str, command)), cwd=ROOT, check=True)
+    return path
+
+
+@pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
+@pytest.mark.parametrize("name, case", [(name, case) for name, cases in PROGRAMS.items() for case in cases])
+def test_compute_sanitizer_program(name, case, tool, plain_programs):
+    sanitizer = shutil.which("compute-sanitizer")
+    if not sanitizer:
+        pytest.skip("no compute-sanitizer on PATH")
+    command = [sanitizer, "--tool", tool, "--error-exitcode", "99", str(plain_programs / name), case]
+    done = subprocess.run(command, env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_on_the_gpu(name, plain_programs):
+    """All of its cases; for test_ordered the same bits run after run."""
+    arguments = ["bits"] if name == "test_ordered" else []
+    env = {**os.environ, "IND_DEVICE": "cuda"}
+    runs = [subprocess.run([str(plain_programs / name), *arguments], env=env, capture_output=True, text=True, timeout=300) for _ in range(2)]
+    assert all(run.returncode == 0 for run in runs), runs[0].stdout[-3000:]
+    assert runs[0].stdout == runs[1].stdout
 
 
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck"])

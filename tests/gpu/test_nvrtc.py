@@ -127,3 +127,11 @@ def test_cases(cases, arch):
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 def test_minilm(networks, arch, dtype):
     networks[arch, dtype].result()
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("program", ["scans", "ordered"])
+def test_unit_program(program, arch):
+    """Graphs with functions of the user or a flag: no text holds them."""
+    done = subprocess.run([make(f"build/tests/unit/test_{program}"), "cubins", arch], capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stdout[-3000:]

@@ -34,17 +34,42 @@ def special_values(dtype):
             -95.0, 0.0, 3.0]
 
 
+def under_slice(shape, of):
+    """Every second of the last dim, all but the first of the first dim (see sliced_base in matrix.py)."""
+    inner = of(tuple(n // 2 if d == len(shape) - 1 else n - 1 if d == 0 else n for d, n in enumerate(shape)))
+    v = np.resize(inner, shape)
+    v[(slice(1, None), ..., slice(1, None, 2)) if len(shape) > 1 else slice(1, None, 2)] = inner
+    return v
+
+
+UNDER_VIEWS = {"transposed": lambda shape, of: of(shape[::-1]).T.copy(), "sliced": under_slice}
+
+
 def draw(dtype, shape, how, seed):
-    """Distributions: normal [sigma], uniform LO HI, ints LO HI, values V.., few (many ties), nonzero, sparse (mostly 0), full (the
-    whole range of an integer type, with its ends), codes (every one of an 8-bit float), special (NaN, inf, -0, denormals, ..), infinities (rows with -inf)."""
+    """Distributions: normal [sigma], uniform LO HI, ints LO HI, values V.., count (0, 1, 2, ..), ramp (that in each row), sorted HOW (each row), few (many ties), nonzero, sparse (mostly 0), full (the
+    whole range of an integer type, with its ends), codes (every one of an 8-bit float), special (NaN, inf, -0, denormals, ..), rare (normal
+    but for one of each of these), infinities (rows with -inf). transposed HOW, sliced HOW: what a view of that kind then sees is HOW. seed N HOW."""
     r = np.random.RandomState(zlib.crc32(f"{dtype} {shape} {how} {seed}".encode()))
     kind, *args = (how or "default").split()
+    if kind == "seed":
+        return draw(dtype, shape, " ".join(args[1:]), int(args[0]))
+    if kind == "sorted":
+        return store(np.sort(load(draw(dtype, shape, " ".join(args), seed), dtype), -1), dtype)
+    if kind in UNDER_VIEWS:
+        return UNDER_VIEWS[kind](shape, lambda inner: draw(dtype, inner, " ".join(args), seed))
     args = [float(a) for a in args]
     n = int(np.prod(shape, dtype=np.int64))
     if kind == "values":
         v = np.resize(args, n)
     elif kind == "special":
         v = np.resize(special_values(dtype), n)
+    elif kind == "count":
+        v = np.arange(n)
+    elif kind == "ramp":
+        v = np.broadcast_to(np.arange(shape[-1]), shape)
+    elif kind == "rare":
+        v = r.randn(n)
+        v[r.permutation(n)[:5]] = [np.nan, np.inf, -np.inf, -0.0, SMALLEST[dtype]][:n]
     elif kind == "infinities":
         v = np.where(r.rand(n) < 0.4, -np.inf, r.randn(n)).reshape(shape)
         v[0, :], v[1, : shape[1] // 2], v[2, 1] = -np.inf, -np.inf, np.inf
@@ -61,7 +86,7 @@ def draw(dtype, shape, how, seed):
     elif kind == "full":
         info = np.iinfo(NUMPY[dtype])
         v = r.randint(info.min, info.max, n, dtype=NUMPY[dtype])
-        v[:4] = [info.min, info.max, 0, info.max]
+        v[:4] = [info.min, info.max, 0, info.max][:n]
     elif is_float(dtype):
         v = r.randn(n) * (args[0] if args else 1)
         v = np.where(np.abs(v) < 0.1, 0.5, v) if kind == "nonzero" else v

@@ -478,7 +478,7 @@ def layer_norm(x, weight=None, bias=None, normalized_shape=None, eps=1e-5):
         m = c.v.mean(axis=axes, keepdims=True)
         variance = ((c.v - m) ** 2).mean(axis=axes, keepdims=True)
         spread = np.nan_to_num(np.sqrt(1 + m * m / np.maximum(variance, 1e-300)))
-        x_error = c.e.max(axis=axes, keepdims=True)
+        x_error = c.e.max(axis=axes, keepdims=True, initial=0)
         m_error = x_error + 4 * math.sqrt(n) * u * np.abs(c.v).mean(axis=axes, keepdims=True) + u * np.abs(m)
         v_error = 4 * math.sqrt(n) * u * variance * np.minimum(spread, 1e8) + 2 * np.sqrt(variance) * x_error + m_error**2 + x_error**2
         d = made(c.v - m, c.dtype, c.e + m_error)
@@ -517,7 +517,7 @@ def permute(v, dims):
 
 @moved
 def transpose(v, a, b):
-    return np.swapaxes(v, a, b)
+    return np.swapaxes(v, a, b) if v.ndim else v
 
 
 @moved
@@ -565,6 +565,9 @@ def embedding(weight, indices):
 
 
 def gather(x, index, dim):
+    if not x.v.ndim or not index.v.ndim:  # as if it had one
+        one = gather(Tensor(np.atleast_1d(x.v), x.dtype, np.atleast_1d(x.e)), Tensor(np.atleast_1d(index.v), index.dtype), 0)
+        return Tensor(one.v.reshape(index.v.shape), x.dtype, one.e.reshape(index.v.shape))
     at = np.ix_(*[np.arange(n) for n in index.v.shape])
     at = list(np.broadcast_arrays(*at))
     at[dim] = index.v

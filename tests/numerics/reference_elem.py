@@ -188,6 +188,8 @@ def bessel_jy(n, second, x):
     """J or Y of order 0 or 1 by their power series (Abramowitz and Stegun 9.1.10, 9.1.11) in 80 digits, of which x/2 cancel."""
     if math.isnan(x) or math.isinf(x) or (second and x <= 0):
         return -math.inf if second and x == 0 else math.nan
+    if abs(x) > 50:
+        return bessel_far(n, second, x)
     with localcontext() as context:
         context.prec = 80
         q, term = -Decimal(x) * Decimal(x) / 4, Decimal(x) / 2 if n else Decimal(1)
@@ -202,6 +204,18 @@ def bessel_jy(n, second, x):
         return float((2 * (Decimal(x) / 2).ln() * j - total - (2 / Decimal(x) if n else 0)) / PI)
 
 
+def bessel_far(n, second, x):
+    """Hankel's expansion (Abramowitz and Stegun 9.2.5 to 9.2.10), whose first dropped term is below 1e-20 beyond 50. Sine and cosine
+    of x less a quarter of pi are those of x, added."""
+    y, p, q, term = abs(x), 0.0, 0.0, 1.0
+    for k in range(24):
+        p, q = (p + (-1) ** (k // 2) * term, q) if k % 2 == 0 else (p, q + (-1) ** (k // 2) * term)
+        term *= (4 * n * n - (2 * k + 1) ** 2) / ((k + 1) * 8 * y)
+    sine, cosine = ((math.sin(y) - math.cos(y), math.sin(y) + math.cos(y)) if n == 0 else (-math.sin(y) - math.cos(y), math.sin(y) - math.cos(y)))
+    wave = p * sine + q * cosine if second else p * cosine - q * sine
+    return math.copysign(1.0, x) ** n * wave / math.sqrt(math.pi * y)
+
+
 def bessel_error(x, r):
     """A rounding for each of some 64 steps, of the size of the waves."""
     return 64 * np.maximum(np.abs(r), np.minimum(1, 1 / np.sqrt(np.abs(x))))
@@ -213,7 +227,7 @@ special_bessel_j0, special_bessel_j1, special_bessel_y0, special_bessel_y1 = (in
 
 def zeta_of(x, a):
     """Euler and Maclaurin's formula at a + n >= 60, in 40 digits."""
-    if x == 1 or (x > 1 and a <= 0 and a == np.floor(a)):
+    if x == 1 or (not x < 1 and a <= 0 and a == np.floor(a)):  # also of x = NaN: PyTorch's order of tests
         return math.inf
     if not x > 1 or a != a or (a < 0 and x != np.floor(x)):
         return math.nan
@@ -476,7 +490,7 @@ def copysign(a, b):
 
 def nextafter(a, b):
     """By the bits in memory, which count up with the size of the number."""
-    dtype = a.dtype
+    dtype = result_type(a, b)
     with np.errstate(invalid="ignore"):
         raw = [store(x, dtype) for x in np.broadcast_arrays(a.v, b.v)]
         value, other = (load(r, dtype) for r in raw)
@@ -510,8 +524,9 @@ def logaddexp(a, b):
 def clamp(x, min=None, max=None):
     dtype = result_type(*[lift(v) for v in (x, min, max) if v is not None])
     y = as_type(lift(x), dtype)
-    y = y if min is None else maximum(y, as_type(lift(min), dtype))
-    return y if max is None else minimum(y, as_type(lift(max), dtype))
+    bound = lambda v: as_type(lift(v), dtype) if is_float(dtype) else Tensor(wrap(lift(v).v, dtype), dtype)  # -1 is 255 to a u8
+    y = y if min is None else maximum(y, bound(min))
+    return y if max is None else minimum(y, bound(max))
 
 
 def lerp(a, end, weight):

@@ -102,6 +102,7 @@ def put(x, index, source, accumulate=False):
 def scatter_places(x, dim, index):
     """The places that scatter's index names, in the order of the index."""
     if x.v.ndim == 0:
+        assert not index.v.any(), "an index is out of range"
         return [()] * index.v.size
     places = []
     for at in np.ndindex(index.v.shape):
@@ -147,6 +148,7 @@ def along(x, dim, index):
     shape = list(x.v.shape)
     line = index.v.ravel()
     if not shape:
+        assert not line.any(), "an index is out of range"
         return [()]
     shape[dim] = len(line)
     return [tuple(int(line[i]) if d == dim % len(shape) else i for d, i in enumerate(at)) for at in np.ndindex(*shape)]
@@ -162,7 +164,9 @@ def index_copy(x, dim, index, source):
 
 
 def index_fill(x, dim, index, value):
-    places = along(x, dim, Tensor(index.v % (x.v.shape[dim] if x.v.ndim else 1), "i64"))
+    size = x.v.shape[dim] if x.v.ndim else 1
+    assert ((index.v >= -size) & (index.v < size)).all(), "an index is out of range"
+    places = along(x, dim, Tensor(index.v % size, "i64"))
     return replaced(x, places, constant(value, x, (len(places),)))
 
 
@@ -213,5 +217,6 @@ def _adaptive_avg_pool2d_backward(grad_output, x):
 
 def max_pool2d_with_indices_backward(grad_output, x, kernel_size, stride=None, padding=None, dilation=None, ceil_mode=False, indices=None):
     width = x.v.shape[-1]
+    assert ((indices.v >= 0) & (indices.v < width * x.v.shape[-2])).all(), "an index is out of range"
     parts = [(at[:-2] + tuple(int(i) for i in divmod(indices.v[at], width)), grad_output.v[at], grad_output.e[at]) for at in np.ndindex(grad_output.v.shape)]
     return spread_back(grad_output, x, parts)

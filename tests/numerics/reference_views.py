@@ -476,8 +476,11 @@ def linear_resampled(x, output_size=None, align_corners=False, scale_factors=Non
         p, q, pe, qe = np.take(v, first, axis), np.take(v, second, axis), np.take(e, first, axis), np.take(e, second, axis)
         # a place has an error of 4 roundings of numbers up to size + 1; a place near an element may fall to its other side
         wrong = 4 * u * (size + 1)
-        spread = np.abs(q - p) + np.abs(p - np.take(v, np.maximum(first - 1, 0), axis))
-        v, e = p * (1 - w) + q * w, pe * (1 - w) + qe * w + wrong * spread + 3 * u * (np.abs(p) + np.abs(q))
+        with np.errstate(invalid="ignore"):
+            spread = np.nan_to_num(np.abs(q - p) + np.abs(p - np.take(v, np.maximum(first - 1, 0), axis)), posinf=0)
+        with np.errstate(all="ignore"):
+            v, e = p * (1 - w) + q * w, pe * (1 - w) + qe * w + wrong * spread + 3 * u * (np.abs(p) + np.abs(q))
+            e = np.where(np.isfinite(v), np.nan_to_num(e, posinf=0), 0)
     return made(v, x.dtype, e)
 
 
@@ -523,7 +526,8 @@ def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
             v[b, :, i, j] = at(int(np.rint(row)), int(np.rint(col)))
             continue
         r0, c0 = int(np.floor(row)), int(np.floor(col))
-        around = np.stack([np.abs(at(r0 + y, c0 + z)) for y in (-1, 0, 1, 2) for z in (-1, 0, 1, 2)]).sum(0)
+        around = np.stack([np.abs(at(r0 + y, c0 + z)) for y in (-1, 0, 1, 2) for z in (-1, 0, 1, 2)])
+        around = np.nan_to_num(around, posinf=0).sum(0)
         v[b, :, i, j] = sum(at(r0 + y, c0 + z) * (row - r0 if y else 1 - (row - r0)) * (col - c0 if z else 1 - (col - c0)) for y in (0, 1) for z in (0, 1))
         e[b, :, i, j] = (2 * wrong + 8 * u) * around
     return made(v, x.dtype, e) if interpolation_mode == 0 else Tensor(v, x.dtype)

@@ -60,6 +60,11 @@ static ind_element five(const ind_element *x, void *user) {
     return (ind_element){.f = x[0].f + 2 * x[1].f + 3 * x[2].f + 4 * x[3].f + 5 * x[4].f};
 }
 
+static ind_element larger(const ind_element *x, void *user) {
+    (void)user;
+    return x[3].f > x[4].f ? x[3] : x[4];
+}
+
 static double quarter = 0.25;
 
 static const ind_function_desc functions[] = {
@@ -69,6 +74,7 @@ static const ind_function_desc functions[] = {
     {"mix(x: f64, n: i64, up: bool) -> f64", "x * (double)n + (up ? 0.25 : -0.25)", mix, &quarter},
     {"low_byte(x: u8, y: u8) -> u8", "(unsigned char)(x * 3 + y)", low_byte, NULL},
     {"five(a: f32, b: f32, c: f32, d: f32, e: f32) -> f32", "a + 2 * b + 3 * c + 4 * d + 5 * e", five, NULL},
+    {"larger(a: f32, b: f32, c: f32, x: f32, y: f32) -> f32", "x > y ? x : y", larger, NULL},
     {"gpu_only(x: f32) -> f32", "x + 1", NULL, NULL},
 };
 
@@ -227,6 +233,30 @@ static void test_calls(ind_context *c) {
     ind_graph_destroy(g);
 }
 
+/* As the combine function of a scan. */
+static void larger_of(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    ind_value one = ind_op_constant(o, 1, IND_F32), x[5] = {one, one, one, left[0], right[0]};
+    (void)user;
+    out[0] = ind_op_call(o, "larger", x, 5);
+}
+
+static void test_scan(ind_context *c) {
+    static float x[4 * 300], y[4 * 300];
+    static double want[4 * 300];
+    fill(x, 1200, 15);
+    for (int i = 0; i < 1200; i++) want[i] = i % 300 ? fmax(want[i - 1], x[i]) : x[i];
+    ind_graph *g = ind_graph_create(c, "t");
+    ind_tensor in = ind_input(g, "x", "f32[4, 300]");
+    ind_output(g, "y", ind_associative_scan(g, &(ind_scan_desc){.x = &in, .num = 1, .dim = 1, .combine = larger_of}));
+    ind_module *m = NULL;
+    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 2, .memory = IND_MEMORY_HOST};
+    CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
+    near(y, want, 1200, 0, "combine function");
+    ind_module_destroy(m);
+    ind_graph_destroy(g);
+}
+
 /* ---- opaque calls */
 
 typedef int (*copy_fn)(unsigned long long to, unsigned long long from, size_t bytes, void *stream);
@@ -240,9 +270,10 @@ static struct calls {
 } calls;
 
 static void move(const ind_extern_call *c, void *to, const void *from, int64_t bytes) {
+    if (!bytes) return;
     if (c->device == IND_DEVICE_HOST)
         memcpy(to, from, (size_t)bytes);
-    else if (bytes)
+    else
         calls.wrong += calls.copy((uintptr_t)to, (uintptr_t)from, (size_t)bytes, c->stream) != 0;
 }
 
@@ -269,7 +300,7 @@ static ind_status roll(const ind_extern_call *c) {
     int64_t bytes = bytes_of(&c->input[0]), row = c->input[0].size[0] ? bytes / c->input[0].size[0] : 0;
     calls.wrong += c->num_inputs != 1 || c->num_outputs != 2 || bytes_of(&c->output[0]) != bytes || bytes_of(&c->output[1]) != bytes;
     calls.wrong += strcmp(c->name, "roll") != 0 || c->workspace_bytes != bytes + 40 || (uintptr_t)c->workspace % 256;
-    calls.wrong += c->num_sizes != 1 || strcmp(c->size[0].name, "N") != 0 || c->input[0].size[0] % c->size_value[0];
+    calls.wrong += c->num_sizes != 1 || strcmp(c->size[0].name, "N") != 0 || (c->size_value[0] && c->input[0].size[0] % c->size_value[0]);
     poison(c);
     move(c, c->workspace, c->input[0].data, bytes);
     move(c, c->output[0].data, (char *)c->workspace + row, bytes - row);
@@ -314,7 +345,7 @@ static void register_calls(ind_context *c) {
 }
 
 /* Between fused kernels, in a workspace full of NaN; the results are read by kernels that follow. */
-static const char rolled_text[] = "graph rolled {\n size N in [1, 64]\n input x : f32[N, 8]\n h = mul(x, 2)\n a, b = extern(\"roll\", h)\n"
+static const char rolled_text[] = "graph rolled {\n size N in [0, 64]\n input x : f32[N, 8]\n h = mul(x, 2)\n a, b = extern(\"roll\", h)\n"
                                   " s = add(a, b)\n y = softmax(s, -1)\n output y, b\n}";
 
 static void want_rolled(const float *x, int n, double *y, double *b) {
@@ -333,7 +364,7 @@ static void test_rolled(ind_context *c) {
     static float x[64 * 8], y[64 * 8], b[64 * 8];
     static double want_y[64 * 8], want_b[64 * 8];
     fill(x, 64 * 8, 7);
-    for (int n = 1; n <= 64; n += 21) {
+    for (int n = 0; n <= 64; n += n ? 21 : 1) {
         char sizes[16];
         ind_binding io[] = {{"x", x}, {"y", y}, {"b", b}};
         snprintf(sizes, sizeof sizes, "N=%d", n);
@@ -413,6 +444,46 @@ static void test_layouts(ind_context *c) {
     kernels = run_text(c, "graph t {\n size N in [1, 12]\n input x : f32[N, 8]\n v = view(x, size=[2*N, 4])\n b, v2 = extern(\"roll\", v)\n output b\n}", "N=6", io2, 2);
     CHECK(kernels == 1 && !calls.wrong, "%d kernels, %d wrong", kernels, calls.wrong);
     near(b, want_b, 48, 0, "reshaped");
+}
+
+/* No operand, one that is given twice and overwritten once, a result that nobody reads, 8-bit floats, a call that is dropped. */
+static ind_status make_bytes(const ind_extern_call *c) {
+    calls.num++;
+    calls.wrong += c->num_inputs != 0 || c->num_outputs != 2 || c->output[0].rank != 1 || c->output[1].rank != 0;
+    if (c->device == IND_DEVICE_HOST)
+        memset(c->output[0].data, 0x38, (size_t)c->output[0].size[0]); /* 1 in e4m3fn */
+    else
+        calls.wrong += calls.set((uintptr_t)c->output[0].data, 0x38, (size_t)c->output[0].size[0], c->stream) != 0;
+    return IND_OK;
+}
+
+static ind_status put_twice(const ind_extern_call *c) {
+    ind_extern_call one = *c;
+    calls.wrong += c->num_inputs != 2 || c->input[0].data == c->input[1].data;
+    return put(&one);
+}
+
+static const ind_extern_desc bytes_desc = {"make_bytes", make_bytes, make_bytes, NULL, NULL},
+                             twice_desc = {"put_twice", put_twice, put_twice, NULL, NULL};
+
+static void test_edges(ind_context *c) {
+    static float x[12], y[12], z[9], kept[12];
+    static double want_y[12], want_z[9], want_kept[12];
+    CHECK(!ind_extern_register(c, &bytes_desc) && !ind_extern_register(c, &twice_desc), "%s", ind_error(c));
+    fill(x, 12, 14);
+    for (int i = 0; i < 12; i++) want_kept[i] = 2.0 * x[i], want_y[i] = 2.0 * x[i] + 1;
+    for (int i = 0; i < 9; i++) want_z[i] = swish_of(1, 2);
+    ind_binding io[] = {{"x", x}, {"y", y}, {"z", z}, {"kept", kept}};
+    calls.num = calls.wrong = 0;
+    run_text(c,
+             "graph t {\n input x : f32[12]\n kept = mul(x, 2)\n k : f32[12] = extern(\"put_twice\", kept, kept, mutates=[0])\n y = add(k, 1)\n"
+             " e : f8e4m3fn[9], unread : i64[] = extern(\"make_bytes\")\n f = cast(e, dtype=f32)\n z = swish(f, 2)\n"
+             " dropped : f32[3] = extern(\"nobody\", x)\n output y, z, kept\n}",
+             NULL, io, 4);
+    CHECK(calls.num == 2 && !calls.wrong, "%d calls, %d wrong", calls.num, calls.wrong);
+    near(y, want_y, 12, 1e-6, "given twice");
+    near(kept, want_kept, 12, 1e-6, "given twice, itself");
+    near(z, want_z, 9, 1e-6, "made of nothing");
 }
 
 static void test_failing(ind_context *c) {
@@ -581,6 +652,7 @@ static void test_bad_texts(void) {
         {"y : f32[N] = extern(\"nobody\", 1)", IND_PARSE, "the name of a tensor"},
         {"y : f32[N] = extern(\"nobody\", x, size=2)", IND_PARSE, "allowed: workspace, mutates"},
         {"y : f32[N] = extern(\"nobody\", x, workspace=N - 8)", IND_OUT_OF_RANGE, "the bytes of workspace may be negative"},
+        {"y : f32[N] = extern(\"nobody\", x, workspace=N*N*N*N*N*N*N*N*N*N*N)", IND_OVERFLOW, "more bytes than 64 bits count"},
         {"y : f32[N, 8] = extern(\"nobody\", x, mutates=[1])", IND_INVALID_ARGUMENT, "it cannot overwrite operand 1"},
         {"y : f32[N, 8], z : f32[N, 8] = extern(\"nobody\", x, mutates=[0, 0])", IND_INVALID_ARGUMENT, "it cannot overwrite operand 0"},
         {"y : f32[N, 7] = extern(\"nobody\", x, mutates=[0])", IND_TYPE_MISMATCH, "y is written as f32[N, 7], the op gives f32[N, 8]"},
@@ -727,11 +799,13 @@ static void test_device(ind_device device) {
     test_shapes(c);
     test_types(c);
     test_calls(c);
+    test_scan(c);
     test_rolled(c);
     test_overwrites(c, false);
     test_overwrites(c, true);
     test_order(c);
     test_layouts(c);
+    test_edges(c);
     test_failing(c);
     test_captured(c, device);
     ind_context_destroy(c);

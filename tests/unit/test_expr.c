@@ -227,6 +227,10 @@ static void rules(void) {
     CHECK(ind_known_multiple(ind_expr_mul(M, n(4)), 32), "4*M is a multiple of 32");
     CHECK(ind_known_le(ind_expr_mul(B, n(384)), ind_expr_mul(ind_expr_mul(B, M), n(384))), "B <= B*M");
     CHECK(!ind_known_le(ind_expr_mul(B, n(384)), ind_expr_mul(M, n(384))), "B <= M is not known");
+    ind_expr eighths = ind_expr_ceildiv(ind_expr_mul(B, n(9)), n(8)),
+             apart = ind_expr_add(B, ind_expr_ceildiv(B, n(8)));
+    CHECK(ind_known_le(ind_expr_mul(apart, n(256)), ind_expr_mul(eighths, n(256))), "256*(B + CeilDiv(B, 8)) fits");
+    CHECK(!ind_known_le(ind_expr_mul(eighths, n(256)), ind_expr_mul(B, n(256))), "256*CeilDiv(9*B, 8) does not");
     ind_expr k, rest;
     CHECK(ind__affine(ind_expr_add(ind_expr_mul(i, B), r), i, &k, &rest) && ind_expr_same(k, B) && ind_expr_same(rest, r), "affine");
     CHECK(!ind__affine(ind_expr_mod(i, n(7)), i, &k, &rest), "i0 mod 7 is not affine");

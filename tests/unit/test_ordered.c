@@ -1,10 +1,12 @@
 /* ind_compile_desc.deterministic on the device that IND_DEVICE names (the host, if none): scatters of floats against the
-   sums in double, replaced elements against the last in order, and the bits of a second run. With an argument, prints a
-   number made of all bits of all results: it must be the same whatever the order of threads. */
+   sums in double, replaced elements against the last in order, and the bits of a second run. `test_ordered bits` prints a
+   number made of all bits of all results: it must be the same whatever the order of threads.
+   `test_ordered cubins ARCH` compiles all kernels. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
+#include "cubins.h"
 
 #define MAX_POINTS 6000
 #define PLACES     700
@@ -67,9 +69,8 @@ static ind_module *compile(ind_context *c, const ordered_case *s) {
     snprintf(type, sizeof type, "%s[%d]", s->op == BF16 ? "bf16" : "f32", (int)s->places);
     ind_tensor x = ind_input(g, "x", type), i = ind_input(g, "i", "i64[N]"), v = ind_input(g, "v", "f32[N]");
     ind_output(g, "y", ind_cast(build(g, s, x, i, v), IND_F32));
-    ind_compile_desc d = {.deterministic = true};
     ind_module *m = NULL;
-    CHECK(!ind_compile(g, &d, &m), "%s: %s", s->name, ind_error(c));
+    CHECK(!cubins_compile(g, true, &m), "%s: %s", s->name, ind_error(c));
     const char *text = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
     CHECK(strstr(text, s->sorts ? "points sorted by element" : "each element looks at all points"), "%s: %s", s->name,
           text);
@@ -148,6 +149,26 @@ static void test_untouched(ind_context *c) {
     }
 }
 
+/* Counts, which are integers, and sums of floats in one op; a base and a result of different types on the way. */
+static void test_counted(ind_context *c) {
+    static const char text[] = "graph t {\n input g : f16[4, 3]\n input i : i64[4]\n"
+                               " y = embedding_dense_backward(g, i, 3, scale_grad_by_freq=true)\n z = cast(y, dtype=f32)\n"
+                               " output z\n}";
+    const uint16_t g[12] = {0x3c00, 0x4000, 0x4200, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4400, 0x4400, 0x3c00, 0x4000, 0x4200};
+    const int64_t i[4] = {2, 0, 2, 2};
+    const float want[9] = {1, 2, 3, 0, 0, 0, 2, 8.0f / 3, 10.0f / 3}; /* (1 + 4 + 1) / 3 .. */
+    float z[9];
+    ind_graph *graph = ind_graph_parse(c, text, NULL);
+    ind_compile_desc d = {.deterministic = true};
+    ind_module *m = NULL;
+    ind_binding io[] = {{"g", (void *)g}, {"i", (void *)i}, {"z", z}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 3, .memory = IND_MEMORY_HOST};
+    CHECK(graph && !ind_compile(graph, &d, &m) && !ind_run(m, &run), "%s", ind_error(c));
+    for (int k = 0; m && k < 9; k++) CHECK(fabsf(z[k] - want[k]) <= want[k] / 512, "%d: %g, not %g", k, z[k], want[k]);
+    ind_graph_destroy(graph);
+    if (m) ind_module_destroy(m);
+}
+
 static void test_out_of_range(ind_context *c, const ordered_case *s) {
     ind_module *m = compile(c, s);
     make(s, 9);
@@ -162,17 +183,21 @@ static void test_out_of_range(ind_context *c, const ordered_case *s) {
 int main(int argc, char **argv) {
     static const int64_t lengths[] = {0, 1, 2, 33, 700, 5001};
     ind_context *c;
-    (void)argv;
+    if (argc > 2 && !strcmp(argv[1], "cubins")) cubins_arch = argv[2];
     if (ind_context_create(NULL, &c)) return 1;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ind_module *m = compile(c, &cases[k]);
-        for (size_t j = 0; m && j < sizeof lengths / sizeof *lengths; j++) run_case(c, m, &cases[k], lengths[j]);
+        if (m && cubins_arch) cubins_check(c, m, cases[k].name);
+        for (size_t j = 0; m && !cubins_arch && j < sizeof lengths / sizeof *lengths; j++) run_case(c, m, &cases[k], lengths[j]);
         if (m) ind_module_destroy(m);
     }
-    test_untouched(c);
-    test_out_of_range(c, &cases[0]);
-    test_out_of_range(c, &cases[1]);
+    if (!cubins_arch) {
+        test_untouched(c);
+        test_counted(c);
+        test_out_of_range(c, &cases[0]);
+        test_out_of_range(c, &cases[1]);
+    }
     ind_context_destroy(c);
-    if (argc > 1) printf("bits %016llx\n", (unsigned long long)all_bits);
+    if (argc == 2) printf("bits %016llx\n", (unsigned long long)all_bits);
     return check_summary();
 }

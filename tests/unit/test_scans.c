@@ -1,10 +1,12 @@
 /* Scans with a combine function of the user, on the device that IND_DEVICE names (the host, if none), against the same
    scan made in double, element after element: what is joined, in which order, where it begins, types, layouts, lengths of
-   one step and of many, and the words about bad input. */
+   one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans cubins ARCH` compiles
+   all kernels. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
+#include "cubins.h"
 
 #define MAX_NUMEL 20000
 
@@ -226,7 +228,7 @@ static ind_module *compile(ind_context *c, const scan_case *s) {
         ind_output(g, name, ind_result(y, k));
     }
     ind_module *m = NULL;
-    ind_status status = ind_compile(g, NULL, &m);
+    ind_status status = cubins_compile(g, false, &m);
     CHECK(!status, "%s: %s", s->name, ind_error(c));
     ind_graph_destroy(g);
     return m;
@@ -315,7 +317,8 @@ static void test_values(ind_context *c, const char *only) {
         if (only && strcmp(only, cases[k].name)) continue;
         ind_module *m = compile(c, &cases[k]);
         random_state = (uint32_t)k + 1;
-        for (size_t j = 0; m && j < sizeof shapes / sizeof *shapes; j++)
+        if (m && cubins_arch) cubins_check(c, m, cases[k].name);
+        for (size_t j = 0; m && !cubins_arch && j < sizeof shapes / sizeof *shapes; j++)
             run_case(c, m, &cases[k], shapes[j].b, shapes[j].n, shapes[j].c);
         if (m) ind_module_destroy(m);
     }
@@ -403,13 +406,56 @@ static void test_texts(ind_context *c) {
     if (m) ind_module_destroy(m);
 }
 
+/* ---- every allocation fails in turn: a status, no leak */
+
+static ind_status scan_and_scatter(ind_context *c) {
+    float values[9] = {0}, kept[6] = {0}, y[9], z[6];
+    int64_t place[9] = {0};
+    ind_graph *g = ind_graph_create(c, "faults");
+    if (!g) return IND_OUT_OF_MEMORY;
+    ind_tensor x = ind_input(g, "x", "f32[9]"), i = ind_input(g, "i", "i64[9]"), w = ind_input(g, "w", "f32[6]");
+    ind_tensor none = ind_scalar(g, 0);
+    ind_scan_desc d = {.x = &x, .num = 1, .combine = sum, .exclusive = true, .identity = &none, .starts = i};
+    ind_output(g, "y", ind_associative_scan(g, &d));
+    ind_output(g, "z", ind_scatter_add(w, 0, i, x));
+    ind_compile_desc k = {.device = IND_DEVICE_HOST, .deterministic = true};
+    ind_module *m = NULL;
+    ind_status status = ind_compile(g, &k, &m);
+    ind_graph_destroy(g);
+    ind_binding io[] = {{"x", values}, {"i", place}, {"w", kept}, {"y", y}, {"z", z}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 5, .memory = IND_MEMORY_HOST};
+    if (!status) status = ind_run(m, &run);
+    if (m) ind_module_destroy(m);
+    return status;
+}
+
+static void test_faults(void) {
+    bool reached = true;
+    long n = 0, refused = 0;
+    while (reached && ++n < 100000) {
+        check_heap heap = {.fail_at = n};
+        ind_context_desc d = {.device = IND_DEVICE_HOST, .allocator = {check_alloc, check_free, &heap}, .num_threads = 1};
+        ind_context *c = NULL;
+        ind_status status = ind_context_create(&d, &c);
+        if (!status) status = scan_and_scatter(c);
+        if (status && status != IND_OUT_OF_MEMORY) CHECK(false, "allocation %ld: %s", n, ind_error(c));
+        if (c) ind_context_destroy(c);
+        if (heap.live) CHECK(false, "allocation %ld: %ld are not freed", n, heap.live);
+        reached = heap.calls >= n;
+        refused += status != IND_OK;
+    }
+    CHECK(!reached && n > 100 && refused > n * 9 / 10, "%ld of %ld failed allocations are said", refused, n);
+}
+
 int main(int argc, char **argv) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) return 1;
-    test_values(c, argc > 1 ? argv[1] : NULL);
+    if (argc > 2 && !strcmp(argv[1], "cubins")) cubins_arch = argv[2];
+    test_values(c, argc == 2 ? argv[1] : NULL);
     if (argc < 2) {
         test_refused(c);
         test_texts(c);
+        test_faults();
     }
     ind_context_destroy(c);
     return check_summary();

@@ -36,6 +36,8 @@ static const char head[] = "graph t {\n"
                            "  input im : f32[2, 8, 8]\n"
                            "  input gp : f32[2, 4, 4]\n"
                            "  input ip : i64[2, 4, 4]\n"
+                           "  input i5 : i64[5]\n"
+                           "  input none8 : f32[2, 0, 8]\n"
                            "  y = ";
 
 static const struct {
@@ -82,6 +84,7 @@ static const struct {
     {"scatter_add(m, 1, i64x, m)", "!i64x (i64[6, 4]) is not known to fit into m (f32[5, 4]) in dim 0: 6 against 5"},
     {"scatter_reduce(m, 1, i54, m, \"amax\", include_self=false)", "f32[5, 4]"},
     {"scatter_reduce(m, 1, i54, m, \"max\")", "!reduce is \"max\"; allowed: \"sum\", \"prod\", \"mean\""},
+    {"scatter_reduce(p5, 0, i5, p5, \"mean\")", "!p5 (bool[5]) has no mean"},
     {"index_add(m, 1, i, m7)", "f32[5, 4]"},
     {"index_add(m, 0, i, m7)", "!m7 has 5 (dim 0 of f32[5, 7]), i has 7 indices (dim 0 of i64[7])"},
     {"index_add(n, 1, i54, n)", "!i54 is i64[5, 4] with 2 dimensions; exactly 1 is needed"},
@@ -93,6 +96,7 @@ static const struct {
     {"embedding_dense_backward(g, i23, B, padding_idx=3)", "f32[B, 8]"},
     {"embedding_dense_backward(g, i, 11)", "!g is f32[2, 3, 8] with 3 dimensions; exactly 2 are needed"},
     {"embedding_dense_backward(g, i23, 0 - B)", "!num_weights may be negative"},
+    {"embedding_dense_backward(g, i23, 0)", "!num_weights 0; it must be greater than 0"},
     {"embedding(m, i, padding_idx=3)", "f32[7, 4]"},
     {"avg_pool2d_backward(gp, im, [2, 2])", "f32[2, 8, 8]"},
     {"avg_pool2d_backward(gp, im, [2, 2], [2, 2], [0, 0], false, true, none)", "f32[2, 8, 8]"},
@@ -101,6 +105,8 @@ static const struct {
     {"avg_pool2d_backward(gp, im, [2, 2], divisor_override=0)", "!divisor_override is 0"},
     {"avg_pool2d_backward(m, im, [2, 2])", "!m is f32[5, 4]; 3 or 4 dimensions are needed"},
     {"_adaptive_avg_pool2d_backward(gp, im)", "f32[2, 8, 8]"},
+    {"_adaptive_avg_pool2d_backward(none8, im)", "!output size 0; it must be greater than 0"},
+    {"_adaptive_avg_pool2d_backward(gp, none8)", "!input size 0; it must be greater than 0"},
     {"_adaptive_avg_pool2d_backward(gp, x)", "!x is f32[5, 4, 6, 3] with 4 dimensions; exactly 3 are needed"},
     {"max_pool2d_with_indices_backward(gp, im, [2, 2], [2, 2], [0, 0], [1, 1], false, ip)", "f32[2, 8, 8]"},
     {"max_pool2d_with_indices_backward(gp, im, gp, [2, 2])", "!gp is f32[2, 4, 4]; indices must be i32 or i64"},

@@ -1,0 +1,1508 @@
+/* fuzz_ops: random graphs over the whole op table, each run in many ways that must agree.
+ *
+ *     fuzz_ops [--seed N] [--graphs N] [--seconds N] [--ops N] [--device host|cuda|emulated] [--op NAME] [--all]
+ * [--keep]
+ *
+ * A graph grows by trial: an op of the table with operands and attributes drawn from the schema alone is parsed as a
+ * graph of one op; what the library refuses is drawn again, so what is legal is written nowhere but there, and a new op
+ * is drawn without being told. An accepted op runs at once, alone and unfused, on the values of its operands. These
+ * eager values are the reference for the whole graph: fused, unfused, without passes, with everything stored, with a
+ * random policy, and with
+ * --device cuda on the GPU, also unfused, or on its emulation, in two orders of threads.
+ *
+ * What may differ, and by how much: a value is exact if every way computes the same bits: inputs, what only moves,
+ * selects or compares exact values, integers. Ops that jump (comparisons, rounding, sorting, argmax ..) take exact
+ * floats only; all ops not listed as smooth count as such. The others are measured: beside the value itself each smooth
+ * op runs SAMPLES times on operands with relative noise of many units of rounding, which goes on through the ops that
+ * follow. The spread so found holds both the rounding of each op and its amplification, element by element; SPREAD
+ * times that is the tolerance. An element whose spread has no bound (noise turns it into NaN or infinity) is not
+ * compared; how many are is counted, and has to be most.
+ *
+ * The first disagreement is shrunk (ops become inputs that hold their values, outputs are left out) and printed. Last
+ * line: counts. Exit status 1 after a disagreement, 2 where an op was never drawn. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+#define INDUCTOR_IMPLEMENTATION
+#include "inductor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CASES = 2,   /* sets of sizes that a symbolic graph runs at */
+    SAMPLES = 4, /* noisy runs beside the true one */
+    MOST_VALUES = 160,
+    MOST_OPS = 40,
+    MOST_ELEMENTS = 3000,
+    TEXT = 16384,
+    ARGUMENTS = 1024,
+    DIM = 96,
+    WHY = 8192,
+    OFTEN = 30, /* an op is tried before another is drawn */
+};
+#define SPREAD 8.0
+
+/* ---- what is told about ops; all else follows from the op table */
+
+/* Cannot be drawn as text: made by statements of their own (input, const), by literals (scalar), or out of functions
+ * that the caller gives (the others). */
+static const char refused[] = " input const scalar custom call extern associative_scan ";
+
+/* Continuous in their float operands (but for poles): may take what is known up to rounding. */
+static const char smooth[] =
+    " add sub mul div pow maximum minimum neg exp log sqrt rsqrt reciprocal tanh erf sigmoid relu gelu silu where"
+    " cast sin cos tan asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 log1p erfc sinc logit abs"
+    " square hypot logaddexp clamp lerp addcmul addcdiv masked_fill hardtanh relu6 hardsigmoid hardswish leaky_relu"
+    " elu celu selu softplus mish log_sigmoid copy clone alias sum mean amax amin prod var std var_mean std_mean"
+    " logsumexp linalg_vector_norm norm cdist _cdist_forward _pdist_forward _softmax _log_softmax mse_loss l1_loss"
+    " nll_loss cross_entropy softmax log_softmax layer_norm rms_norm native_layer_norm group_norm native_group_norm"
+    " batch_norm _native_batch_norm_legit _native_batch_norm_legit_no_training _native_batch_norm_legit_functional"
+    " instance_norm native_layer_norm_backward native_group_norm_backward cat stack select_scatter slice_scatter"
+    " diagonal_scatter tril triu constant_pad_nd pad reflection_pad1d reflection_pad2d reflection_pad3d"
+    " replication_pad1d replication_pad2d replication_pad3d avg_pool1d avg_pool2d avg_pool3d max_pool1d max_pool2d"
+    " max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d convolution conv1d conv2d conv3d"
+    " conv_transpose1d conv_transpose2d conv_transpose3d _adaptive_avg_pool2d _adaptive_avg_pool3d upsample_linear1d"
+    " upsample_bilinear2d upsample_trilinear3d interpolate im2col col2im convolution_backward embedding gather"
+    " index_select index take index_put put scatter scatter_add scatter_reduce index_add index_copy index_fill"
+    " embedding_dense_backward avg_pool2d_backward _adaptive_avg_pool2d_backward max_pool2d_with_indices_backward"
+    " cumsum cumprod logcumsumexp masked_scatter matmul mm bmm addmm linear scaled_dot_product_attention i0"
+    " special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 native_dropout ";
+
+/* Give the same bits in every way, of the same bits; so do views and what moves data. Strict if not smooth, too. */
+static const char same_bits[] =
+    " neg abs relu sign floor ceil trunc maximum minimum clamp where cast copy clone fill masked_fill nan_to_num"
+    " threshold hardtanh relu6 copysign nextafter full_like zeros_like ones_like empty_like new_full new_zeros"
+    " new_ones new_empty full zeros ones empty empty_strided scalar_tensor eye bernoulli amax amin max min aminmax"
+    " max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices"
+    " adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d embedding gather index_select index take put"
+    " scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col msort kthvalue median nanmedian"
+    " mode ";
+
+/* Computes, though it has the flag of what moves data. */
+static const char rounds[] = " diff ";
+
+/* Leave open which of several values stays where two meet. */
+static const char one_of_several[] = " index_put put scatter index_copy ";
+
+/* Alternatives for attributes by name, before those by kind. */
+static const struct {
+    const char *name, *choices;
+} by_name[] = {
+    {"rounding_mode", "none|\"trunc\"|\"floor\""},
+    {"approximate", "\"none\"|\"tanh\""},
+    {"reduction", "\"none\"|\"mean\"|\"sum\""},
+    {"mode", "\"constant\"|\"reflect\"|\"replicate\"|\"circular\"|\"sum\"|\"mean\"|\"max\"|\"nearest\"|"
+             "\"nearest-exact\"|\"linear\"|\"bilinear\"|\"trilinear\"|\"bicubic\"|\"area\""},
+    {"reduce", "\"sum\"|\"prod\"|\"mean\"|\"amax\"|\"amin\""},
+    {"indexing", "\"ij\"|\"xy\""},
+    {"side", "\"left\"|\"right\""},
+    {"norm", "none|\"ortho\"|\"forward\"|\"backward\""},
+    {"stream", "0|1|7"},
+    {"eps", "0.1|0.01|1e-05"},
+    {"p", "0.5|1|2|3|0"},
+    {"ord", "1|2|3|0|inf|-inf|0.5"},
+    {"groups", "1|1|2|3"},
+    {"group", "1|2|3"},
+    {"num_groups", "1|2|3"},
+    {"output_mask", "[1, 1, 1]|[1, 0, 1]|[0, 1, 0]|[1, 1, 0]"},
+    {"dropout_p", "0"},
+    {"bias_sizes", "none|[1]|[2]|[3]|[4]"},
+    {"kernel_size", "[1]|[2]|[3]|[2, 1]|[1, 3]|[2, 2]|[3, 2]|[1, 2, 2]|[2, 1, 3]|[2, 2, 2]"},
+    {"stride", "[1]|[2]|[1, 1]|[2, 1]|[2, 2]|[1, 1, 1]|[1, 2, 1]|[2, 1]"},
+    {"dilation", "[1]|[1]|[2]|[1, 1]|[1, 2]|[1, 1, 1]|[2, 1, 1]"},
+    {"output_padding", "[0]|[0]|[1]|[0, 0]|[0, 1]|[0, 0, 0]"},
+    {"scale_factors", "[2]|[0.5]|[1.5]|[2, 1]|[1.5, 0.5]|[2, 2]|[1, 2, 1.5]"},
+    {"scale_factor", "[2]|[0.5]|[1.5]|[2, 1]|[1.5, 0.5]|[2, 2]|[1, 2, 1.5]"},
+    {"output_size", "[1]|[2]|[3]|[5]|[1, 2]|[3, 2]|[4, 4]|[2, 1, 2]|[3, 2, 2]|none"},
+    {"upscale_factor", "1|2"},
+    {"downscale_factor", "1|2"},
+    {"correction", "0|1|2|0.5"},
+    {"train", "true|false"},
+    {"fill_value", "0|1|-2|0.5|true"},
+};
+
+/* Lists of one number for each dimension that a window moves along. */
+static const char per_window_dimension[] = " kernel_size stride padding dilation output_padding ";
+
+/* Operands that are not just any tensor. */
+static const struct {
+    const char *name;
+    char kind; /* i indices, b bool, s a seed */
+} operand_kinds[] = {{"index", 'i'},     {"indices", 'i'}, {"target", 'i'}, {"mask", 'b'},
+                     {"condition", 'b'}, {"seed", 's'},    {"sorter", 'i'}, {"offsets", 'i'}};
+
+/* ---- chance */
+
+static uint64_t random_state;
+
+static uint32_t rnd(uint32_t n) {
+    uint64_t z = (random_state += 0x9e3779b97f4a7c15u); /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    return n ? (uint32_t)(z >> 32) % n : 0;
+}
+
+static bool chance(int percent) {
+    return rnd(100) < (uint32_t)percent;
+}
+
+static double unit(void) {
+    return (double)rnd(1u << 30) / (double)(1 << 29) - 1;
+}
+
+/* One of the alternatives in "a|b|c". */
+static void choose(const char *choices, char *out, size_t size) {
+    uint32_t n = 1;
+    for (const char *s = choices; *s; s++) n += *s == '|';
+    for (uint32_t k = rnd(n); k; k--) choices = strchr(choices, '|') + 1;
+    snprintf(out, size, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static bool listed(const char *list, const char *word) {
+    char key[80];
+    snprintf(key, sizeof key, " %s ", word);
+    return strstr(list, key) != NULL;
+}
+
+/* ---- numbers in memory */
+
+static double get(const void *data, ind_dtype dtype, int64_t i) {
+    switch (dtype) {
+    case IND_BOOL:
+    case IND_U8: return ((const uint8_t *)data)[i];
+    case IND_I8: return ((const int8_t *)data)[i];
+    case IND_I16: return ((const int16_t *)data)[i];
+    case IND_I32: return ((const int32_t *)data)[i];
+    case IND_I64: return (double)((const int64_t *)data)[i];
+    case IND_F16: return (double)ind__f16_to_f32(((const uint16_t *)data)[i]);
+    case IND_BF16: return (double)ind__bf16_to_f32(((const uint16_t *)data)[i]);
+    case IND_F8E4M3FN: return (double)ind__f8e4m3fn_to_f32(((const uint8_t *)data)[i]);
+    case IND_F8E5M2: return (double)ind__f8e5m2_to_f32(((const uint8_t *)data)[i]);
+    case IND_F32: return (double)((const float *)data)[i];
+    default: return ((const double *)data)[i];
+    }
+}
+
+static void put(void *data, ind_dtype dtype, int64_t i, double v) {
+    switch (dtype) {
+    case IND_BOOL: ((uint8_t *)data)[i] = v != 0; break;
+    case IND_U8: ((uint8_t *)data)[i] = (uint8_t)v; break;
+    case IND_I8: ((int8_t *)data)[i] = (int8_t)v; break;
+    case IND_I16: ((int16_t *)data)[i] = (int16_t)v; break;
+    case IND_I32: ((int32_t *)data)[i] = (int32_t)v; break;
+    case IND_I64: ((int64_t *)data)[i] = (int64_t)v; break;
+    case IND_F16: ((uint16_t *)data)[i] = ind__f32_to_f16((float)v); break;
+    case IND_BF16: ((uint16_t *)data)[i] = ind__f32_to_bf16((float)v); break;
+    case IND_F8E4M3FN: ((uint8_t *)data)[i] = ind__f32_to_f8e4m3fn((float)v); break;
+    case IND_F8E5M2: ((uint8_t *)data)[i] = ind__f32_to_f8e5m2((float)v); break;
+    case IND_F32: ((float *)data)[i] = (float)v; break;
+    default: ((double *)data)[i] = v; break;
+    }
+}
+
+/* Relative noise: some hundred units of rounding of f32 (f64: of the narrower constants within), four of bf16. */
+static double noise_of(ind_dtype dtype) {
+    switch (dtype) {
+    case IND_F64: return 0x1p-20;
+    case IND_F32: return 0x1p-17;
+    case IND_F16: return 0x1p-9;
+    case IND_BF16: return 0x1p-6;
+    default: return 0x1p-2;
+    }
+}
+
+static double largest_of(ind_dtype dtype) {
+    return dtype == IND_F16 ? 500.0 : ind_dtype_bytes(dtype) == 1 ? 16.0 : 1e5;
+}
+
+/* Sample k of element i: of two samples one goes up and the other down, so that the ends of domains show. */
+static double with_noise(double v, ind_dtype dtype, int64_t i, int k) {
+    uint64_t up = ((uint64_t)i * 0x9e3779b97f4a7c15u) >> (20 + k / 2);
+    double size = noise_of(dtype) * (5 + unit()) / 6;
+    return v * (1 + ((up ^ (uint64_t)k) & 1 ? size : -size));
+}
+
+/* ---- a graph */
+
+typedef struct value {
+    char name[16];
+    ind_dtype dtype;
+    int rank;
+    char dim[IND_MAX_RANK][DIM];
+    bool exact; /* every way has these bits */
+    bool is_const;
+    char fill;      /* of inputs: i indices, d different indices, s a seed, 0 any */
+    int limit;      /* indices below this */
+    int made_by;    /* statement; -1 input */
+    int mutated_to; /* value that an input holds afterwards; -1 none */
+    int64_t count[CASES];
+    void *data[CASES][1 + SAMPLES]; /* [0] the value itself; the others NULL where exact */
+} value;
+
+typedef struct statement {
+    ind_graph_op op;
+    char call[ARGUMENTS]; /* "add(x1, x2)" */
+    int operand[64], num_operands;
+    int result, num_results;
+    size_t operands_end; /* in the call: attributes follow */
+    bool gone;           /* shrunk away: its results are inputs */
+} statement;
+
+typedef struct graph {
+    ind_context *ctx;
+    char sizes_text[512];  /* declarations */
+    char sizes[CASES][64]; /* "B=3, S=5" */
+    char symbol[2][4];
+    int num_symbols, num_cases;
+    ind_dtype main;
+    value v[MOST_VALUES];
+    int num_values, num_fresh; /* fresh: operands of a trial behind the values */
+    statement s[MOST_OPS];
+    int num_statements, next_name;
+    int output[8], num_outputs;
+} graph;
+
+static struct {
+    long graphs, statements, trials, runs, elements, compared, disagreements, plans, above;
+    long drawn[IND_NUM_OPS];
+} counts;
+
+static void free_value(value *v) {
+    for (int c = 0; c < CASES; c++) {
+        for (int k = 0; k <= SAMPLES; k++) free(v->data[c][k]);
+    }
+    memset(v, 0, sizeof *v);
+}
+
+static void add_type(char *out, size_t size, const value *v) {
+    size_t n = strlen(out);
+    n += (size_t)snprintf(out + n, size - n, "%s[", ind_dtype_name(v->dtype));
+    for (int d = 0; d < v->rank; d++) n += (size_t)snprintf(out + n, size - n, "%s%s", d ? ", " : "", v->dim[d]);
+    snprintf(out + n, size - n, "]");
+}
+
+static void add_input(char *out, size_t size, const value *v) {
+    size_t n = strlen(out);
+    snprintf(out + n, size - n, "  %s %s : ", v->is_const ? "const" : "input", v->name);
+    add_type(out, size, v);
+    n = strlen(out);
+    snprintf(out + n, size - n, "\n");
+}
+
+static void add_statement(char *out, size_t size, const graph *g, const statement *s) {
+    size_t n = strlen(out);
+    n += (size_t)snprintf(out + n, size - n, "  ");
+    for (int i = 0; i < s->num_results; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", g->v[s->result + i].name);
+    snprintf(out + n, size - n, " = %s\n", s->call);
+}
+
+static bool is_input(const graph *g, const value *v) {
+    return v->made_by < 0 || g->s[v->made_by].gone;
+}
+
+/* What the graph, as far as it is not shrunk away, reads. */
+static void find_used(const graph *g, bool *used) {
+    for (int i = 0; i < g->num_values; i++) used[i] = g->v[i].mutated_to >= 0;
+    for (int i = 0; i < g->num_values; i++) {
+        if (g->v[i].mutated_to >= 0) used[g->v[i].mutated_to] = true;
+    }
+    for (int i = 0; i < g->num_outputs; i++) used[g->output[i]] = true;
+    for (int i = 0; i < g->num_statements; i++) {
+        for (int k = 0; !g->s[i].gone && k < g->s[i].num_operands; k++) used[g->s[i].operand[k]] = true;
+    }
+}
+
+static void graph_text(const graph *g, char *out, size_t size) {
+    bool used[MOST_VALUES];
+    find_used(g, used);
+    snprintf(out, size, "graph random {\n%s", g->sizes_text);
+    for (int i = 0; i < g->num_values; i++) {
+        if (used[i] && is_input(g, &g->v[i])) add_input(out, size, &g->v[i]);
+    }
+    for (int i = 0; i < g->num_statements; i++) {
+        if (!g->s[i].gone) add_statement(out, size, g, &g->s[i]);
+    }
+    for (int i = 0; i < g->num_values; i++) {
+        const value *v = &g->v[i];
+        size_t n = strlen(out);
+        if (v->mutated_to >= 0) snprintf(out + n, size - n, "  mutate %s = %s\n", v->name, g->v[v->mutated_to].name);
+    }
+    size_t n = strlen(out);
+    for (int i = 0; i < g->num_outputs; i++) {
+        const char *name = g->v[g->output[i]].name;
+        n += (size_t)snprintf(out + n, size - n, "%s%s = %s", i ? ", o" : "  output o", name, name);
+    }
+    snprintf(out + n, size - n, "\n}\n");
+}
+
+/* ---- drawing types and inputs */
+
+static const ind_dtype any_dtype[] = {IND_F32, IND_F32, IND_F32, IND_F64,  IND_F16, IND_BF16, IND_I64,    IND_I32,
+                                      IND_I16, IND_I8,  IND_U8,  IND_BOOL, IND_F32, IND_I64,  IND_F8E5M2, IND_F8E4M3FN};
+
+static ind_dtype draw_dtype(void) {
+    return any_dtype[rnd(sizeof any_dtype / sizeof *any_dtype)];
+}
+
+static void draw_size(const graph *g, char *out) {
+    static const char usual[] = "1|2|2|3|3|4|4|5|6|7|8|9|12|16|17|33", rare[] = "0|1|40|64|65|130";
+    if (g->num_symbols && chance(25)) {
+        snprintf(out, DIM, "%s", g->symbol[rnd((uint32_t)g->num_symbols)]);
+    } else {
+        choose(chance(4) ? rare : usual, out, DIM);
+    }
+}
+
+static void draw_shape(const graph *g, value *v) {
+    static const int ranks[] = {0, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5};
+    v->rank = ranks[rnd(sizeof ranks / sizeof *ranks)];
+    for (int d = 0; d < v->rank; d++) {
+        draw_size(g, v->dim[d]);
+        if (v->rank > 2 && strlen(v->dim[d]) > 1) snprintf(v->dim[d], DIM, "%u", 1 + rnd(4));
+    }
+}
+
+/* A shape that has to do with that of x: what operands of one op usually have. */
+static void draw_related_shape(const graph *g, value *v, const value *x) {
+    static const char small[] = "1|1|2|2|3|4|5|8";
+    uint32_t kind = rnd(12);
+    v->rank = x->rank;
+    memcpy(v->dim, x->dim, sizeof v->dim);
+    if (kind < 4 || !x->rank) return;
+    if (kind == 4) { /* broadcast */
+        for (int d = 0; d < v->rank; d++) {
+            if (chance(40)) snprintf(v->dim[d], DIM, "1");
+        }
+    } else if (kind == 5) { /* the last dimensions */
+        int first = (int)rnd((uint32_t)v->rank);
+        v->rank -= first;
+        memmove(v->dim[0], v->dim[first], sizeof v->dim[0] * (size_t)v->rank);
+    } else if (kind == 6) { /* one dimension alone */
+        memmove(v->dim[0], v->dim[v->rank > 1 && chance(50) ? 1 : (int)rnd((uint32_t)v->rank)], DIM);
+        v->rank = 1;
+    } else if (kind == 7) { /* another size somewhere */
+        choose(small, v->dim[rnd((uint32_t)v->rank)], DIM);
+    } else if (kind == 8 && v->rank >= 2) { /* a right side of a product */
+        memcpy(v->dim[v->rank - 2], x->dim[x->rank - 1], DIM);
+        if (chance(50))
+            memcpy(v->dim[v->rank - 1], x->dim[x->rank - 2], DIM);
+        else
+            draw_size(g, v->dim[v->rank - 1]);
+    } else if (kind == 9 && v->rank >= 3) { /* weights of a convolution */
+        for (int d = 0; d < v->rank; d++) choose(d < 2 ? small : "1|2|3", v->dim[d], DIM);
+        memcpy(v->dim[rnd(2)], x->dim[1], DIM);
+    } else if (kind == 10) { /* what a norm reduces to: one element for each of the first ones, or for groups */
+        int kept = 1 + (int)rnd((uint32_t)v->rank);
+        for (int d = kept; d < v->rank; d++) snprintf(v->dim[d], DIM, "1");
+        if (chance(50) && v->rank >= 2) choose(small, v->dim[1], DIM), v->rank = 2;
+    } else { /* any of these sizes, or small ones */
+        v->rank = 1 + (int)rnd((uint32_t)x->rank + 1 < 5 ? (uint32_t)x->rank + 1 : 5);
+        for (int d = 0; d < v->rank; d++) {
+            if (chance(50))
+                choose(small, v->dim[d], DIM);
+            else
+                memcpy(v->dim[d], x->dim[rnd((uint32_t)x->rank)], DIM);
+        }
+    }
+}
+
+/* An input behind the values, which becomes one of them if the trial is accepted. */
+static value *fresh(graph *g) {
+    int at = g->num_values + g->num_fresh;
+    if (at >= MOST_VALUES) return NULL;
+    value *v = &g->v[at];
+    free_value(v);
+    snprintf(v->name, sizeof v->name, "x%d", g->next_name + g->num_fresh++);
+    v->made_by = v->mutated_to = -1;
+    v->exact = true;
+    return v;
+}
+
+static double draw_element(const value *v, int style, int64_t i) {
+    if (v->fill == 's') return (double)rnd(1000);
+    if (v->fill == 'd') return (double)i; /* shuffled afterwards */
+    if (v->fill == 'i') return (double)rnd((uint32_t)v->limit) - (chance(5) ? v->limit : 0);
+    if (!ind_dtype_is_float(v->dtype)) return v->dtype == IND_U8 || v->dtype == IND_BOOL ? rnd(9) : (double)rnd(17) - 8;
+    if (style == 3 && chance(4)) return rnd(2) ? (double)NAN : rnd(2) ? (double)INFINITY : -(double)INFINITY;
+    if (style == 0 || ind_dtype_bytes(v->dtype) == 1) return ((double)rnd(32) - 15.5) / 8; /* with ties */
+    return style == 1 ? (unit() + 1.01) / 2 : unit();
+}
+
+static void fill(value *v, int c) {
+    int style = (int)rnd(12);
+    size_t bytes = (size_t)ind_dtype_bytes(v->dtype);
+    if (style > 3) style = 2;
+    v->data[c][0] = calloc((size_t)v->count[c] + !v->count[c], bytes);
+    for (int64_t i = 0; i < v->count[c]; i++) {
+        double x = draw_element(v, style, i);
+        put(v->data[c][0], v->dtype, i, v->dtype == IND_BOOL ? (int)x & 1 : x);
+    }
+    for (int64_t i = v->count[c] - 1; v->fill == 'd' && i > 0; i--) {
+        int64_t k = (int64_t)rnd((uint32_t)i + 1);
+        double a = get(v->data[c][0], v->dtype, i), b = get(v->data[c][0], v->dtype, k);
+        put(v->data[c][0], v->dtype, i, b);
+        put(v->data[c][0], v->dtype, k, a);
+    }
+}
+
+/* ---- drawing operands */
+
+typedef struct trial {
+    graph *g;
+    ind_graph_op op;
+    const ind__schema *schema;
+    statement s;
+    bool strict, exact_only;
+} trial;
+
+static void add(trial *t, const char *text) {
+    size_t n = strlen(t->s.call);
+    snprintf(t->s.call + n, sizeof t->s.call - n, "%s", text);
+}
+
+static void add_operand(trial *t, int at) {
+    if (t->s.num_operands == 64) return;
+    t->s.operand[t->s.num_operands++] = at;
+    add(t, t->g->v[at].name);
+}
+
+static char operand_kind(const char *name, int length) {
+    for (size_t i = 0; i < sizeof operand_kinds / sizeof *operand_kinds; i++) {
+        const char *known = operand_kinds[i].name;
+        if (strlen(known) == (size_t)length && !memcmp(known, name, (size_t)length)) return operand_kinds[i].kind;
+    }
+    return 0;
+}
+
+static bool fits(const trial *t, const value *v, char kind) {
+    const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
+    if (kind == 's') return v->fill == 's';
+    if (v->fill == 's' || (ind_dtype_is_float(v->dtype) && t->exact_only && !v->exact)) return false;
+    if (kind == 'i') return v->dtype == IND_I64 || v->dtype == IND_I32;
+    if (kind == 'b') return v->dtype == IND_BOOL;
+    return !first || v->dtype == first->dtype || chance(10);
+}
+
+/* One of the values that fit, the later the likelier; -1 none. */
+static int draw_old(const trial *t, char kind) {
+    for (int tries = 0; t->g->num_values && tries < 12; tries++) {
+        uint32_t n = (uint32_t)t->g->num_values, a = rnd(n), b = rnd(n);
+        int at = (int)(a > b ? a : b);
+        if (fits(t, &t->g->v[at], kind)) return at;
+    }
+    return -1;
+}
+
+/* Shaped like the operand before, after the first, or as weights between the two. */
+static bool draw_like_last(const trial *t, value *v) {
+    const value *first = &t->g->v[t->s.operand[0]], *last = &t->g->v[t->s.operand[t->s.num_operands - 1]];
+    if (t->s.num_operands < 2 || !last->rank || chance(65)) return false;
+    v->rank = last->rank;
+    memcpy(v->dim, last->dim, sizeof v->dim);
+    if (last->rank < 3 || first->rank != last->rank || chance(60)) return true;
+    memcpy(v->dim[0], first->dim[1], DIM);
+    memcpy(v->dim[1], last->dim[1], DIM);
+    for (int d = 2; d < v->rank; d++) snprintf(v->dim[d], DIM, "1");
+    return true;
+}
+
+static void set_kind(const trial *t, value *v, char kind) {
+    const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
+    v->dtype = first && chance(85) ? first->dtype : chance(60) ? t->g->main : draw_dtype();
+    if (kind == 'b') v->dtype = IND_BOOL;
+    if (!kind) return;
+    v->fill = kind;
+    if (kind == 'b') v->fill = 0;
+    if (kind == 'i' || kind == 's') v->dtype = kind == 'i' && chance(20) ? IND_I32 : IND_I64;
+    v->limit = 1 + (int)rnd(4);
+    if (kind == 'i' && chance(listed(one_of_several, ind__op_name(t->op)) ? 95 : 30)) v->fill = 'd';
+}
+
+static bool draw_operand(trial *t, char kind) {
+    const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
+    bool pointwise = ind__op_has(t->op, 'P') && (first || !ind__op_has(t->op, 'T'));
+    char number[16];
+    if (pointwise && !kind && chance(first ? 15 : 3)) {
+        choose("0|1|2|-1|0.5|-1.25|3|true", number, sizeof number);
+        add(t, number);
+        return true;
+    }
+    int old = chance(kind == 's' ? 90 : 55) ? draw_old(t, kind) : -1;
+    if (old >= 0) return add_operand(t, old), true;
+    value *v = fresh(t->g);
+    if (!v) return false;
+    set_kind(t, v, kind);
+    v->is_const = chance(20);
+    if (kind == 's')
+        v->rank = 0;
+    else if (first && draw_like_last(t, v))
+        ;
+    else if (first && chance(90))
+        draw_related_shape(t->g, v, first);
+    else
+        draw_shape(t->g, v);
+    return add_operand(t, (int)(v - t->g->v)), true;
+}
+
+static bool draw_operands(trial *t) {
+    bool ok = true;
+    for (uint32_t k = 0; ok && k < t->schema->num_operands; k++) {
+        const ind__operand_schema *o = &t->schema->operand[k];
+        char kind = operand_kind(o->name, o->length);
+        uint32_t n = o->list ? 1 + rnd(3) : 1;
+        if (k) add(t, ", ");
+        if (o->list) add(t, "[");
+        for (uint32_t i = 0; ok && i < n; i++) {
+            if (i) add(t, ", ");
+            if (o->optional && chance(40))
+                add(t, "none");
+            else
+                ok = draw_operand(t, kind);
+        }
+        if (o->list) add(t, "]");
+    }
+    return ok;
+}
+
+/* ---- drawing attributes */
+
+static const value *first_operand(const trial *t) {
+    return t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
+}
+
+static int draw_dim(int rank) {
+    int n = rank ? rank : 1;
+    return (int)rnd((uint32_t)n) - (chance(40) ? n : 0);
+}
+
+/* A permutation of all dimensions, or some of them. */
+static void draw_dims(char *out, size_t size, int rank, bool all) {
+    int order[IND_MAX_RANK], n = all ? rank : rank ? 1 + (int)rnd((uint32_t)rank) : 0;
+    size_t at = (size_t)snprintf(out, size, "[");
+    for (int d = 0; d < rank; d++) order[d] = d;
+    for (int d = 0; d < n; d++) {
+        int k = d + (int)rnd((uint32_t)(rank - d)), dim = order[k];
+        order[k] = order[d];
+        at += (size_t)snprintf(out + at, size - at, "%s%d", d ? ", " : "", dim - (chance(30) ? rank : 0));
+    }
+    snprintf(out + at, size - at, "]");
+}
+
+/* The sizes of x, some joined with their neighbour, some split in two, sometimes one left to be found. */
+static void draw_view(char *out, size_t size, const value *x) {
+    int open = chance(30) && x->rank ? (int)rnd((uint32_t)x->rank) : -1;
+    size_t at = (size_t)snprintf(out, size, "[");
+    for (int d = 0; d < x->rank; d++) {
+        const char *comma = at > 1 ? ", " : "";
+        long n = strtol(x->dim[d], NULL, 10);
+        if (d == open)
+            at += (size_t)snprintf(out + at, size - at, "%s-1", comma);
+        else if (n > 2 && n % 2 == 0 && chance(30))
+            at += (size_t)snprintf(out + at, size - at, "%s2, %ld", comma, n / 2);
+        else if (d + 1 < x->rank && chance(35)) {
+            at += (size_t)snprintf(out + at, size - at, "%s(%s)*(%s)", comma, x->dim[d], x->dim[d + 1]);
+            d++;
+        } else
+            at += (size_t)snprintf(out + at, size - at, "%s%s", comma, x->dim[d]);
+    }
+    snprintf(out + at, size - at, "]");
+}
+
+/* A list of n sizes: those of x, or small ones. */
+static void draw_sizes(char *out, size_t size, const trial *t, const value *x, bool from_end) {
+    int n = x && chance(85) ? x->rank : (int)rnd(4), first = from_end && n ? (int)rnd((uint32_t)n) : 0;
+    size_t at = (size_t)snprintf(out, size, "[");
+    for (int d = first; d < n; d++) {
+        char dim[DIM];
+        draw_size(t->g, dim);
+        if (x && d < x->rank && chance(from_end ? 100 : 70)) snprintf(dim, sizeof dim, "%s", x->dim[d]);
+        at += (size_t)snprintf(out + at, size - at, "%s%s", d > first ? ", " : "", dim);
+    }
+    snprintf(out + at, size - at, "]");
+}
+
+static void draw_numbers(char *out, size_t size, int n, const char *choices) {
+    size_t at = (size_t)snprintf(out, size, "[");
+    for (int i = 0; i < n; i++) {
+        char one[16];
+        choose(choices, one, sizeof one);
+        at += (size_t)snprintf(out + at, size - at, "%s%s", i ? ", " : "", one);
+    }
+    snprintf(out + at, size - at, "]");
+}
+
+/* A product of the sizes of x from `first` on. */
+static void draw_product(char *out, size_t size, const value *x, int first) {
+    size_t at = (size_t)snprintf(out, size, "1");
+    for (int d = first; d < x->rank; d++) at += (size_t)snprintf(out + at, size - at, "*(%s)", x->dim[d]);
+}
+
+static void draw_list(char *out, size_t size, const trial *t, const char *name) {
+    const value *x = first_operand(t);
+    int rank = x ? x->rank : 1;
+    if (listed(" pad padding ", name)) {
+        draw_numbers(out, size, chance(50) ? 1 + (int)rnd(3) : 2 * (int)rnd(4), chance(80) ? "0|1|1|2" : "0|-1|1");
+    } else if (listed(" repeats dims ", name) && !strcmp(ind__op_name(t->op), "permute")) {
+        draw_dims(out, size, rank, true);
+    } else if (!strcmp(name, "repeats") || !strcmp(ind__op_name(t->op), "tile")) {
+        draw_numbers(out, size, rank + (int)rnd(2), "1|1|2|3");
+    } else if (listed(" dim dims source destination ", name)) {
+        draw_dims(out, size, rank, chance(15));
+    } else if (!strcmp(name, "normalized_shape")) {
+        draw_sizes(out, size, t, x, true);
+    } else if (listed(" split_sizes sizes shifts ", name)) {
+        long n = x && rank ? strtol(x->dim[rnd((uint32_t)rank)], NULL, 10) : 2;
+        if (name[1] == 'p')
+            snprintf(out, size, "[%ld, %ld]", n / 3, n - n / 3);
+        else if (name[1] == 'i')
+            snprintf(out, size, n % 2 ? "[1, -1]" : "[2, %ld]", n / 2);
+        else
+            draw_numbers(out, size, 1 + (int)rnd(2), "0|1|-1|3|-7");
+    } else if (x && listed(" view reshape ", ind__op_name(t->op))) {
+        draw_view(out, size, x);
+    } else {
+        draw_sizes(out, size, t, x, false);
+    }
+}
+
+static void draw_one_size(char *out, size_t size, const trial *t, const char *name) {
+    const value *x = first_operand(t);
+    if (x && x->rank && listed(" N C ", name)) {
+        snprintf(out, size, "%s", x->dim[name[0] == 'C' && x->rank > 1]);
+    } else if (x && !strcmp(name, "HxW")) {
+        draw_product(out, size, x, 2);
+    } else if (x && x->rank && chance(15)) {
+        snprintf(out, size, "%s", x->dim[rnd((uint32_t)x->rank)]);
+    } else if (t->g->num_symbols && chance(15)) {
+        snprintf(out, size, "%s", t->g->symbol[rnd((uint32_t)t->g->num_symbols)]);
+    } else {
+        choose("0|1|1|2|2|3|4|5|-1|-2|8", out, size);
+    }
+}
+
+static void draw_by_kind(char *out, size_t size, const trial *t, const ind__attr_schema *a, const char *name) {
+    const value *x = first_operand(t);
+    switch (a->kind) {
+    case IND__ATTR_INT:
+        if (strstr(name, "dim"))
+            snprintf(out, size, "%d", draw_dim(x ? x->rank + (listed(" unsqueeze stack ", ind__op_name(t->op))) : 1));
+        else
+            choose("0|1|2|3|-1", out, size);
+        break;
+    case IND__ATTR_FLOAT: choose("0.5|1|2|0.25|0.1", out, size); break;
+    case IND__ATTR_BOOL: choose("true|false", out, size); break;
+    case IND__ATTR_DTYPE: snprintf(out, size, "%s", ind_dtype_name(draw_dtype())); break;
+    case IND__ATTR_FLOATS: draw_numbers(out, size, 1 + (int)rnd(3), "0.5|1|1.5|2"); break;
+    case IND__ATTR_INTS:
+    case IND__ATTR_SIZES: draw_list(out, size, t, name); break;
+    case IND__ATTR_SIZE: draw_one_size(out, size, t, name); break;
+    case IND__ATTR_SCALAR: choose("0|1|2|-1|0.5|-1.25|3", out, size); break;
+    default: snprintf(out, size, "none"); break;
+    }
+}
+
+static void draw_attribute(trial *t, const ind__attr_schema *a) {
+    char name[64], text[512] = "";
+    if (!a->required && chance(45)) return;
+    snprintf(name, sizeof name, "%.*s", a->length, a->name);
+    for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++) {
+        if (!strcmp(by_name[i].name, name) && (a->kind != IND__ATTR_SIZES || chance(80)))
+            choose(by_name[i].choices, text, sizeof text);
+    }
+    const value *x = first_operand(t);
+    if (x && x->rank > 2 && listed(per_window_dimension, name) && !ind__op_has(t->op, 'D') && chance(80)) {
+        bool zero = *name == 'p' || *name == 'o', plain = chance(60) && *name != 'k';
+        int n = x->rank - 2 + (x->rank == 3 && *name == 'k' && chance(20));
+        draw_numbers(text, sizeof text, n, plain ? (zero ? "0" : "1") : zero ? "0|1" : "1|2|3");
+    }
+    if (!*text) draw_by_kind(text, sizeof text, t, a, name);
+    if (t->s.call[strlen(t->s.call) - 1] != '(') add(t, ", ");
+    add(t, name);
+    add(t, "=");
+    add(t, text);
+}
+
+static bool is_smooth(ind_graph_op op) {
+    return listed(smooth, ind__op_name(op)) || ind__op_has(op, 'V') || ind__op_has(op, 'D');
+}
+
+/* A call; `again`: with the operands of that one. */
+static bool draw_call(trial *t, const statement *again) {
+    if (again) { /* what differs in attributes alone must not be taken for the same */
+        t->s = *again;
+        t->s.call[t->s.operands_end] = 0;
+    } else {
+        snprintf(t->s.call, sizeof t->s.call, "%s(", ind__op_name(t->op));
+        t->s.op = t->op;
+        t->s.num_operands = 0;
+    }
+    t->strict = !is_smooth(t->op);
+    t->exact_only = t->strict || chance(20); /* exact operands make exact results, and these are what strict ops need */
+    t->g->num_fresh = 0;
+    if (!again && !draw_operands(t)) return false;
+    if (!again) t->s.operands_end = strlen(t->s.call);
+    for (uint32_t k = 0; k < t->schema->num_attrs; k++) draw_attribute(t, &t->schema->attr[k]);
+    add(t, ")");
+    if (strstr(t->s.call, "rounding_mode=\"")) t->strict = true;
+    return true;
+}
+
+/* ---- running */
+
+static int fail(const graph *g, const char *way, const char *text, const char *why) {
+    (void)g;
+    printf("%s\n(%s)\n%s\n", why, way, text);
+    return 1;
+}
+
+static bool count_elements(ind_module *m, const ind_binding_info *b, const char *sizes, int64_t *count) {
+    *count = 1;
+    for (int d = 0; d < b->rank; d++) {
+        int64_t size;
+        if (ind_formula_eval(m, b->size[d], sizes, &size) || size > MOST_ELEMENTS) return false;
+        *count *= size;
+        if (*count > MOST_ELEMENTS) return false;
+    }
+    return true;
+}
+
+static value *value_named(graph *g, const char *name) {
+    for (int i = 0; i < g->num_values + g->num_fresh; i++) {
+        if (!strcmp(g->v[i].name, name)) return &g->v[i];
+    }
+    return NULL;
+}
+
+/* Block for an operand: its value, or sample k of it. */
+static void *copy_operand(const value *v, int c, int k, bool strict) {
+    const void *from = k && v->data[c][k] && !strict ? v->data[c][k] : v->data[c][0];
+    size_t bytes = (size_t)v->count[c] * (size_t)ind_dtype_bytes(v->dtype);
+    void *out = malloc(bytes + !bytes);
+    if (bytes) memcpy(out, from, bytes);
+    if (k && v->exact && !strict && ind_dtype_is_float(v->dtype)) {
+        for (int64_t i = 0; i < v->count[c]; i++)
+            put(out, v->dtype, i, with_noise(get(out, v->dtype, i), v->dtype, i, k));
+    }
+    return out;
+}
+
+typedef struct blocks {
+    int n;
+    ind_binding io[MOST_VALUES];
+    int64_t count[MOST_VALUES];
+} blocks;
+
+static void free_blocks(blocks *b) {
+    for (int i = 0; i < b->n; i++) free(b->io[i].data);
+    b->n = 0;
+}
+
+static bool make_blocks(graph *g, ind_module *m, int c, int k, bool strict, blocks *b) {
+    int n = ind_module_num_bindings(m);
+    for (b->n = 0; b->n < n; b->n++) {
+        const ind_binding_info *info = ind_module_query_binding(m, b->n);
+        int64_t *count = &b->count[b->n];
+        void *data;
+        if (!count_elements(m, info, g->sizes[c], count)) return false;
+        if (info->kind == IND_BINDING_OUTPUT) {
+            size_t bytes = (size_t)*count * (size_t)ind_dtype_bytes(info->dtype);
+            data = malloc(bytes + !bytes);
+            memset(data, 0xa5, bytes);
+        } else {
+            value *v = value_named(g, info->name);
+            if (!v->data[c][0]) {
+                v->count[c] = *count;
+                fill(v, c);
+            }
+            data = copy_operand(v, c, k, strict);
+        }
+        b->io[b->n] = (ind_binding){info->name, data};
+    }
+    return true;
+}
+
+static ind_status run_copied(const graph *g, ind_module *m, int c, blocks *b) {
+    ind_run_desc d = {.bindings = b->io, .num_bindings = b->n, .sizes = g->sizes[c], .memory = IND_MEMORY_HOST};
+    counts.runs++;
+    return ind_run(m, &d);
+}
+
+/* On the host device, in a workspace of NaN: nothing may hang on what was there before. */
+static ind_status run_poisoned(const graph *g, ind_module *m, int c, blocks *b) {
+    ind_instance *instance = NULL;
+    int64_t bytes = 0;
+    ind_status status = ind_formula_eval(m, ind_module_workspace(m), g->sizes[c], &bytes);
+    size_t size = ((size_t)bytes + 255) / 256 * 256 + 256;
+    char *workspace = status ? NULL : aligned_alloc(256, size);
+    if (workspace) memset(workspace, 0xff, size);
+    ind_instance_desc d = {workspace, size};
+    ind_launch_desc launch = {.bindings = b->io, .num_bindings = b->n, .sizes = g->sizes[c]};
+    if (!status) status = ind_instance_create(m, &d, &instance);
+    if (!status) status = ind_launch(instance, &launch);
+    if (!status) status = ind_instance_check(instance);
+    ind_instance_destroy(instance);
+    free(workspace);
+    counts.runs++;
+    return status;
+}
+
+/* ---- a trial */
+
+static void trial_text(const trial *t, char *out, size_t size) {
+    const graph *g = t->g;
+    snprintf(out, size, "graph one {\n%s", g->sizes_text);
+    for (int k = 0; k < t->s.num_operands; k++) {
+        bool seen = false;
+        for (int i = 0; i < k; i++) seen = seen || t->s.operand[i] == t->s.operand[k];
+        if (!seen) add_input(out, size, &g->v[t->s.operand[k]]);
+    }
+    size_t n = strlen(out);
+    for (int i = 0; i < t->s.num_results; i++) n += (size_t)snprintf(out + n, size - n, "%s r%d", i ? "," : " ", i);
+    n += (size_t)snprintf(out + n, size - n, " = %s\n", t->s.call);
+    for (int i = 0; i < t->s.num_results; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s r%d", i ? "," : "  output", i);
+    snprintf(out + n, size - n, "\n}\n");
+}
+
+/* The number of results is the parser's to know: it is asked with one, then with what it says. */
+static ind_graph *parse_trial(trial *t, char *text, size_t size) {
+    static const int tries[] = {2, 3, 4, 5, 6};
+    uint32_t known = ind__op_rows[t->op].results;
+    t->s.num_results = known ? (int)known : 1;
+    trial_text(t, text, size);
+    ind_graph *g = ind_graph_parse(t->g->ctx, text, NULL);
+    for (int i = 0; !g && !known && i < 5 && strstr(ind_error(t->g->ctx), "result"); i++) {
+        t->s.num_results = tries[i];
+        trial_text(t, text, size);
+        g = ind_graph_parse(t->g->ctx, text, NULL);
+    }
+    return g;
+}
+
+static bool declared(const graph *g, const char *dim) {
+    for (const char *s = dim; *s; s++) {
+        bool starts = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", *s) &&
+                      (s == dim || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789", s[-1]));
+        if (!starts) continue;
+        bool known = false;
+        for (int i = 0; i < g->num_symbols; i++) known = known || *s == g->symbol[i][0];
+        if (!known && strncmp(s, "Min", 3) && strncmp(s, "Max", 3) && strncmp(s, "Where", 5) &&
+            strncmp(s, "CeilDiv", 7) && strncmp(s, "ModularIndexing", 15))
+            return false;
+    }
+    return true;
+}
+
+/* The results' types, behind the fresh operands. */
+static bool make_results(trial *t, ind_graph *parsed) {
+    graph *g = t->g;
+    int first = g->num_values + g->num_fresh;
+    const ind__node *n = &parsed->node[parsed->num_nodes - 1];
+    if (first + t->s.num_results > MOST_VALUES || (int)n->num_results != t->s.num_results) return false;
+    t->s.result = first;
+    for (int i = 0; i < t->s.num_results; i++) {
+        const ind__tensor_info *x = &parsed->tensor[n->result + (uint32_t)i];
+        value *v = &g->v[first + i];
+        free_value(v);
+        snprintf(v->name, sizeof v->name, "x%d", g->next_name + g->num_fresh + i);
+        v->dtype = x->dtype;
+        v->rank = x->rank;
+        v->made_by = g->num_statements;
+        v->mutated_to = -1;
+        for (int d = 0; d < v->rank; d++) {
+            if (ind_expr_print(x->size[d], v->dim[d], DIM) >= DIM || !declared(g, v->dim[d])) return false;
+        }
+    }
+    return true;
+}
+
+/* Whether several values may meet at one element of which any may stay. */
+static bool leaves_choice(const trial *t) {
+    if (!listed(one_of_several, ind__op_name(t->op)) || strstr(t->s.call, "accumulate=true")) return false;
+    for (int k = 1, indices = 0; k < t->s.num_operands; k++) {
+        const value *v = &t->g->v[t->s.operand[k]];
+        if (v->dtype != IND_I64 && v->dtype != IND_I32) continue;
+        if (v->made_by >= 0 || v->fill != 'd' || indices++) return true;
+    }
+    return false;
+}
+
+static bool exact_results(const trial *t) {
+    for (int k = 0; k < t->s.num_operands; k++) {
+        if (!t->g->v[t->s.operand[k]].exact) return false;
+    }
+    return true;
+}
+
+/* Of exact operands: are these the same bits in every way? */
+static bool same_bits_of(const trial *t, const value *result) {
+    const char *name = ind__op_name(t->op);
+    if (!ind_dtype_is_float(result->dtype)) return true;
+    if (listed(rounds, name)) return false;
+    if (!listed(same_bits, name) && !ind__op_has(t->op, 'V') && !ind__op_has(t->op, 'D')) return false;
+    if (strstr(t->s.call, "accumulate=true")) return false;
+    for (int k = 0; k < t->s.num_operands; k++) { /* narrowed: when it is rounded is left open */
+        ind_dtype from = t->g->v[t->s.operand[k]].dtype;
+        if (ind_dtype_bytes(result->dtype) <= 2 && from != result->dtype && from != IND_BOOL &&
+            !(ind__op_has(t->op, 'G') && !ind_dtype_is_float(from)))
+            return false;
+    }
+    return true;
+}
+
+/* Values in a range where much can follow; sometimes others. */
+static bool moderate(const value *v, int c, bool any) {
+    int64_t bad = 0;
+    for (int64_t i = 0; i < v->count[c]; i++) {
+        double x = get(v->data[c][0], v->dtype, i);
+        if (ind_dtype_is_float(v->dtype)) bad += !(fabs(x) <= largest_of(v->dtype));
+    }
+    return any || bad * 10 <= v->count[c];
+}
+
+/* C and PyTorch leave open what becomes of floats beyond the integers. */
+static bool cast_is_open(const trial *t, int c) {
+    bool to_integer = false;
+    double most = 0x1p62, least = -0x1p62;
+    for (int i = 0; i < t->s.num_results; i++) {
+        ind_dtype d = t->g->v[t->s.result + i].dtype;
+        int bits = 8 * ind_dtype_bytes(d) - (d != IND_U8);
+        if (!ind_dtype_is_integer(d)) continue;
+        to_integer = true;
+        most = fmin(most, ldexp(1, bits) - 1);
+        least = fmax(least, d == IND_U8 ? 0 : -ldexp(1, bits));
+    }
+    if (!to_integer || !strstr(t->s.call, "dtype=")) return false;
+    for (int k = 0; k < t->s.num_operands; k++) {
+        const value *v = &t->g->v[t->s.operand[k]];
+        for (int64_t i = 0; ind_dtype_is_float(v->dtype) && i < v->count[c]; i++) {
+            double x = get(v->data[c][0], v->dtype, i);
+            if (!(x > least - 1 && x < most)) return true;
+        }
+    }
+    return false;
+}
+
+static double spread_of(const value *v, int c, int64_t i) {
+    double x = get(v->data[c][0], v->dtype, i), most = 0;
+    for (int k = 1; k <= SAMPLES; k++) {
+        double y = get(v->data[c][k], v->dtype, i);
+        if (x == y || (x != x && y != y)) continue;
+        most = fmax(most, fabs(x - y) == fabs(x - y) ? fabs(x - y) : (double)INFINITY);
+    }
+    return most;
+}
+
+/* Most elements must be known to some digits. */
+static bool well_conditioned(const value *v, int c) {
+    int64_t bad = 0;
+    if (v->exact) return true;
+    for (int64_t i = 0; i < v->count[c]; i++) {
+        double x = get(v->data[c][0], v->dtype, i), s = spread_of(v, c, i);
+        bad += !(s * SPREAD < 0.25 * (1 + fabs(x)));
+    }
+    return bad * 4 <= v->count[c];
+}
+
+/* Runs the op alone: sample k, 0 the values themselves. */
+static ind_status run_trial(trial *t, ind_module *m, int c, int k) {
+    blocks b = {0};
+    ind_status status = make_blocks(t->g, m, c, k, t->strict, &b) ? run_copied(t->g, m, c, &b) : IND_OUT_OF_RANGE;
+    for (int i = 0; !status && i < b.n; i++) {
+        const ind_binding_info *info = ind_module_query_binding(m, i);
+        if (info->kind != IND_BINDING_OUTPUT) continue;
+        value *v = &t->g->v[t->s.result + (int)strtol(info->name + 1, NULL, 10)];
+        v->count[c] = b.count[i];
+        v->data[c][k] = b.io[i].data;
+        b.io[i].data = NULL;
+        for (int64_t e = 0; k && e < v->count[c]; e++)
+            put(v->data[c][k], v->dtype, e, with_noise(get(v->data[c][k], v->dtype, e), v->dtype, e, k));
+    }
+    free_blocks(&b);
+    return status;
+}
+
+/* A result that is not a float is only taken where it cannot jump. */
+static bool set_exactness(trial *t) {
+    bool exact = exact_results(t);
+    for (int i = 0; i < t->s.num_results; i++) {
+        value *v = &t->g->v[t->s.result + i];
+        v->exact = exact && same_bits_of(t, v);
+        if (!v->exact && !ind_dtype_is_float(v->dtype)) return false;
+    }
+    return true;
+}
+
+static ind_status run_values(trial *t, ind_module *m, bool any) {
+    ind_status status = IND_OK;
+    for (int c = 0; !status && c < t->g->num_cases; c++) {
+        bool inexact = false;
+        status = run_trial(t, m, c, 0);
+        if (!status && cast_is_open(t, c)) status = IND_OUT_OF_RANGE;
+        for (int i = 0; !status && i < t->s.num_results; i++) {
+            const value *v = &t->g->v[t->s.result + i];
+            inexact = inexact || !v->exact;
+            if (!moderate(v, c, any)) status = IND_OUT_OF_RANGE;
+        }
+        for (int k = 1; !status && inexact && k <= SAMPLES; k++) status = run_trial(t, m, c, k);
+        for (int i = 0; !status && inexact && i < t->s.num_results; i++) {
+            value *v = &t->g->v[t->s.result + i];
+            for (int k = 1; v->exact && k <= SAMPLES; k++) {
+                free(v->data[c][k]);
+                v->data[c][k] = NULL;
+            }
+            if (!any && !well_conditioned(v, c)) status = IND_OUT_OF_RANGE;
+        }
+    }
+    return status;
+}
+
+static void accept(trial *t) {
+    graph *g = t->g;
+    g->next_name += g->num_fresh + t->s.num_results;
+    g->num_values += g->num_fresh + t->s.num_results;
+    g->num_fresh = 0;
+    g->s[g->num_statements++] = t->s;
+    counts.drawn[t->op]++;
+    counts.statements++;
+}
+
+static bool is_refusal(ind_status s) {
+    return s == IND_OUT_OF_RANGE || s == IND_NOT_SUPPORTED || s == IND_INDEX_OUT_OF_RANGE || s == IND_OVERFLOW ||
+           s == IND_LIMIT;
+}
+
+/* Beside what the types say: as_strided needs memory of its own, which of several values stays is open, and what jumps
+ * takes exact values only. */
+static bool may_be_drawn(const trial *t) {
+    if (t->op == IND_OP_AS_STRIDED && t->s.num_operands && t->g->v[t->s.operand[0]].made_by >= 0) return false;
+    for (int k = 0; t->strict && k < t->s.num_operands; k++) {
+        const value *v = &t->g->v[t->s.operand[k]];
+        if (ind_dtype_is_float(v->dtype) && !v->exact) return false;
+    }
+    return !leaves_choice(t);
+}
+
+/* Compiles and runs what was drawn. 1: taken; 0: refused; -1: the library failed. */
+static int try_call(trial *t) {
+    char text[TEXT];
+    ind_module *m = NULL;
+    int taken = 0;
+    counts.trials++;
+    ind_graph *parsed = may_be_drawn(t) ? parse_trial(t, text, sizeof text) : NULL;
+    if (!parsed) return 0;
+    ind_compile_desc desc = {
+        .device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}, .disabled_passes = ~0u};
+    if (make_results(t, parsed) && set_exactness(t)) {
+        ind_status status = ind_compile(parsed, &desc, &m);
+        if (!status) status = run_values(t, m, chance(2));
+        taken = !status ? 1 : is_refusal(status) ? 0 : -1;
+        if (taken < 0) fail(t->g, "one op", text, ind_error(t->g->ctx));
+    }
+    ind_module_destroy(m);
+    ind_graph_destroy(parsed);
+    if (taken > 0) accept(t);
+    return taken;
+}
+
+/* Adds one statement of this op, if one is found in so many tries. */
+static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries) {
+    int taken = 0;
+    for (; !taken && tries && g->num_statements < MOST_OPS; tries--) {
+        const statement *again =
+            tries <= OFTEN && g->num_statements && chance(5) ? &g->s[rnd((uint32_t)g->num_statements)] : NULL;
+        trial t = {.g = g, .op = again ? again->op : op};
+        t.schema = &schemas[t.op];
+        if (draw_call(&t, again)) taken = try_call(&t);
+        for (int i = g->num_values; taken <= 0 && i < MOST_VALUES; i++) free_value(&g->v[i]);
+        g->num_fresh = 0;
+    }
+    return taken;
+}
+
+static bool is_refused(ind_graph_op op) {
+    return listed(refused, ind__op_name(op));
+}
+
+/* ---- a graph */
+
+static void draw_symbols(graph *g) {
+    static const char *const names[] = {"B", "S"};
+    size_t at = 0;
+    int values[CASES][2] = {{0}};
+    g->num_symbols = (int)rnd(3);
+    g->num_cases = g->num_symbols ? CASES : 1;
+    for (int i = 0; i < g->num_symbols; i++) {
+        static const int multiples[] = {1, 1, 1, 2, 4}, lows[] = {0, 1, 1, 2, 2, 3};
+        int multiple = multiples[rnd(5)], low = lows[rnd(6)], high;
+        low = (low + multiple - 1) / multiple * multiple;
+        high = low + multiple * (1 + (int)rnd(8));
+        snprintf(g->symbol[i], sizeof g->symbol[i], "%s", names[i]);
+        at += (size_t)snprintf(g->sizes_text + at, sizeof g->sizes_text - at, "  size %s in [%d, %d] multiple_of %d\n",
+                               names[i], low, high, multiple);
+        for (int c = 0; c < CASES; c++)
+            values[c][i] = chance(30) ? low : low + multiple * (int)rnd((uint32_t)((high - low) / multiple) + 1);
+    }
+    for (int c = 0; c < CASES; c++) {
+        for (int i = 0; i < g->num_symbols; i++) {
+            size_t n = strlen(g->sizes[c]);
+            snprintf(g->sizes[c] + n, sizeof g->sizes[c] - n, "%s%s=%d", i ? ", " : "", names[i], values[c][i]);
+        }
+    }
+}
+
+static void draw_outputs(graph *g) {
+    for (int tries = 0; tries < 24 && g->num_outputs < 1 + (int)rnd(5); tries++) {
+        uint32_t n = (uint32_t)g->num_values, a = rnd(n), b = rnd(n);
+        int at = (int)(a > b ? a : b);
+        bool known = is_input(g, &g->v[at]) && chance(90);
+        for (int i = 0; i < g->num_outputs; i++) known = known || g->output[i] == at;
+        if (!known) g->output[g->num_outputs++] = at;
+    }
+    if (!g->num_outputs) g->output[g->num_outputs++] = g->s[g->num_statements - 1].result;
+}
+
+static bool same_type(const value *a, const value *b) {
+    bool same = a->dtype == b->dtype && a->rank == b->rank;
+    for (int d = 0; same && d < a->rank; d++) same = !strcmp(a->dim[d], b->dim[d]);
+    return same;
+}
+
+static void draw_mutations(graph *g) {
+    for (int i = 0; i < g->num_values; i++) {
+        if (!is_input(g, &g->v[i]) || g->v[i].is_const || g->v[i].fill == 's' || chance(50)) continue;
+        for (int k = g->num_values - 1; k > i; k--) {
+            if (is_input(g, &g->v[k]) || !same_type(&g->v[i], &g->v[k]) || chance(30)) continue;
+            g->v[i].mutated_to = k;
+            break;
+        }
+    }
+}
+
+static void free_graph(graph *g) {
+    for (int i = 0; i < MOST_VALUES; i++) free_value(&g->v[i]);
+    ind_context_destroy(g->ctx);
+    free(g);
+}
+
+/* ---- ways to run a graph */
+
+typedef struct way {
+    const char *name;
+    ind_compile_desc desc;
+    const char *order; /* of threads, in the emulation */
+} way;
+
+static way ways[] = {
+    {"host", {.device = IND_DEVICE_HOST}, NULL},
+    {"host, no fusion", {.device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}}, NULL},
+    {"host, no passes", {.device = IND_DEVICE_HOST, .disabled_passes = ~0u}, NULL},
+    {"host, all stored", {.device = IND_DEVICE_HOST, .realise = {1, 1, 1, 1}}, NULL},
+    {"host, any policy", {.device = IND_DEVICE_HOST}, NULL},
+    {"cuda", {.device = IND_DEVICE_CUDA}, "forward"},
+    {"cuda, threads reversed", {.device = IND_DEVICE_CUDA}, "reverse"},
+    {"cuda, no fusion", {.device = IND_DEVICE_CUDA, .fusion = {.disable = true}}, "forward"},
+};
+enum { ANY_POLICY = 4, NUM_WAYS = sizeof ways / sizeof *ways };
+enum { ON_HOST = 0x1f, ON_GPU = ON_HOST | 0xa0, EMULATED = ON_HOST | 0x60 }; /* bit per way */
+
+static void draw_policy(ind_compile_desc *d) {
+    *d = (ind_compile_desc){.device = IND_DEVICE_HOST, .disabled_passes = rnd(1u << IND_NUM_PASSES)};
+    d->realise = (ind_realise_policy){(int)rnd(6), (int)rnd(40), (int)rnd(10), (int)rnd(80)};
+    d->fusion = (ind_fusion_policy){.max_loops = (int)rnd(6), .max_args = (int)rnd(12), .max_distance = (int)rnd(4)};
+    d->fusion.disable_inplace = chance(50);
+}
+
+static double mean_spread(const value *v, int c) {
+    double sum = 0;
+    int64_t n = 0;
+    for (int64_t i = 0; i < v->count[c]; i++) {
+        double s = spread_of(v, c, i);
+        if (s < (double)INFINITY) sum += s, n++;
+    }
+    return n ? sum / (double)n : 0;
+}
+
+/* Element i of what a way gave. The tolerance is a multiple of the spread there, or on average. */
+static bool agrees(const value *v, int c, int64_t i, double got, double mean) {
+    double want = get(v->data[c][0], v->dtype, i), spread = 0;
+    counts.elements++;
+    if (!v->exact) {
+        spread = spread_of(v, c, i);
+        if (!(spread < (double)INFINITY) || (!isfinite(want) && v->dtype == IND_F16)) return true;
+        spread = SPREAD * (fmax(spread, mean) + noise_of(v->dtype) * fabs(want)) + 1e-37;
+        if (ind_dtype_bytes(v->dtype) == 1) spread += 0.25 * fabs(want);
+    }
+    counts.compared++;
+    return want == got || (want != want && got != got) || fabs(want - got) <= spread;
+}
+
+static int compare(const value *v, int c, const void *got, const char *what, char why[WHY]) {
+    double mean = v->exact ? 0 : mean_spread(v, c);
+    for (int64_t i = 0; i < v->count[c]; i++) {
+        double g = get(got, v->dtype, i);
+        if (agrees(v, c, i, g, mean)) continue;
+        snprintf(why, WHY, "%s%s[%lld of %lld]: %.9g, op by op %.9g, spread %.3g, mean spread %.3g", what, v->name,
+                 (long long)i, (long long)v->count[c], g, get(v->data[c][0], v->dtype, i),
+                 v->exact ? 0 : spread_of(v, c, i), mean);
+        return 1;
+    }
+    return 0;
+}
+
+/* Outputs, inputs that are mutated, and those that are not. */
+static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char why[WHY]) {
+    int failed = 0;
+    for (int i = 0; !failed && i < b->n; i++) {
+        const ind_binding_info *info = ind_module_query_binding(m, i);
+        bool output = info->kind == IND_BINDING_OUTPUT;
+        const value *v = value_named(g, info->name + output);
+        if (!output && v->mutated_to >= 0) {
+            failed = compare(&g->v[v->mutated_to], c, b->io[i].data, "mutated input holds ", why);
+        } else if (output) {
+            failed = compare(v, c, b->io[i].data, "", why);
+        } else if (v->count[c] &&
+                   memcmp(v->data[c][0], b->io[i].data, (size_t)v->count[c] * (size_t)ind_dtype_bytes(v->dtype))) {
+            snprintf(why, WHY, "%s: an input is changed that is not mutated", v->name);
+            failed = 1;
+        }
+    }
+    return failed;
+}
+
+/* Memory beyond that of op by op is counted: a fused producer keeps its operands up to its consumer. */
+static int check_memory(const graph *g, ind_module *m, int c, char why[WHY]) {
+    int64_t peak, most;
+    if (ind_formula_eval(m, ind_module_peak(m), g->sizes[c], &peak) ||
+        ind_formula_eval(m, m->desc.schedule->op_by_op_bytes, g->sizes[c], &most))
+        return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
+    counts.above += peak > most;
+    counts.plans++;
+    return 0;
+}
+
+static int check_way(graph *g, ind_graph *parsed, const way *w, char why[WHY]) {
+    ind_module *m;
+    int failed = 0;
+    if (ind_compile(parsed, &w->desc, &m)) return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
+    if (w->order) setenv("IND_EMULATION_ORDER", w->order, 1);
+    for (int c = 0; !failed && c < g->num_cases; c++) {
+        blocks b = {0};
+        ind_status status = IND_OK;
+        if (!make_blocks(g, m, c, 0, true, &b)) status = IND_OUT_OF_RANGE;
+        if (!status) status = w->order ? run_copied(g, m, c, &b) : run_poisoned(g, m, c, &b);
+        if (status)
+            failed = 1, snprintf(why, WHY, "%s (%s)", ind_error(g->ctx), g->sizes[c]);
+        else
+            failed = compare_blocks(g, m, c, &b, why) || check_memory(g, m, c, why);
+        free_blocks(&b);
+    }
+    ind_module_destroy(m);
+    return failed;
+}
+
+static int check_text(graph *g, ind_graph *parsed, char why[WHY]) {
+    const char *first = ind_graph_text(parsed);
+    ind_graph *again = first ? ind_graph_parse(g->ctx, first, NULL) : NULL;
+    const char *second = again ? ind_graph_text(again) : NULL;
+    int failed = !second || strcmp(first, second);
+    if (failed) snprintf(why, WHY, "printed and parsed: %s", second ? "the text changes" : ind_error(g->ctx));
+    ind_graph_destroy(again);
+    return failed;
+}
+
+/* Runs these ways; the one that fails in *at. */
+static int check(graph *g, unsigned mask, int *at, char why[WHY]) {
+    char text[TEXT];
+    graph_text(g, text, sizeof text);
+    ind_graph *parsed = ind_graph_parse(g->ctx, text, NULL);
+    for (*at = 0; !(mask >> *at & 1);) ++*at;
+    if (!parsed) return snprintf(why, WHY, "parse: %s", ind_error(g->ctx)), 1;
+    int failed = check_text(g, parsed, why);
+    for (int k = *at; !failed && k < NUM_WAYS; k++) {
+        if (!(mask >> k & 1)) continue;
+        failed = check_way(g, parsed, &ways[k], why);
+        *at = k;
+    }
+    ind_graph_destroy(parsed);
+    return failed;
+}
+
+/* ---- shrinking */
+
+static bool still_fails(graph *g, unsigned mask, char why[WHY]) {
+    char other[WHY];
+    int at;
+    if (!check(g, mask, &at, other)) return false;
+    if (!strncmp(other, "parse: ", 7)) return false;
+    memcpy(why, other, sizeof other);
+    return true;
+}
+
+static bool drop_unused(graph *g) {
+    bool used[MOST_VALUES], any = false;
+    find_used(g, used);
+    for (int i = 0; i < g->num_statements; i++) {
+        bool needed = g->s[i].gone;
+        for (int k = 0; k < g->s[i].num_results; k++) needed = needed || used[g->s[i].result + k];
+        if (needed) continue;
+        g->s[i].gone = true;
+        any = true;
+    }
+    return any;
+}
+
+static void shrink(graph *g, unsigned mask, char why[WHY]) {
+    bool smaller = true;
+    for (int k = 0; k < g->num_values; k++) {
+        int was = g->v[k].mutated_to;
+        g->v[k].mutated_to = -1;
+        if (was >= 0 && !still_fails(g, mask, why)) g->v[k].mutated_to = was;
+    }
+    for (int k = g->num_outputs - 1; k >= 0 && g->num_outputs > 1; k--) {
+        int was = g->output[k];
+        g->output[k] = g->output[--g->num_outputs];
+        if (still_fails(g, mask, why)) continue;
+        g->output[g->num_outputs++] = g->output[k];
+        g->output[k] = was;
+    }
+    while (smaller) {
+        smaller = false;
+        for (int i = g->num_statements - 1; i >= 0; i--) {
+            if (g->s[i].gone) continue;
+            g->s[i].gone = true;
+            if (still_fails(g, mask, why))
+                smaller = true;
+            else
+                g->s[i].gone = false;
+        }
+        if (drop_unused(g)) {
+            smaller = true;
+            if (!still_fails(g, mask, why)) return;
+        }
+    }
+}
+
+/* ---- the whole */
+
+typedef struct options {
+    uint64_t seed;
+    long graphs;
+    double seconds;
+    int most_ops;
+    unsigned ways;
+    const char *op;
+    bool keep; /* go on after a disagreement */
+    bool all;  /* an op that is never drawn fails */
+} options;
+
+static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
+    graph *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    random_state = seed * 0x9e3779b97f4a7c15u + 11;
+    if (ind_context_create(&(ind_context_desc){.verify = 1, .num_threads = o->ways == ON_GPU ? 0 : 1}, &g->ctx))
+        return free(g), NULL;
+    g->main = any_dtype[rnd(6)];
+    g->next_name = 1;
+    draw_symbols(g);
+    ind_graph *empty = ind_graph_create(g->ctx, "schemas");
+    int most = 1 + (int)rnd((uint32_t)o->most_ops), before = (int)rnd((uint32_t)most), failed = 0;
+    for (int i = 0; i < 3 * most && failed >= 0 && g->num_statements < most; i++) {
+        ind_graph_op op = i == before ? wanted : (ind_graph_op)rnd(IND_NUM_OPS);
+        if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 200 * OFTEN : OFTEN);
+    }
+    if (failed < 0) counts.disagreements++;
+    if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), g;
+    free_graph(g);
+    return NULL;
+}
+
+static void one_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
+    char why[WHY], text[TEXT];
+    int at;
+    graph *g = make_graph(o, seed, wanted);
+    if (!g) return;
+    draw_policy(&ways[ANY_POLICY].desc);
+    counts.graphs++;
+    if (check(g, o->ways, &at, why)) {
+        counts.disagreements++;
+        shrink(g, 1u << at, why);
+        graph_text(g, text, sizeof text);
+        printf("seed %llu: ", (unsigned long long)seed);
+        fail(g, ways[at].name, text, why);
+    }
+    free_graph(g);
+}
+
+static double now(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static unsigned device_ways(const char *name) {
+    return !strcmp(name, "cuda") ? ON_GPU : !strcmp(name, "emulated") ? EMULATED : ON_HOST;
+}
+
+static bool read_options(int argc, char **argv, options *o) {
+    *o = (options){.seed = 1, .graphs = 1000000000, .seconds = 1e9, .most_ops = 12, .ways = ON_HOST};
+    for (int i = 1; i < argc; i++) {
+        const char *next = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(argv[i], "--keep"))
+            o->keep = true;
+        else if (!strcmp(argv[i], "--all"))
+            o->all = true;
+        else if (!*next)
+            return false;
+        else if (!strcmp(argv[i], "--seed"))
+            o->seed = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--graphs"))
+            o->graphs = strtol(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--seconds"))
+            o->seconds = strtod(argv[++i], NULL);
+        else if (!strcmp(argv[i], "--ops"))
+            o->most_ops = (int)strtol(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--device"))
+            o->ways = device_ways(argv[++i]);
+        else if (!strcmp(argv[i], "--op"))
+            o->op = argv[++i];
+        else
+            return false;
+    }
+    return o->most_ops > 0 && o->most_ops <= MOST_OPS;
+}
+
+static int report(const options *o) {
+    int num_drawn = 0, num_ops = 0;
+    for (int op = 0; op < IND_NUM_OPS; op++) {
+        if (is_refused((ind_graph_op)op)) continue;
+        num_ops++;
+        num_drawn += counts.drawn[op] > 0;
+        if (!counts.drawn[op] && o->all) printf("never drawn: %s\n", ind__op_name((ind_graph_op)op));
+    }
+    printf("%ld graphs, %ld statements of %ld tried, %d of %d ops drawn, %ld runs, %.1f %% of %ld elements compared, "
+           "%ld of %ld memory plans above op by op, %ld disagreements\n",
+           counts.graphs, counts.statements, counts.trials, num_drawn, num_ops, counts.runs,
+           100.0 * (double)counts.compared / (double)(counts.elements + !counts.elements), counts.elements,
+           counts.above, counts.plans, counts.disagreements);
+    if (counts.disagreements) return 1;
+    return o->all && num_drawn < num_ops ? 2 : 0;
+}
+
+int main(int argc, char **argv) {
+    options o;
+    double start = now();
+    if (!read_options(argc, argv, &o)) return puts("usage: see the head of fuzz_ops.c"), 3;
+    for (long i = 0; i < o.graphs && now() - start < o.seconds && (o.keep || !counts.disagreements); i++) {
+        ind_graph_op wanted = (ind_graph_op)((o.seed + (uint64_t)i) % IND_NUM_OPS);
+        for (int op = 0; o.op && op < IND_NUM_OPS; op++) {
+            if (!strcmp(ind__op_name((ind_graph_op)op), o.op)) wanted = (ind_graph_op)op;
+        }
+        one_graph(&o, o.seed + (uint64_t)i, wanted);
+    }
+    return report(&o);
+}
