@@ -1360,7 +1360,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
-     type      = dtype "[" [ expr { "," expr } ] "]"
+     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      comments run from # to the end of the line. */
@@ -20185,6 +20185,13 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     const ind_schedule *s = module->desc.schedule;
     if (kernel < 0 || (uint32_t)kernel >= s->num_kernels) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        return NULL;
+    }
+    if (ind__body_unbacked(module->desc.lowered, s->kernel[kernel].body)) {
+        ind__fail(module->context, IND_NOT_SUPPORTED,
+                  "kernel graph of %s: a size of it comes from data, which another "
+                  "kernel counts",
+                  s->kernel[kernel].name);
         return NULL;
     }
     const uint32_t refusals = module->context->refusals;

@@ -16,6 +16,8 @@ names all such ops.
     in the program                          in the .ind file
     symbolic size, with its range           size s0 in [lo, hi] hint (of the example input); without an upper bound MAX_SIZE
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
+    size that comes from data (u0)          made by nonzero, masked_select, unique, x[mask]; the bounds that torch knows of it
+                                            (torch._check) are min_length and max_length there
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
     buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and
@@ -299,7 +301,8 @@ def var_unbiased(w, node, a):
 def guard(w, node, a):
     condition = a["self"]
     if isinstance(condition, Size):
-        w.guards.append(condition.text)
+        if not w.data_sizes & set(re.findall(r"\w+", condition.text)):  # those are bounded where they are made
+            w.guards.append(condition.text)
     elif condition is False or condition == 0:
         raise ExportError(f"an assertion of the program never holds: {a['assert_msg']}")
     return None
@@ -309,6 +312,7 @@ def dropped(w, node, a):
     return None
 
 
+<<<<<<< HEAD
 # ---- complex tensors: pairs in a last dimension, which aten's dimensions do not count
 
 
@@ -327,10 +331,35 @@ def of_parts(call):
     def rule(w, node, a):
         x = next(iter(a.values()))
         return w.emit(node, call.format(part(w, node, x, 0), part(w, node, x, 1)))
+=======
+def data_size(w, shape):
+    """A size that comes from data and is new in this shape gets its name; the bounds that torch knows, as arguments."""
+    for s in shape:
+        for symbol in s.node.expr.free_symbols if hasattr(s, "node") else ():
+            if symbol in w.sizes.name_of:
+                continue
+            w.sizes.name_of[symbol] = name = w.names.new(str(symbol))
+            w.data_sizes.add(name)
+            bounds = w.program.range_constraints.get(symbol)
+            lo = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 0
+            hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else 2**63 - 1
+            return lo, hi if hi < 2**40 else None
+    return 0, None
+
+
+def chosen(template):
+    """An op that chooses elements: as many as the data say."""
+
+    def rule(w, node, a):
+        lo, hi = data_size(w, w.meta(node).shape)
+        call = w.call_text(node, template, a)[:-1]
+        return w.emit(node, call + (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "") + ")")
+>>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
     return rule
 
 
+<<<<<<< HEAD
 def angle(w, node, a):
     if not is_complex(w, node.args[0]):
         raise ExportError(f"{node.target}: of a real tensor; not supported")
@@ -376,10 +405,27 @@ def both_complex(call):
         if not all(is_complex(w, v) for v in node.args[:2]):
             raise ExportError(f"{node.target}: of a complex and a real operand; not supported")
         return w.call(node, call, a)
+=======
+def indexed(template):
+    """A mask among the indices stands for its nonzero, which is written out, as it makes a size."""
+
+    def rule(w, node, a):
+        for mask in filter(None, node.args[1]):
+            value = mask.meta["val"]
+            new = [s for s in w.meta(node).shape if hasattr(s, "node") and not s.node.expr.free_symbols <= set(w.sizes.name_of)]
+            if value.dtype != w.torch.bool or not new:
+                continue
+            lo, hi = data_size(w, new)
+            bounds = (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "")
+            name = w.names.new(f"{node.name}.part")
+            w.lines.append(f"{name} : i64[{w.argument(w.size_value(new[0]))}, {value.dim()}] = nonzero({w.value_of[mask]}{bounds})")
+        return w.call(node, template, a)
+>>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
     return rule
 
 
+<<<<<<< HEAD
 def counted(call, more=0):
     """A call with dimensions, which are counted from the front here: the last one is the pair."""
 
@@ -393,10 +439,27 @@ def counted(call, more=0):
         if "size" in a:
             a["size"] = [*a["size"], 2]
         return w.call(node, call, a)
+=======
+def unique(op, flags):
+    """Values, inverse, counts: what is not wanted is not made."""
+
+    def rule(w, node, a):
+        metas = w.meta(node)
+        if a.get("dim") is not None:
+            raise ExportError(f"{node.target}: with dim, whole slices are compared; not supported")
+        wanted = [True, bool(a[flags[0]]), bool(a[flags[1]])]
+        data_size(w, metas[0].shape)
+        call = f"{op}({w.operand(a['self'], node)}" + "".join(f", {flag}=true" for flag, want in zip(flags, wanted[1:]) if want) + ")"
+        names = [w.names.new(f"{node.name}.{i}") if want else None for i, want in enumerate(wanted)]
+        types = [w.type_text(metas[0])] + ["i64" + w.size_list(m.shape) if want else "" for m, want in zip(metas[1:], wanted[1:])]  # torch's meta may say i32
+        w.lines.append(", ".join(f"{n} : {t}" for n, t in zip(names, types) if n) + f" = {call}")
+        return tuple(names)
+>>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
     return rule
 
 
+<<<<<<< HEAD
 # Of these ops complex operands or results are supported.
 COMPLEX = {
     "_conj": conjugate, "_conj_physical": conjugate, "conj_physical": conjugate, "_to_copy": complex_from,
@@ -410,6 +473,17 @@ COMPLEX = {
     "transpose.int": counted("transpose(self, dim0=, dim1=)"), "unsqueeze": counted("unsqueeze(self, dim=)", 1),
     "view": counted("view(self, size=)"), "view_as_complex": same, "view_as_real": same,
 }
+=======
+def repeated(w, node, a):
+    """Without output_size its bound must be known."""
+    if a["output_size"] is not None:
+        return w.call(node, "repeat_interleave(repeats, output_size=)", a)
+    lo, hi = data_size(w, w.meta(node).shape)
+    if hi is None:
+        raise ExportError(f"{node.target}: the length of its result has no bound; give output_size, or torch._check(size <= most)")
+    return w.emit(node, w.call_text(node, "repeat_interleave(repeats)", a)[:-1] + f", max_output_size={hi})")
+
+>>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
 # ---- the table
 
@@ -521,7 +595,7 @@ TABLE = {
     "gt.Scalar": "gt(self, other)",
     "gt.Tensor": "gt(self, other)",
     "hardtanh": "hardtanh(self, min_val=, max_val=)",
-    "index.Tensor": "index(self, indices=)",
+    "index.Tensor": ("index", indexed("index(self, indices=)")),
     "index_put": "index_put(self, values=, indices=, accumulate=)",
     "index_select": "index_select(self, index, dim=)",
     "isinf": "isinf(self)",
@@ -565,7 +639,7 @@ TABLE = {
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
-    "nonzero": "not supported: the size of its result depends on data",
+    "nonzero": ("nonzero", chosen("nonzero(self)")),
     "permute": "permute(self, dims=)",
     "pow.Scalar": "pow(self, exponent)",
     "pow.Tensor_Scalar": "pow(self, exponent)",
@@ -695,6 +769,11 @@ TABLE |= {
     "special_i0e": "special_i0e(self)",
     "special_i1": "special_i1(self)",
     "special_i1e": "special_i1e(self)",
+    "_unique2": ("unique", unique("unique", ("return_inverse", "return_counts"))),
+    "argwhere": ("argwhere", chosen("argwhere(self)")),
+    "masked_select": ("masked_select", chosen("masked_select(self, mask)")),
+    "repeat_interleave.Tensor": ("repeat_interleave", repeated),
+    "unique_consecutive": ("unique_consecutive", unique("unique_consecutive", ("return_inverse", "return_counts"))),
     "sym_constrain_range": ("nothing: it is a fact", dropped),
     "sym_constrain_range_for_size": ("nothing: it is a fact", dropped),
     "transpose.int": "transpose(self, dim0=, dim1=)",
@@ -743,6 +822,7 @@ class Writer:
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
         self.seed_name, self.num_streams = None, 0
         self.sources = set()  # names of inputs and constants
+        self.data_sizes = set()  # names of sizes that come from data
 
     # -- types
 
