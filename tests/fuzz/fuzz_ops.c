@@ -48,7 +48,7 @@ enum {
 
 /* Cannot be drawn as text: made by statements of their own (input, const), by literals (scalar), or out of functions
  * that the caller gives (the others). */
-static const char refused[] = " input const scalar custom call extern associative_scan ";
+static const char refused[] = " input const scalar custom call extern associative_scan repeat_interleave ";
 
 /* Continuous in their float operands (but for poles): may take what is known up to rounding. */
 static const char smooth[] =
@@ -1125,6 +1125,7 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
 }
 
 static bool is_refused(ind_graph_op op) {
+    if (strstr(ind__op_rows[op].attributes, "max_length")) return true; /* names a size that its data give */
     return listed(refused, ind__op_name(op));
 }
 
