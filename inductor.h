@@ -16027,7 +16027,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
     const char *op = ind__op_name(n->op);
     char why[256];
-    snprintf(why, sizeof why, "%s", ind_error(c));
+    snprintf(why, sizeof why, "%.255s", ind_error(c));
     if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
     return ind__fail(c, status, "%s: %s", op, why);
 }
