@@ -234,8 +234,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
    operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
    comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
-   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool. */
+   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
+   to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -4358,8 +4358,12 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *index = ind__operand(in, 1);
     int dim;
     if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
-    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, 1), ind__say_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (x->rank == 0) return IND_OK;
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
     return IND_OK;
 }
@@ -13798,7 +13802,9 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
     if (rank == 0) { /* the one index that there is must be 0 */
-        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        ind_expr first = ind_int(l->context, 0);
+        ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
+        ind_op_indirect(o, only, ind_int(l->context, 1), false);
         return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
     }
     at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
