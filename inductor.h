@@ -234,8 +234,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
    operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
    comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
-   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool. */
+   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
+   to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -4727,6 +4727,8 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+        if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
     if (all && in->attr[1].i) /* then every dimension is kept */
