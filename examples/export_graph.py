@@ -312,7 +312,6 @@ def dropped(w, node, a):
     return None
 
 
-<<<<<<< HEAD
 # ---- complex tensors: pairs in a last dimension, which aten's dimensions do not count
 
 
@@ -331,35 +330,10 @@ def of_parts(call):
     def rule(w, node, a):
         x = next(iter(a.values()))
         return w.emit(node, call.format(part(w, node, x, 0), part(w, node, x, 1)))
-=======
-def data_size(w, shape):
-    """A size that comes from data and is new in this shape gets its name; the bounds that torch knows, as arguments."""
-    for s in shape:
-        for symbol in s.node.expr.free_symbols if hasattr(s, "node") else ():
-            if symbol in w.sizes.name_of:
-                continue
-            w.sizes.name_of[symbol] = name = w.names.new(str(symbol))
-            w.data_sizes.add(name)
-            bounds = w.program.range_constraints.get(symbol)
-            lo = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 0
-            hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else 2**63 - 1
-            return lo, hi if hi < 2**40 else None
-    return 0, None
-
-
-def chosen(template):
-    """An op that chooses elements: as many as the data say."""
-
-    def rule(w, node, a):
-        lo, hi = data_size(w, w.meta(node).shape)
-        call = w.call_text(node, template, a)[:-1]
-        return w.emit(node, call + (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "") + ")")
->>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
     return rule
 
 
-<<<<<<< HEAD
 def angle(w, node, a):
     if not is_complex(w, node.args[0]):
         raise ExportError(f"{node.target}: of a real tensor; not supported")
@@ -405,7 +379,68 @@ def both_complex(call):
         if not all(is_complex(w, v) for v in node.args[:2]):
             raise ExportError(f"{node.target}: of a complex and a real operand; not supported")
         return w.call(node, call, a)
-=======
+
+    return rule
+
+
+def counted(call, more=0):
+    """A call with dimensions, which are counted from the front here: the last one is the pair."""
+
+    def rule(w, node, a):
+        rank = len(w.meta(node.args[0]).shape) + more
+        for name, v in a.items():
+            if name.startswith("dim"):
+                a[name] = [d % rank for d in v] if isinstance(v, (list, tuple)) else v % rank
+        if "dims" in a and "permute" in call:
+            a["dims"].append(rank)
+        if "size" in a:
+            a["size"] = [*a["size"], 2]
+        return w.call(node, call, a)
+
+    return rule
+
+
+# Of these ops complex operands or results are supported.
+COMPLEX = {
+    "_conj": conjugate, "_conj_physical": conjugate, "conj_physical": conjugate, "_to_copy": complex_from,
+    "_fft_c2c": "_fft_c2c(self, dim=, normalization=, forward=)", "_fft_c2r": "_fft_c2r(self, dim=, normalization=, last_dim_size=)",
+    "_fft_r2c": "_fft_r2c(self, dim=, normalization=, onesided=)",
+    "abs": of_parts("hypot({}, {})"), "angle": angle, "add.Tensor": both_complex("add(self, other, alpha=)"),
+    "alias": same, "cat": counted("cat(tensors, dim=)"), "clone": same, "complex": "complex(real, imag)", "detach": same,
+    "expand": counted("expand(self, size=)"), "imag": "imag(self)", "mul.Tensor": complex_mul, "neg": "neg(self)",
+    "permute": counted("permute(self, dims=)"), "polar": "polar(abs, angle)", "real": "real(self)", "select.int": counted("select(self, dim=, index=)"),
+    "slice.Tensor": counted("slice(self, dim=, start=, end=, step=)"), "squeeze.dims": counted("squeeze(self, dim=)"), "sub.Tensor": both_complex("sub(self, other, alpha=)"),
+    "transpose.int": counted("transpose(self, dim0=, dim1=)"), "unsqueeze": counted("unsqueeze(self, dim=)", 1),
+    "view": counted("view(self, size=)"), "view_as_complex": same, "view_as_real": same,
+}
+
+
+def data_size(w, shape):
+    """A size that comes from data and is new in this shape gets its name; the bounds that torch knows, as arguments."""
+    for s in shape:
+        for symbol in s.node.expr.free_symbols if hasattr(s, "node") else ():
+            if symbol in w.sizes.name_of:
+                continue
+            w.sizes.name_of[symbol] = name = w.names.new(str(symbol))
+            w.data_sizes.add(name)
+            bounds = w.program.range_constraints.get(symbol)
+            lo = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 0
+            hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else 2**63 - 1
+            return lo, hi if hi < 2**40 else None
+    return 0, None
+
+
+def chosen(template):
+    """An op that chooses elements: as many as the data say."""
+
+    def rule(w, node, a):
+        lo, hi = data_size(w, w.meta(node).shape)
+        call = w.call_text(node, template, a)[:-1]
+        return w.emit(node, call + (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "") + ")")
+
+    return rule
+
+
 def indexed(template):
     """A mask among the indices stands for its nonzero, which is written out, as it makes a size."""
 
@@ -420,26 +455,10 @@ def indexed(template):
             name = w.names.new(f"{node.name}.part")
             w.lines.append(f"{name} : i64[{w.argument(w.size_value(new[0]))}, {value.dim()}] = nonzero({w.value_of[mask]}{bounds})")
         return w.call(node, template, a)
->>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
     return rule
 
 
-<<<<<<< HEAD
-def counted(call, more=0):
-    """A call with dimensions, which are counted from the front here: the last one is the pair."""
-
-    def rule(w, node, a):
-        rank = len(w.meta(node.args[0]).shape) + more
-        for name, v in a.items():
-            if name.startswith("dim"):
-                a[name] = [d % rank for d in v] if isinstance(v, (list, tuple)) else v % rank
-        if "dims" in a and "permute" in call:
-            a["dims"].append(rank)
-        if "size" in a:
-            a["size"] = [*a["size"], 2]
-        return w.call(node, call, a)
-=======
 def unique(op, flags):
     """Values, inverse, counts: what is not wanted is not made."""
 
@@ -454,26 +473,10 @@ def unique(op, flags):
         types = [w.type_text(metas[0])] + ["i64" + w.size_list(m.shape) if want else "" for m, want in zip(metas[1:], wanted[1:])]  # torch's meta may say i32
         w.lines.append(", ".join(f"{n} : {t}" for n, t in zip(names, types) if n) + f" = {call}")
         return tuple(names)
->>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
     return rule
 
 
-<<<<<<< HEAD
-# Of these ops complex operands or results are supported.
-COMPLEX = {
-    "_conj": conjugate, "_conj_physical": conjugate, "conj_physical": conjugate, "_to_copy": complex_from,
-    "_fft_c2c": "_fft_c2c(self, dim=, normalization=, forward=)", "_fft_c2r": "_fft_c2r(self, dim=, normalization=, last_dim_size=)",
-    "_fft_r2c": "_fft_r2c(self, dim=, normalization=, onesided=)",
-    "abs": of_parts("hypot({}, {})"), "angle": angle, "add.Tensor": both_complex("add(self, other, alpha=)"),
-    "alias": same, "cat": counted("cat(tensors, dim=)"), "clone": same, "complex": "complex(real, imag)", "detach": same,
-    "expand": counted("expand(self, size=)"), "imag": "imag(self)", "mul.Tensor": complex_mul, "neg": "neg(self)",
-    "permute": counted("permute(self, dims=)"), "polar": "polar(abs, angle)", "real": "real(self)", "select.int": counted("select(self, dim=, index=)"),
-    "slice.Tensor": counted("slice(self, dim=, start=, end=, step=)"), "squeeze.dims": counted("squeeze(self, dim=)"), "sub.Tensor": both_complex("sub(self, other, alpha=)"),
-    "transpose.int": counted("transpose(self, dim0=, dim1=)"), "unsqueeze": counted("unsqueeze(self, dim=)", 1),
-    "view": counted("view(self, size=)"), "view_as_complex": same, "view_as_real": same,
-}
-=======
 def repeated(w, node, a):
     """Without output_size its bound must be known."""
     if a["output_size"] is not None:
@@ -482,8 +485,6 @@ def repeated(w, node, a):
     if hi is None:
         raise ExportError(f"{node.target}: the length of its result has no bound; give output_size, or torch._check(size <= most)")
     return w.emit(node, w.call_text(node, "repeat_interleave(repeats)", a)[:-1] + f", max_output_size={hi})")
-
->>>>>>> 395eaa0c22e94ec9e231c46d76eb1fcf19c48acf
 
 # ---- the table
 
