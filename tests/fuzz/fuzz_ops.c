@@ -47,8 +47,8 @@ enum {
 /* ---- what is told about ops; all else follows from the op table */
 
 /* Cannot be drawn as text: made by statements of their own (input, const), by literals (scalar), or out of functions
- * that the caller gives (the others). */
-static const char refused[] = " input const scalar custom call extern associative_scan repeat_interleave ";
+ * that the caller gives (the others). Nor are ops drawn whose data give a size of the result (Z). */
+static const char refused[] = " input const scalar custom call extern associative_scan ";
 
 /* Continuous in their float operands (but for poles): may take what is known up to rounding. */
 static const char smooth[] =
@@ -1137,8 +1137,7 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
 }
 
 static bool is_refused(ind_graph_op op) {
-    if (strstr(ind__op_rows[op].attributes, "max_length")) return true; /* names a size that its data give */
-    return listed(refused, ind__op_name(op));
+    return ind__op_has(op, 'Z') || listed(refused, ind__op_name(op));
 }
 
 /* ---- a graph */
