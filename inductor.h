@@ -4877,6 +4877,10 @@ static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
     if (most->kind != IND__ATTR_NONE) limit = most->e;
     in->least = least->i;
     in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (most->kind != IND__ATTR_NONE && ind__is_int(limit, 0)) {
+        ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+        return none;
+    }
     if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
     if (ind__ok(limit))
         ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
