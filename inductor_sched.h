@@ -1900,15 +1900,19 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
+/* By what is left in the body: a scan may have turned out to be of no use. */
+static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
+    if (group->call) return IND_KERNEL_EXTERN;
+    if (group->sorts) return IND_KERNEL_SORT;
+    if (ind__body_scan(body)) return IND_KERNEL_SCAN;
+    return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
+}
+
 static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     const sched__group *group = &f->group[g];
-    k->kind = group->call      ? IND_KERNEL_EXTERN
-              : group->sorts   ? IND_KERNEL_SORT
-              : group->scans   ? IND_KERNEL_SCAN
-              : group->reduces ? IND_KERNEL_REDUCTION
-                               : IND_KERNEL_POINTWISE;
     k->body = sched__make_body(f, g);
     if (!k->body) return false;
+    k->kind = sched__kernel_kind(group, k->body);
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);

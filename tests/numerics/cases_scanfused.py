@@ -44,3 +44,4 @@ case("scanfused_in_place", "input a : f32[9, 40]; b = sigmoid(a); c = amax(b, [1
      "h = cumsum(g, 0); i = mul(h, 2); j = amax(i, [1], true); k = sub(i, j); output k")
 case("scanfused_special", "input a : f32[4, 24]; x, i = cummax(a, 1); y = mul(x, 2); m = amax(x, [1]); s = cumsum(a, 1); z = neg(s); output y, i, m, z", a="infinities")
 case("scanfused_mutate", "input a : f32[5, 33]; input b : f32[5, 33]; d = cumsum(a, 1); e = mul(d, b); mutate a = e; output d")
+case("scanfused_of_no_use", "input a : i32[4, 33]; d = cumsum(a, 1); e = isfinite(d); f = cumsum(a, 0); g = isnan(f); h = add(a, a); output e, g, h")
