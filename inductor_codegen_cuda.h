@@ -5000,7 +5000,7 @@ static void cg__choose_scan(ind__writer *w) {
     } else {
         v->strategy = IND_STRATEGY_SCAN_BLOCK;
         v->rows = 1;
-        bool few = rows < 2 * w->target->num_sms && !wide && w->kernel->num_loops == 1;
+        bool few = rows < 2 * w->target->num_sms && !wide;
         v->threads = cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
         cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
     }

@@ -224,12 +224,14 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_ROUNDS = 10,      /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,  /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,     /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,     /* edges that it may follow */
+    IND__SCHED_FEW_ROWS = 64,    /* a kernel over fewer rows than this ... */
+    IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_SCAN_COLUMNS =
+        1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
@@ -1219,6 +1221,28 @@ static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, 
     return true;
 }
 
+static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+static int64_t sched__least(const int64_t *extra, int n);
+static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
+
+/* Few rows that do not lie contiguously are scanned by neighbouring threads that reach for memory far apart. What they
+   then move for the sake of the other group must not be more than what is saved. */
+static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
+    const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
+    bool scan_first = f->group[a].scans;
+    if (d->hint >= IND__SCHED_SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
+    sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
+    sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
+    sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
+    sched__add_scattered(f, b, a, b, d, fit->map_b, joint);
+    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__least(alone[1], y->rank + y->rrank))
+                                : sched__add_hint(alone[1][y->rank], sched__least(alone[0], x->rank + x->rrank));
+    int64_t saved = sched__add_hint(sched__saved_bytes(f, a, b, fit), f->policy.launch_bytes);
+    return joint[d->rank] > sched__add_hint(before, saved);
+}
+
 /* Both in one kernel with the scan of either? Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
@@ -1234,7 +1258,7 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
         return IND_FUSION_FUSED_VERTICAL;
     bool reduces = f->group[a].reduces || f->group[b].reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
-    return IND_FUSION_FUSED_VERTICAL;
+    return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
 /* Everything but size and cycles, for one way to lay the two over one another. */
@@ -1339,8 +1363,6 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
-
 /* Tries to lay the two over one another with the loops of both in the order in which a shared access walks through
    memory. *fit is changed if that makes them one kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
@@ -1356,6 +1378,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
         const sched__fit *other = sched__fit_ordered(f, x, &order_a, y, &order_b);
         if (!other || !other->domain) continue;
         ind_fusion_reason reason = sched__check_fit(f, a, b, other);
+        if (reason == IND_FUSION_COALESCING || reason == IND_FUSION_SCAN_REDUCED) plain = reason;
         if (!sched__fused(reason)) continue;
         if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
             plain = IND_FUSION_COALESCING;
