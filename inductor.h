@@ -16580,7 +16580,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, m); break;
     case IND_STAGE_KERNELS: return ind__print_kernels(t, m);
     case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan); break;
-    case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan); break;
+    case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_PTX: return ind__print_ptx(t, m);
     case IND_STAGE_CUBIN: return ind__print_cubins(t, m);
     default: break;
@@ -16739,7 +16739,8 @@ static const char *const graph__page_head[] = {
     ".num { text-align: right; } .num, .line, th { white-space: nowrap; overflow-wrap: normal; }",
     ".source { display: flex; padding: 4px 0; } .source pre { margin: 0; } .kernel { display: block; }",
     ".numbers { color: var(--dim); text-align: right; padding-right: 10px; user-select: none; }",
-    ".prelude { color: var(--dim); } .wide { margin-bottom: 12px; } #edges { max-height: 70vh; overflow: auto; }",
+    ".prelude { color: var(--dim); } .wide { margin-bottom: 12px; }",
+    "#edges table { min-width: 680px; } #edges { max-height: 70vh; overflow: auto; }",
     "svg { display: block; font: 11px system-ui, sans-serif; } svg text { fill: var(--dim); }",
     "@media (max-width: 900px) { body { padding: 8px; } #panes, #right { display: block; height: auto; }",
     "  #panes section { margin-bottom: 10px; } .scroll { max-height: 60vh; } .wide-only { display: none; } }",

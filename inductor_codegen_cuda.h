@@ -22,7 +22,7 @@
        if (ind__target_parse(ctx, "sm_90a", &target)) return ind_error_status(ctx);
        if (ind__plan_create(ctx, schedule, &target, &plan)) return ind_error_status(ctx);
        ind__plan_print(&text, plan);        // what was decided for each kernel, and why
-       ind__plan_print_source(&text, plan); // every distinct source
+       ind__plan_print_source(&text, plan, NULL, NULL, NULL); // every distinct source
        puts(text.data);
        ind__text_free(&text);
        ind__plan_free(plan);
@@ -157,8 +157,10 @@ const char *ind__strategy_text(ind_strategy s);
 
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
-void ind__plan_print_source(ind__text *t, const ind_plan *p);
+/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints.
+   With names of the graph's ops and their results (NULL: without) it says what each kernel makes. */
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
@@ -5171,6 +5173,17 @@ static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
 }
 
+/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
+   by itself. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind_expr_bounds(k->bytes_read, &lo, &read);
+    ind_expr_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
 /* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
    behind that or hides it. Transcendental functions and f64 count as f32 operations. */
 static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
@@ -5180,10 +5193,9 @@ static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
     const ind_strategy first = kp->variant[0].strategy;
     const bool tensor = kp->num_variants && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
     const ind_kernel *k = kp->kernel;
-    ind_expr moved[2] = {cg__duration(c, k->bytes_read, copy), cg__duration(c, k->bytes_written, copy)};
     ind_expr longest[3] = {
         ind_int(c, t->launch_ns),
-        ind_expr_sum(c, moved, 2), /* each rounded up by itself: their sum in bytes might leave 64 bits */
+        cg__moved_duration(c, k, copy),
         cg__duration(c, k->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns),
     };
     kp->time_ns = ind_expr_max_of(c, longest, 3);
@@ -5522,14 +5534,33 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
-    ind__textf(t, "\n// %s\n\n", v->why);
+    ind__textf(t, "\n// %s\n", v->why);
 }
 
-void ind__plan_print_source(ind__text *t, const ind_plan *p) {
+/* "// kernel 3 makes h (add), y (layer_norm)" */
+static void cg__print_made(ind__text *t, const ind_kernel *k, uint32_t number, ind__node_name_fn origin_name,
+                           ind__node_name_fn result_name, void *user) {
+    ind__textf(t, "// kernel %u makes", (unsigned)number);
+    for (uint32_t i = 0; i < k->num_origins; i++) {
+        const char *op = origin_name(k->origin[i], user), *result = result_name(k->origin[i], user);
+        ind__textf(t, "%s %s (%s)", i ? "," : "", result ? result : "?", op ? op : "?");
+    }
+    ind__textf(t, "\n");
+}
+
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user) {
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
+            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                bool same = false;
+                for (int w = 0; w < p->kernel[k].num_variants; w++)
+                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
+            }
+            ind__textf(t, "\n");
             ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
             ind__textf(t, "\n");
         }
