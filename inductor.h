@@ -99,12 +99,22 @@ extern "C" {
    is made for you or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
 
    IN PLACE
-   Ops never change their operands. That an input's memory shall hold something else after a run is said apart:
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, as torch.export says it of a program whose ops work in
-   place. Nothing is copied for it where that can be avoided: scatters (index_put, index_copy, scatter_add,
-   slice_scatter ..) of a tensor that nobody reads afterwards store what changes into its own memory, be it an input
-   that is mutated or an intermediate; other ops read what was there before. A KV cache so costs what one position has,
-   whether the position is data (index_copy) or a symbolic size (slice_scatter).
+   An op with an underscore behind its name writes its result to what its first operand shows, as in PyTorch: in text
+   add_(x, y), copy_(part, y) with part = slice(x, 1, 2, 5) for x[:, 2:5] = y, index_put_(x, y, [i, j]); in C
+   ind_inplace(x, ind_add(x, y)) for each of them. Views share memory: x reads as changed after a write to part. Views
+   are made by slice, narrow, select, split, chunk, unbind, view, reshape and flatten (where strides allow it, else they
+   copy, as in PyTorch), squeeze, unsqueeze, permute, transpose, movedim, diagonal, unfold, as_strided, alias and the
+   broadcasting ops; all other results lie contiguously in memory of their own. Where an input's memory is written to,
+   it holds what was written after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
+   the like, and
+
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, says that an input's memory holds cache2 after the
+   run, as torch.export says it of a program whose ops work in place. Nothing is copied for either where that can be
+   avoided: scatters (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that nobody reads afterwards
+   store what changes into its own memory, be it an input that is mutated or an intermediate, also through several
+   views; elementwise ops read and write it once; other ops read what was there before. A KV cache so costs what one
+   position has, whether the position is data (index_copy) or a symbolic size (slice_scatter). What others still read is
+   copied; the schedule's text says so.
 
    OPS OF ONE'S OWN
    In three ways: ind_pointwise records a C function that describes one element, and ind_call calls a function that is
@@ -144,7 +154,9 @@ extern "C" {
    instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
    are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
    of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one. */
+   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
+   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
+   to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -193,6 +205,16 @@ IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
    IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
+/* An op in place: what x shows, and so the memory that it shares with other tensors through views, becomes `result`, an
+   op's result of x's shape, cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)), x[2:5].zero_() is
+   ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..), x.copy_(y) is
+   ind_inplace(x, ind_copy(x, y)). From here on all tensors of that memory read as changed; ops, outputs and mutations
+   that were added before keep what they read. If it is an input's, ind_mutate is implied. Returns x; an invalid tensor
+   on error: IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH (a float result to integers, numbers to bool; ind_copy and
+   ind_fill convert), IND_INVALID_ARGUMENT (x is or shows a constant; an element of memory several times, as after
+   expand; ind_mutate was called for the input). */
+IND_API ind_tensor ind_inplace(ind_tensor x, ind_tensor result);
+
 /* What a tensor is. */
 IND_API ind_dtype ind_tensor_dtype(ind_tensor x);
 IND_API int ind_tensor_rank(ind_tensor x);
@@ -210,8 +232,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    default: may be left out. Flags: N random numbers, P pointwise, Q takes types that are only stored (8-bit floats; V
    and D do, too), V view, D data movement, R reduction, M matrix product, G gather, S source (no operands), C composite
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
-   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result. Types that operands may
-   promote to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
+   operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
+   comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
+   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
+   to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -227,54 +251,58 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
-    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P")                                                              \
-    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P")                                                              \
-    X(MUL, "mul", "self other", "", 1, "P")                                                                            \
-    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF")                                                     \
-    X(POW, "pow", "self exponent", "", 1, "P")                                                                         \
+    X(DFT_MATRIX, "_dft_matrix", "",                                                                                   \
+      "n:int rows:int columns:int row_parts:int=2 column_parts:int=2 inverse:bool=false half:bool=false "              \
+      "scale:float=1 dtype:dtype=f32",                                                                                 \
+      1, "S")                                                                                                          \
+    X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                             \
+    X(MUL, "mul", "self other", "", 1, "P_")                                                                           \
+    X(DIV, "div", "self other", "rounding_mode:str=none", 1, "PF_")                                                    \
+    X(POW, "pow", "self exponent", "", 1, "P_")                                                                        \
     X(MAXIMUM, "maximum", "self other", "", 1, "P")                                                                    \
     X(MINIMUM, "minimum", "self other", "", 1, "P")                                                                    \
-    X(EQ, "eq", "self other", "", 1, "PB")                                                                             \
-    X(NE, "ne", "self other", "", 1, "PB")                                                                             \
-    X(LT, "lt", "self other", "", 1, "PB")                                                                             \
-    X(LE, "le", "self other", "", 1, "PB")                                                                             \
-    X(GT, "gt", "self other", "", 1, "PB")                                                                             \
-    X(GE, "ge", "self other", "", 1, "PB")                                                                             \
-    X(NEG, "neg", "self", "", 1, "Pn")                                                                                 \
-    X(EXP, "exp", "self", "", 1, "PF")                                                                                 \
-    X(LOG, "log", "self", "", 1, "PF")                                                                                 \
-    X(SQRT, "sqrt", "self", "", 1, "PF")                                                                               \
-    X(RSQRT, "rsqrt", "self", "", 1, "PF")                                                                             \
-    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF")                                                                   \
-    X(TANH, "tanh", "self", "", 1, "PF")                                                                               \
-    X(ERF, "erf", "self", "", 1, "PF")                                                                                 \
-    X(SIGMOID, "sigmoid", "self", "", 1, "PF")                                                                         \
-    X(RELU, "relu", "self", "", 1, "Pn")                                                                               \
-    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf")                                                       \
-    X(SILU, "silu", "self", "", 1, "Pf")                                                                               \
+    X(EQ, "eq", "self other", "", 1, "PB_")                                                                            \
+    X(NE, "ne", "self other", "", 1, "PB_")                                                                            \
+    X(LT, "lt", "self other", "", 1, "PB_")                                                                            \
+    X(LE, "le", "self other", "", 1, "PB_")                                                                            \
+    X(GT, "gt", "self other", "", 1, "PB_")                                                                            \
+    X(GE, "ge", "self other", "", 1, "PB_")                                                                            \
+    X(NEG, "neg", "self", "", 1, "Pn_")                                                                                \
+    X(EXP, "exp", "self", "", 1, "PF_")                                                                                \
+    X(LOG, "log", "self", "", 1, "PF_")                                                                                \
+    X(SQRT, "sqrt", "self", "", 1, "PF_")                                                                              \
+    X(RSQRT, "rsqrt", "self", "", 1, "PF_")                                                                            \
+    X(RECIPROCAL, "reciprocal", "self", "", 1, "PF_")                                                                  \
+    X(TANH, "tanh", "self", "", 1, "PF_")                                                                              \
+    X(ERF, "erf", "self", "", 1, "PF_")                                                                                \
+    X(SIGMOID, "sigmoid", "self", "", 1, "PF_")                                                                        \
+    X(RELU, "relu", "self", "", 1, "Pn_")                                                                              \
+    X(GELU, "gelu", "self", "approximate:str=\"none\"", 1, "Pf_")                                                      \
+    X(SILU, "silu", "self", "", 1, "Pf_")                                                                              \
     X(WHERE, "where", "condition self other", "", 1, "PQT")                                                            \
     X(CAST, "cast", "self", "dtype:dtype", 1, "PQ")                                                                    \
-    X(SIN, "sin", "self", "", 1, "PF")                                                                                 \
-    X(COS, "cos", "self", "", 1, "PF")                                                                                 \
-    X(TAN, "tan", "self", "", 1, "PF")                                                                                 \
-    X(ASIN, "asin", "self", "", 1, "PF")                                                                               \
-    X(ACOS, "acos", "self", "", 1, "PF")                                                                               \
-    X(ATAN, "atan", "self", "", 1, "PF")                                                                               \
-    X(SINH, "sinh", "self", "", 1, "PF")                                                                               \
-    X(COSH, "cosh", "self", "", 1, "PF")                                                                               \
-    X(ASINH, "asinh", "self", "", 1, "PF")                                                                             \
-    X(ACOSH, "acosh", "self", "", 1, "PF")                                                                             \
-    X(ATANH, "atanh", "self", "", 1, "PF")                                                                             \
-    X(EXP2, "exp2", "self", "", 1, "PF")                                                                               \
-    X(EXPM1, "expm1", "self", "", 1, "PF")                                                                             \
-    X(LOG2, "log2", "self", "", 1, "PF")                                                                               \
-    X(LOG10, "log10", "self", "", 1, "PF")                                                                             \
-    X(LOG1P, "log1p", "self", "", 1, "PF")                                                                             \
-    X(ERFC, "erfc", "self", "", 1, "PF")                                                                               \
-    X(LGAMMA, "lgamma", "self", "", 1, "PF")                                                                           \
-    X(ERFINV, "erfinv", "self", "", 1, "PF")                                                                           \
-    X(DIGAMMA, "digamma", "self", "", 1, "PF")                                                                         \
-    X(I0, "i0", "self", "", 1, "PF")                                                                                   \
+    X(SIN, "sin", "self", "", 1, "PF_")                                                                                \
+    X(COS, "cos", "self", "", 1, "PF_")                                                                                \
+    X(TAN, "tan", "self", "", 1, "PF_")                                                                                \
+    X(ASIN, "asin", "self", "", 1, "PF_")                                                                              \
+    X(ACOS, "acos", "self", "", 1, "PF_")                                                                              \
+    X(ATAN, "atan", "self", "", 1, "PF_")                                                                              \
+    X(SINH, "sinh", "self", "", 1, "PF_")                                                                              \
+    X(COSH, "cosh", "self", "", 1, "PF_")                                                                              \
+    X(ASINH, "asinh", "self", "", 1, "PF_")                                                                            \
+    X(ACOSH, "acosh", "self", "", 1, "PF_")                                                                            \
+    X(ATANH, "atanh", "self", "", 1, "PF_")                                                                            \
+    X(EXP2, "exp2", "self", "", 1, "PF_")                                                                              \
+    X(EXPM1, "expm1", "self", "", 1, "PF_")                                                                            \
+    X(LOG2, "log2", "self", "", 1, "PF_")                                                                              \
+    X(LOG10, "log10", "self", "", 1, "PF_")                                                                            \
+    X(LOG1P, "log1p", "self", "", 1, "PF_")                                                                            \
+    X(ERFC, "erfc", "self", "", 1, "PF_")                                                                              \
+    X(LGAMMA, "lgamma", "self", "", 1, "PF_")                                                                          \
+    X(ERFINV, "erfinv", "self", "", 1, "PF_")                                                                          \
+    X(DIGAMMA, "digamma", "self", "", 1, "PF_")                                                                        \
+    X(I0, "i0", "self", "", 1, "PF_")                                                                                  \
     X(SPECIAL_I0E, "special_i0e", "self", "", 1, "PF")                                                                 \
     X(SPECIAL_I1, "special_i1", "self", "", 1, "PF")                                                                   \
     X(SPECIAL_I1E, "special_i1e", "self", "", 1, "PF")                                                                 \
@@ -282,62 +310,62 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SPECIAL_BESSEL_J1, "special_bessel_j1", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y0, "special_bessel_y0", "self", "", 1, "PF")                                                     \
     X(SPECIAL_BESSEL_Y1, "special_bessel_y1", "self", "", 1, "PF")                                                     \
-    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF")                                                                \
+    X(POLYGAMMA, "polygamma", "self", "n:int", 1, "PF_")                                                               \
     X(SPECIAL_ZETA, "special_zeta", "self other", "", 1, "PF")                                                         \
-    X(IGAMMA, "igamma", "self other", "", 1, "Pf")                                                                     \
-    X(IGAMMAC, "igammac", "self other", "", 1, "Pf")                                                                   \
-    X(SINC, "sinc", "self", "", 1, "PF")                                                                               \
-    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF")                                                               \
-    X(FLOOR, "floor", "self", "", 1, "Pn")                                                                             \
-    X(CEIL, "ceil", "self", "", 1, "Pn")                                                                               \
-    X(TRUNC, "trunc", "self", "", 1, "Pn")                                                                             \
-    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn")                                                               \
-    X(ABS, "abs", "self", "", 1, "Pn")                                                                                 \
-    X(SIGN, "sign", "self", "", 1, "P")                                                                                \
-    X(SQUARE, "square", "self", "", 1, "P")                                                                            \
+    X(IGAMMA, "igamma", "self other", "", 1, "Pf_")                                                                    \
+    X(IGAMMAC, "igammac", "self other", "", 1, "Pf_")                                                                  \
+    X(SINC, "sinc", "self", "", 1, "PF_")                                                                              \
+    X(LOGIT, "logit", "self", "eps:float=none", 1, "PF_")                                                              \
+    X(FLOOR, "floor", "self", "", 1, "Pn_")                                                                            \
+    X(CEIL, "ceil", "self", "", 1, "Pn_")                                                                              \
+    X(TRUNC, "trunc", "self", "", 1, "Pn_")                                                                            \
+    X(ROUND, "round", "self", "decimals:int=0", 1, "Pn_")                                                              \
+    X(ABS, "abs", "self", "", 1, "Pn_")                                                                                \
+    X(SIGN, "sign", "self", "", 1, "P_")                                                                               \
+    X(SQUARE, "square", "self", "", 1, "P_")                                                                           \
     X(SIGNBIT, "signbit", "self", "", 1, "PB")                                                                         \
     X(ISNAN, "isnan", "self", "", 1, "PB")                                                                             \
     X(ISINF, "isinf", "self", "", 1, "PB")                                                                             \
     X(ISFINITE, "isfinite", "self", "", 1, "PB")                                                                       \
-    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB")                                                                 \
-    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB")                                                           \
-    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB")                                                             \
-    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB")                                                           \
-    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi")                                                                 \
-    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi")                                                           \
-    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi")                                                             \
-    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi")                                                           \
-    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin")                                            \
-    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin")                                          \
-    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn")                                                         \
-    X(FMOD, "fmod", "self other", "", 1, "Pn")                                                                         \
-    X(REMAINDER, "remainder", "self other", "", 1, "Pn")                                                               \
-    X(ATAN2, "atan2", "self other", "", 1, "PF")                                                                       \
-    X(HYPOT, "hypot", "self other", "", 1, "Pf")                                                                       \
-    X(COPYSIGN, "copysign", "self other", "", 1, "PF")                                                                 \
-    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf")                                                               \
-    X(XLOGY, "xlogy", "self other", "", 1, "PF")                                                                       \
+    X(LOGICAL_NOT, "logical_not", "self", "", 1, "PB_")                                                                \
+    X(LOGICAL_AND, "logical_and", "self other", "", 1, "PB_")                                                          \
+    X(LOGICAL_OR, "logical_or", "self other", "", 1, "PB_")                                                            \
+    X(LOGICAL_XOR, "logical_xor", "self other", "", 1, "PB_")                                                          \
+    X(BITWISE_NOT, "bitwise_not", "self", "", 1, "Pi_")                                                                \
+    X(BITWISE_AND, "bitwise_and", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_OR, "bitwise_or", "self other", "", 1, "Pi_")                                                            \
+    X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                          \
+    X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                           \
+    X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                         \
+    X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                        \
+    X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                        \
+    X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                              \
+    X(ATAN2, "atan2", "self other", "", 1, "PF_")                                                                      \
+    X(HYPOT, "hypot", "self other", "", 1, "Pf_")                                                                      \
+    X(COPYSIGN, "copysign", "self other", "", 1, "PF_")                                                                \
+    X(NEXTAFTER, "nextafter", "self other", "", 1, "Pf_")                                                              \
+    X(XLOGY, "xlogy", "self other", "", 1, "PF_")                                                                      \
     X(LOGADDEXP, "logaddexp", "self other", "", 1, "Pf")                                                               \
-    X(CLAMP, "clamp", "self min? max?", "", 1, "P")                                                                    \
-    X(LERP, "lerp", "self end weight", "", 1, "Pf")                                                                    \
-    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn")                                           \
-    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf")                                           \
-    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT")                                                      \
-    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P")                     \
-    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn")                                        \
-    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn")                                     \
-    X(RELU6, "relu6", "self", "", 1, "Pn")                                                                             \
-    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf")                                                                 \
-    X(HARDSWISH, "hardswish", "self", "", 1, "Pf")                                                                     \
-    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf")                                          \
-    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf")                                  \
-    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf")                                                                  \
-    X(SELU, "selu", "self", "", 1, "Pf")                                                                               \
+    X(CLAMP, "clamp", "self min? max?", "", 1, "P_")                                                                   \
+    X(LERP, "lerp", "self end weight", "", 1, "Pf_")                                                                   \
+    X(ADDCMUL, "addcmul", "self tensor1 tensor2", "value:scalar=1", 1, "Pn_")                                          \
+    X(ADDCDIV, "addcdiv", "self tensor1 tensor2", "value:scalar=1", 1, "Pf_")                                          \
+    X(MASKED_FILL, "masked_fill", "self mask value", "", 1, "PT_")                                                     \
+    X(NAN_TO_NUM, "nan_to_num", "self", "nan:float=0 posinf:float=none neginf:float=none", 1, "P_")                    \
+    X(THRESHOLD, "threshold", "self", "threshold:scalar value:scalar", 1, "Pn_")                                       \
+    X(HARDTANH, "hardtanh", "self", "min_val:scalar=-1 max_val:scalar=1", 1, "Pn_")                                    \
+    X(RELU6, "relu6", "self", "", 1, "Pn_")                                                                            \
+    X(HARDSIGMOID, "hardsigmoid", "self", "", 1, "Pf_")                                                                \
+    X(HARDSWISH, "hardswish", "self", "", 1, "Pf_")                                                                    \
+    X(LEAKY_RELU, "leaky_relu", "self", "negative_slope:float=0.01", 1, "Pf_")                                         \
+    X(ELU, "elu", "self", "alpha:float=1 scale:float=1 input_scale:float=1", 1, "Pf_")                                 \
+    X(CELU, "celu", "self", "alpha:float=1", 1, "Pf_")                                                                 \
+    X(SELU, "selu", "self", "", 1, "Pf_")                                                                              \
     X(SOFTPLUS, "softplus", "self", "beta:float=1 threshold:float=20", 1, "Pf")                                        \
-    X(MISH, "mish", "self", "", 1, "Pf")                                                                               \
+    X(MISH, "mish", "self", "", 1, "Pf_")                                                                              \
     X(LOG_SIGMOID, "log_sigmoid", "self", "", 1, "Pf")                                                                 \
-    X(FILL, "fill", "self value", "", 1, "PT")                                                                         \
-    X(COPY, "copy", "self src", "", 1, "PT")                                                                           \
+    X(FILL, "fill", "self value", "", 1, "PT_")                                                                        \
+    X(COPY, "copy", "self src", "", 1, "PT_")                                                                          \
     X(CLONE, "clone", "self", "", 1, "PQ")                                                                             \
     X(ALIAS, "alias", "self", "", 1, "V")                                                                              \
     X(FULL_LIKE, "full_like", "self", "fill_value:scalar dtype:dtype=none", 1, "U")                                    \
@@ -447,8 +475,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SELECT_SCATTER, "select_scatter", "self src", "dim:int index:size", 1, "D")                                      \
     X(SLICE_SCATTER, "slice_scatter", "self src", "dim:int=0 start:size=none end:size=none step:size=1", 1, "D")       \
     X(DIAGONAL_SCATTER, "diagonal_scatter", "self src", "offset:int=0 dim1:int=0 dim2:int=1", 1, "D")                  \
-    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D")                                                                 \
-    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D")                                                                 \
+    X(TRIL, "tril", "self", "diagonal:size=0", 1, "D_")                                                                \
+    X(TRIU, "triu", "self", "diagonal:size=0", 1, "D_")                                                                \
     X(ONE_HOT, "one_hot", "self", "num_classes:size", 1, "G")                                                          \
     X(CONSTANT_PAD_ND, "constant_pad_nd", "self", "pad:sizes value:scalar=0", 1, "D")                                  \
     X(PAD, "pad", "self", "pad:sizes mode:str=\"constant\" value:scalar=none", 1, "D")                                 \
@@ -533,14 +561,14 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(INDEX_SELECT, "index_select", "self index", "dim:int", 1, "GQ")                                                  \
     X(INDEX, "index", "self indices*?", "", 1, "G")                                                                    \
     X(TAKE, "take", "self index", "", 1, "G")                                                                          \
-    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G")                                \
-    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G")                                                \
-    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G")                                      \
-    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G")                                                 \
-    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G")         \
-    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G")                                   \
-    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G")                                                \
-    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G")                                          \
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                               \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                               \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                     \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")        \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                  \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")                                         \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")                                   \
     X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
@@ -550,8 +578,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
     X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
       "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")           \
-    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R")                                                    \
-    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R")                                                  \
+    X(CUMSUM, "cumsum", "self", "dim:int dtype:dtype=none", 1, "R_")                                                   \
+    X(CUMPROD, "cumprod", "self", "dim:int dtype:dtype=none", 1, "R_")                                                 \
     X(CUMMAX, "cummax", "self", "dim:int", 2, "R")                                                                     \
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
@@ -572,18 +600,159 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SEARCHSORTED, "searchsorted", "sorted_sequence self sorter?",                                                    \
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
-    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G")                                                \
+    X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
+    X(NONZERO, "nonzero", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                    \
+    X(ARGWHERE, "argwhere", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                  \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")   \
+    X(UNIQUE, "unique", "self",                                                                                        \
+      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
+    X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
+      "return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")                      \
+    X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
+      "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
     X(MM, "mm", "self mat2", "", 1, "M")                                                                               \
     X(BMM, "bmm", "self mat2", "", 1, "M")                                                                             \
-    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M")                                        \
+    X(ADDMM, "addmm", "self mat1 mat2", "beta:scalar=1 alpha:scalar=1", 1, "M_")                                       \
     X(LINEAR, "linear", "input weight bias?", "", 1, "M")                                                              \
     X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
+/* Ops that are written as others when they are called, as PyTorch decomposes its composite ops: the graph, its text and
+   its schedule show those. Columns as above. Complex tensors are what torch.view_as_real makes of them: a last
+   dimension of two, which dimensions do not count. */
+#define IND_COMPOSITES(X)                                                                                              \
+    X(SMOOTH_L1_LOSS, "smooth_l1_loss", "self target", "reduction:str=\"mean\" beta:float=1", 1, "E")                  \
+    X(HUBER_LOSS, "huber_loss", "self target", "reduction:str=\"mean\" delta:float=1", 1, "E")                         \
+    X(BINARY_CROSS_ENTROPY, "binary_cross_entropy", "self target weight?", "reduction:str=\"mean\"", 1, "E")           \
+    X(BINARY_CROSS_ENTROPY_WITH_LOGITS, "binary_cross_entropy_with_logits", "self target weight? pos_weight?",         \
+      "reduction:str=\"mean\"", 1, "E")                                                                                \
+    X(KL_DIV, "kl_div", "self target", "reduction:str=\"mean\" log_target:bool=false", 1, "E")                         \
+    X(POISSON_NLL_LOSS, "poisson_nll_loss", "input target",                                                            \
+      "log_input:bool=true full:bool=false eps:float=1e-8 reduction:str=\"mean\"", 1, "E")                             \
+    X(GAUSSIAN_NLL_LOSS, "gaussian_nll_loss", "input target var",                                                      \
+      "full:bool=false eps:float=1e-6 reduction:str=\"mean\"", 1, "E")                                                 \
+    X(HINGE_EMBEDDING_LOSS, "hinge_embedding_loss", "self target", "margin:float=1 reduction:str=\"mean\"", 1, "E")    \
+    X(SOFT_MARGIN_LOSS, "soft_margin_loss", "self target", "reduction:str=\"mean\"", 1, "E")                           \
+    X(MARGIN_RANKING_LOSS, "margin_ranking_loss", "input1 input2 target", "margin:float=0 reduction:str=\"mean\"", 1,  \
+      "E")                                                                                                             \
+    X(TRIPLET_MARGIN_LOSS, "triplet_margin_loss", "anchor positive negative",                                          \
+      "margin:float=1 p:float=2 eps:float=1e-6 swap:bool=false reduction:str=\"mean\"", 1, "E")                        \
+    X(COSINE_EMBEDDING_LOSS, "cosine_embedding_loss", "input1 input2 target", "margin:float=0 reduction:str=\"mean\"", \
+      1, "E")                                                                                                          \
+    X(COSINE_SIMILARITY, "cosine_similarity", "x1 x2", "dim:int=1 eps:float=1e-8", 1, "E")                             \
+    X(PAIRWISE_DISTANCE, "pairwise_distance", "x1 x2", "p:float=2 eps:float=1e-6 keepdim:bool=false", 1, "E")          \
+    X(NORMALIZE, "normalize", "input", "p:float=2 dim:int=1 eps:float=1e-12", 1, "E")                                  \
+    X(DIST, "dist", "self other", "p:float=2", 1, "E")                                                                 \
+    X(SOFTSIGN, "softsign", "self", "", 1, "E")                                                                        \
+    X(TANHSHRINK, "tanhshrink", "self", "", 1, "E")                                                                    \
+    X(HARDSHRINK, "hardshrink", "self", "lambd:float=0.5", 1, "E")                                                     \
+    X(SOFTSHRINK, "softshrink", "self", "lambd:float=0.5", 1, "E")                                                     \
+    X(SOFTMIN, "softmin", "self", "dim:int", 1, "E")                                                                   \
+    X(GLU, "glu", "self", "dim:int=-1", 1, "E")                                                                        \
+    X(PRELU, "prelu", "self weight", "", 1, "E")                                                                       \
+    X(RSUB, "rsub", "self other", "alpha:scalar=1", 1, "PE")                                                           \
+    X(HEAVISIDE, "heaviside", "self values", "", 1, "E")                                                               \
+    X(FLOAT_POWER, "float_power", "self exponent", "", 1, "PE")                                                        \
+    X(LDEXP, "ldexp", "self other", "", 1, "E")                                                                        \
+    X(LOGADDEXP2, "logaddexp2", "self other", "", 1, "E")                                                              \
+    X(FMAX, "fmax", "self other", "", 1, "E")                                                                          \
+    X(FMIN, "fmin", "self other", "", 1, "E")                                                                          \
+    X(FRAC, "frac", "self", "", 1, "E")                                                                                \
+    X(DEG2RAD, "deg2rad", "self", "", 1, "E")                                                                          \
+    X(RAD2DEG, "rad2deg", "self", "", 1, "E")                                                                          \
+    X(CLAMP_MIN, "clamp_min", "self min", "", 1, "PE")                                                                 \
+    X(CLAMP_MAX, "clamp_max", "self max", "", 1, "PE")                                                                 \
+    X(ISCLOSE, "isclose", "self other", "rtol:float=1e-5 atol:float=1e-8 equal_nan:bool=false", 1, "E")                \
+    X(ISPOSINF, "isposinf", "self", "", 1, "E")                                                                        \
+    X(ISNEGINF, "isneginf", "self", "", 1, "E")                                                                        \
+    X(SPECIAL_ENTR, "special_entr", "self", "", 1, "E")                                                                \
+    X(SPECIAL_XLOG1PY, "special_xlog1py", "self other", "", 1, "PE")                                                   \
+    X(SPECIAL_NDTR, "special_ndtr", "self", "", 1, "E")                                                                \
+    X(TRACE, "trace", "self", "", 1, "E")                                                                              \
+    X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
+    X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
+    X(TRAPEZOID, "trapezoid", "y", "dx:float=1 dim:int=-1", 1, "E")                                                    \
+    X(DOT, "dot", "self tensor", "", 1, "E")                                                                           \
+    X(INNER, "inner", "self other", "", 1, "E")                                                                        \
+    X(OUTER, "outer", "self vec2", "", 1, "E")                                                                         \
+    X(MV, "mv", "self vec", "", 1, "E")                                                                                \
+    X(ADDMV, "addmv", "self mat vec", "beta:scalar=1 alpha:scalar=1", 1, "E")                                          \
+    X(ADDR, "addr", "self vec1 vec2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                          \
+    X(BADDBMM, "baddbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                \
+    X(ADDBMM, "addbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                  \
+    X(KRON, "kron", "self other", "", 1, "E")                                                                          \
+    X(TENSORDOT, "tensordot", "self other", "dims_self:ints dims_other:ints", 1, "E")                                  \
+    X(CROSS, "cross", "self other", "dim:int=-1", 1, "E")                                                              \
+    X(LINALG_VECDOT, "linalg_vecdot", "x y", "dim:int=-1", 1, "E")                                                     \
+    X(BILINEAR, "bilinear", "input1 input2 weight bias?", "", 1, "E")                                                  \
+    X(EINSUM, "einsum", "operands*", "equation:str", 1, "E")                                                           \
+    X(T, "t", "self", "", 1, "E")                                                                                      \
+    X(ADJOINT, "adjoint", "self", "", 1, "E")                                                                          \
+    X(RAVEL, "ravel", "self", "", 1, "E")                                                                              \
+    X(HSTACK, "hstack", "tensors*", "", 1, "E")                                                                        \
+    X(VSTACK, "vstack", "tensors*", "", 1, "E")                                                                        \
+    X(DSTACK, "dstack", "tensors*", "", 1, "E")                                                                        \
+    X(COLUMN_STACK, "column_stack", "tensors*", "", 1, "E")                                                            \
+    X(FLIPLR, "fliplr", "self", "", 1, "E")                                                                            \
+    X(FLIPUD, "flipud", "self", "", 1, "E")                                                                            \
+    X(ROT90, "rot90", "self", "k:int=1 dims:ints=none", 1, "E")                                                        \
+    X(DIAG, "diag", "self", "diagonal:int=0", 1, "E")                                                                  \
+    X(DIAG_EMBED, "diag_embed", "self", "offset:int=0 dim1:int=-2 dim2:int=-1", 1, "E")                                \
+    X(TAKE_ALONG_DIM, "take_along_dim", "self indices", "dim:int=none", 1, "E")                                        \
+    X(CHANNEL_SHUFFLE, "channel_shuffle", "self", "groups:int", 1, "E")                                                \
+    X(VANDER, "vander", "x", "N:int=none increasing:bool=false", 1, "E")                                               \
+    X(TYPE_AS, "type_as", "self other", "", 1, "E")                                                                    \
+    X(LOGSPACE, "logspace", "", "start:float end:float steps:size base:float=10 dtype:dtype=f32", 1, "E")              \
+    X(HANN_WINDOW, "hann_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")                  \
+    X(HAMMING_WINDOW, "hamming_window", "",                                                                            \
+      "window_length:int periodic:bool=true alpha:float=0.54 beta:float=0.46 dtype:dtype=f32", 1, "E")                 \
+    X(BLACKMAN_WINDOW, "blackman_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
+    X(BARTLETT_WINDOW, "bartlett_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
+    X(EMBEDDING_BAG, "embedding_bag", "weight indices offsets? per_sample_weights?",                                   \
+      "mode:str=\"mean\" include_last_offset:bool=false padding_idx:int=none scale_grad_by_freq:bool=false "           \
+      "sparse:bool=false",                                                                                             \
+      1, "E")                                                                                                          \
+    X(UPSAMPLE_BICUBIC2D, "upsample_bicubic2d", "self",                                                                \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(AFFINE_GRID, "affine_grid", "theta", "size:sizes align_corners:bool=false", 1, "E")                              \
+    X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
+      "E")                                                                                                             \
+    X(LP_POOL2D, "lp_pool2d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
+      "E")                                                                                                             \
+    X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
+      "E")                                                                                                             \
+    X(VIEW_AS_REAL, "view_as_real", "self", "", 1, "E")                                                                \
+    X(VIEW_AS_COMPLEX, "view_as_complex", "self", "", 1, "E")                                                          \
+    X(REAL, "real", "self", "", 1, "E")                                                                                \
+    X(IMAG, "imag", "self", "", 1, "E")                                                                                \
+    X(COMPLEX, "complex", "real imag", "", 1, "E")                                                                     \
+    X(POLAR, "polar", "abs angle", "", 1, "E")                                                                         \
+    X(FFT_R2C, "_fft_r2c", "self", "dim:ints normalization:int onesided:bool", 1, "E")                                 \
+    X(FFT_C2R, "_fft_c2r", "self", "dim:ints normalization:int last_dim_size:int", 1, "E")                             \
+    X(FFT_C2C, "_fft_c2c", "self", "dim:ints normalization:int forward:bool", 1, "E")                                  \
+    X(FFT_FFT, "fft_fft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                       \
+    X(FFT_IFFT, "fft_ifft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
+    X(FFT_RFFT, "fft_rfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
+    X(FFT_IRFFT, "fft_irfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                   \
+    X(FFT_HFFT, "fft_hfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
+    X(FFT_IHFFT, "fft_ihfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                   \
+    X(FFT_FFT2, "fft_fft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                                 \
+    X(FFT_IFFT2, "fft_ifft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_RFFT2, "fft_rfft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_IRFFT2, "fft_irfft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                             \
+    X(FFT_FFTN, "fft_fftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                                 \
+    X(FFT_IFFTN, "fft_ifftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_RFFTN, "fft_rfftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_IRFFTN, "fft_irfftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                             \
+    X(STFT, "stft", "input window?",                                                                                   \
+      "n_fft:int hop_length:int=none win_length:int=none center:bool=true pad_mode:str=\"reflect\" "                   \
+      "normalized:bool=false onesided:bool=true",                                                                      \
+      1, "E")
+
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
         IND_NUM_OPS
 } ind_graph_op;
@@ -1062,6 +1231,28 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
    IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
+/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
+   number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
+   the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
+   In the text form two attributes bound the size for later ops that need it, min_length and max_length: elements fewer
+   or more are found at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written outside. ind_nonzero: the indices of
+   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
+   the elements of x where mask holds, [u0]; both broadcast. */
+IND_API ind_tensor ind_nonzero(ind_tensor x);
+IND_API ind_tensor ind_argwhere(ind_tensor x);
+IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
+/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
+   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
+   row-major order the first. */
+IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
+   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
+   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
+   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                         ind_expr max_output_size);
+
 IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
@@ -1078,6 +1269,11 @@ typedef struct ind_attention_desc {
 } ind_attention_desc;
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
+
+/* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
+   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
@@ -1155,14 +1351,16 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
                  (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
-     assign    = result { "," result } "=" op "(" [ argument { "," argument } ] ")"   (op: also a function's name)
+     assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
+                 (op: also a function's name; with an underscore behind a name of the op table in place, then its result
+                 may stay without a name: one given to it is another name for its first operand)
                | result { "," result } "=" "extern" "(" string { "," name } [ "," "workspace" "=" expr ]
                  [ "," "mutates" "=" "[" int { "," int } "]" ] ")"
                  (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
-     type      = dtype "[" [ expr { "," expr } ] "]"
+     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      comments run from # to the end of the line. */
@@ -1411,6 +1609,13 @@ typedef struct ind__tensor_info {
     uint32_t node;
     bool weak;  /* SCALAR: a Python number; it has no name */
     bool named; /* the name was given, not made up */
+    /* Memory, for ops in place (only where a graph is built): */
+    uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
+    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: how often its memory was written to */
+    uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
+    uint32_t unsure,
+        since; /* of a root: whose memory it shows for some sizes only, and how often that was written to */
 } ind__tensor_info;
 
 struct ind_graph {
@@ -1430,6 +1635,9 @@ struct ind_graph {
     bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
     bool *used;          /* by size: one of the first num_scanned nodes has it */
     uint32_t num_used, cap_used, num_scanned;
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    uint32_t num_unbacked;
+    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
     struct ind__output {
         uint32_t tensor;
         const char *name;
@@ -1439,6 +1647,7 @@ struct ind_graph {
         uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
     } * mutation;
     uint32_t num_mutations, cap_mutations;
+    uint32_t num_writes;            /* ops in place so far */
     const ind__function **function; /* of the user, that CALLs of this graph may name */
     uint32_t num_functions, cap_functions;
     struct ind__name {
@@ -1452,6 +1661,8 @@ struct ind_graph {
     char error[1024];
     const char *here_file;
     int here_line;
+    uint32_t last_results; /* of the op added last, be it a composite */
+    int expanding;         /* composites being written as other ops */
     ind__text text;
 };
 
@@ -1500,6 +1711,13 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
+/* Ops before it are of IND_OPS, ops from it on of IND_COMPOSITES. */
+enum {
+#define X(name, text, operands, attributes, results, flags) +1
+    IND__FIRST_COMPOSITE = 0 IND_OPS(X)
+#undef X
+};
+
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
 #define IND__MAX_RESULTS  1024
@@ -1510,7 +1728,7 @@ static const struct ind__op_row {
     const char *flags;
 } ind__op_rows[IND_NUM_OPS] = {
 #define X(name, text, operands, attributes, results, flags) {text, operands, attributes, results, flags},
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
 };
 
@@ -1642,6 +1860,10 @@ typedef struct ind__infer {
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
+    ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
+    int64_t least;          /* Z: what it never is below */
+    bool bounded;           /* Z: the caller gave bounds */
+    uint32_t source;        /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -1713,6 +1935,8 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED))
+        return "; min_length and max_length of the op that makes a size from data bound it";
     if (ind_expr_print(condition, fact, sizeof fact) >= sizeof fact) return "";
     char *out = ind__scratch(in);
     snprintf(out, sizeof in->scratch[0], "; 'fact %s' would make them agree", fact);
@@ -1956,6 +2180,27 @@ static ind_status ind__rule_full_like(ind__infer *in) {
 
 static ind_status ind__rule_scalar_tensor(ind__infer *in) {
     ind__set_result(in, 0, ind__given_dtype(in, IND_F32), NULL, 0);
+    return IND_OK;
+}
+
+/* _dft_matrix[(r, q), (c, d)]: what part q of element r of a sum gives to part d of place c of its Fourier transform of
+   length n, parts being the real and the imaginary one: scale * cos(2 pi (r c / n + (d - q) / 4)), inverse: (q - d).
+   With one part there are real parts only. half: element r stands for n - r, too, as in irfft. */
+static ind_status ind__rule_dft_matrix(ind__infer *in) {
+    const ind__attr *a = in->attr;
+    const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
+    if (n < 1 || rows < 0 || columns < 0 || n > most || rows > most || columns > most) {
+        return ind__reject(
+            in, IND_OUT_OF_RANGE,
+            "n, rows and columns are %lld, %lld and %lld; at least 1, 0 and 0 and at most %lld are allowed",
+            (long long)n, (long long)rows, (long long)columns, (long long)most);
+    }
+    if (a[3].i < 1 || a[3].i > 2 || a[4].i < 1 || a[4].i > 2)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "row_parts and column_parts are 1 or 2");
+    ind_dtype dtype = (ind_dtype)a[8].i;
+    if (dtype != IND_F32 && dtype != IND_F64) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is f32 or f64");
+    ind_expr size[2] = {ind_int(in->c, rows * a[3].i), ind_int(in->c, columns * a[4].i)};
+    ind__set_result(in, 0, dtype, size, 2);
     return IND_OK;
 }
 
@@ -2793,11 +3038,11 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 
 /* ---- views */
 
-/* Takes out of both lists what they share, so that symbolic sizes cancel. */
+/* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
-            if (ind_expr_same(a[i], b[j]) && !ind__is_int(a[i], 1)) {
+            if (ind_expr_same(a[i], b[j]) && !ind__is_int(a[i], 1) && !ind__is_int(a[i], 0)) {
                 a[i] = b[j] = ind_int(c, 1);
                 break;
             }
@@ -3088,16 +3333,9 @@ static ind_status ind__rule_meshgrid(ind__infer *in) {
 
 /* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
    the others keep their order (torch.movedim). */
-static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
-    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
-    int rank = ind__operand(in, 0)->rank, next = 0;
-    uint32_t used;
-    if (source->count != destination->count) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
-                           source->count, destination->count);
-    }
-    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
-    used = 0;
+static void ind__movedim_order(const ind__attr *source, const ind__attr *destination, int rank, int *from) {
+    int next = 0;
+    uint32_t used = 0;
     for (int d = 0; d < rank; d++) from[d] = -1;
     for (int k = 0; k < source->count; k++) {
         int s = ind__list_dim(source, k, rank);
@@ -3108,6 +3346,17 @@ static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
         while (used >> next & 1) next++;
         if (from[d] < 0) from[d] = next++;
     }
+}
+
+static ind_status ind__moved_dims(ind__infer *in, int from[IND_MAX_RANK]) {
+    const ind__attr *source = &in->attr[0], *destination = &in->attr[1];
+    uint32_t used;
+    if (source->count != destination->count) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "source has %d dims, destination %d; they must be as many",
+                           source->count, destination->count);
+    }
+    if (ind__dims(in, source, &used) || ind__dims(in, destination, &used)) return in->status;
+    ind__movedim_order(source, destination, ind__operand(in, 0)->rank, from);
     return IND_OK;
 }
 
@@ -3975,10 +4224,11 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool scales = ind__resample_of(in->g, in->op, in->attr, x->rank, r);
     if (r->mode < 0) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
-                           "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"linear\" (3-d), "
-                           "\"bilinear\" (4-d), \"trilinear\" (5-d)",
-                           in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
+        return ind__reject(
+            in, IND_INVALID_ARGUMENT,
+            "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
+            "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
+            in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
@@ -4137,8 +4387,12 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *index = ind__operand(in, 1);
     int dim;
     if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
-    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, 1), ind__say_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (x->rank == 0) return IND_OK;
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
     return IND_OK;
 }
@@ -4506,6 +4760,8 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+        if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
     if (all && in->attr[1].i) /* then every dimension is kept */
@@ -4598,6 +4854,165 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "side is \"%s\"; it is \"left\" or \"right\"%s", side,
                            in->attr[1].i ? ", and with right=true the latter" : "");
     ind__set_result(in, 0, in->attr[0].i ? IND_I32 : IND_I64, x->size, x->rank);
+    return IND_OK;
+}
+
+/* ---- sizes that come from data */
+
+/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+static ind_expr ind__new_length(ind__infer *in, const char *name) {
+    ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
+    int64_t hint = ind_hint(in->limit);
+    ind_expr_bounds(in->limit, NULL, &s.hi);
+    s.lo = in->least;
+    s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
+    return ind_symbol_expr(in->c, &s);
+}
+
+static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length);
+
+/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
+   another op which counts the same tensor's elements. */
+static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
+    const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
+    char name[24];
+    in->limit = limit;
+    in->source = source;
+    if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+    if (ind__is_int(limit, 0)) return *length = limit, IND_OK;
+    if (own->kind == IND__ATTR_SIZE) {
+        const ind_symbol *s = ind_expr_symbol(own->e);
+        if (!s || s->kind != IND_SYMBOL_UNBACKED)
+            return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
+        return *length = in->length = own->e, IND_OK;
+    }
+    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
+        if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
+    if (in->g->num_unbacked == IND__MAX_UNBACKED)
+        return ind__reject(in, IND_LIMIT, "more than %d sizes of the graph come from data", IND__MAX_UNBACKED);
+    for (uint32_t k = 0;; k++) {
+        int n = snprintf(name, sizeof name, "u%u", (unsigned)k);
+        if (!ind__ok(ind__find_size(in->g, name, (size_t)n))) break;
+    }
+    *length = in->length = ind__new_length(in, in->g->wanted_size ? in->g->wanted_size : name);
+    return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+}
+
+/* What the elements chosen from so many are at most; checks what the caller promises of that. */
+static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
+    const ind__attr *least = &in->attr[0], *most = &in->attr[1];
+    ind_expr none = {in->c, 0};
+    if (most->kind != IND__ATTR_NONE) limit = most->e;
+    in->least = least->i;
+    in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (most->kind != IND__ATTR_NONE && ind__is_int(limit, 0)) {
+        ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+        return none;
+    }
+    if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
+    if (ind__ok(limit))
+        ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
+                    (long long)least->i, ind__say_size(in, limit));
+    return none;
+}
+
+static ind_status ind__rule_nonzero(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, x->size, x->rank));
+    if (in->status) return in->status;
+    if (ind__data_length(in, limit, in->operand[0], size)) return in->status;
+    ind__set_result(in, 0, IND_I64, size, 2);
+    return IND_OK;
+}
+
+static ind_status ind__rule_masked_select(ind__infer *in) {
+    ind__shape s = {0};
+    ind_expr length;
+    if (ind__operand(in, 1)->dtype != IND_BOOL) {
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
+                           ind__say_type(in, 1));
+    }
+    if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
+    const ind__tensor_info *mask = ind__operand(in, 1);
+    bool whole = mask->rank == s.rank;
+    for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
+    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, s.size, s.rank));
+    if (in->status || ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
+    ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
+/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+static ind_status ind__rule_unique(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
+    ind_expr length;
+    int dim, r = 1;
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, x->rank, &dim)) return in->status;
+    if (along->kind != IND__ATTR_NONE && x->rank > 1)
+        return ind__reject(in, IND_NOT_SUPPORTED, "dim %d of %s (%s): whole slices are not compared, only elements",
+                           dim, ind__say_name(in, 0), ind__say_type(in, 0));
+    if (ind__need_results(in, 1 + (inverse->i != 0) + (counts->i != 0))) return in->status;
+    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
+    ind__set_result(in, 0, x->dtype, &length, 1);
+    if (inverse->i) ind__set_result(in, r++, IND_I64, x->size, x->rank);
+    if (counts->i) ind__set_result(in, r, IND_I64, &length, 1);
+    return IND_OK;
+}
+
+/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
+    const ind__tensor_info *repeats = ind__operand(in, k);
+    if (repeats->weak) {
+        const ind__attr *n = &in->g->node[repeats->node].attr[0];
+        if (n->is_int && n->i >= 0) return IND_OK;
+        return ind__reject(in, IND_OUT_OF_RANGE, "repeats must be an integer that is not negative");
+    }
+    if (ind__need_index(in, k)) return in->status;
+    if (repeats->rank > 1)
+        return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
+                           ind__say_name(in, k), ind__say_type(in, k));
+    if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
+    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s", ind__say_name(in, k),
+                       ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
+}
+
+/* The length of a result that repeats decide: given, or from data and at most what is given. */
+static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
+    const ind__attr *given = &in->attr[1], *most = &in->attr[2];
+    const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
+    if (bound->kind == IND__ATTR_NONE)
+        return ind__reject(in, IND_INVALID_ARGUMENT,
+                           "the length of the result comes from data: give output_size, or max_output_size, which it "
+                           "never exceeds");
+    if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
+        return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
+                           bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
+    return bound == given ? (*length = given->e, IND_OK) : ind__data_length(in, most->e, 0, length);
+}
+
+static ind_status ind__rule_repeat_interleave(ind__infer *in) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    const ind__attr *along = &in->attr[0];
+    ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
+    int dim = 0, rank = x->rank;
+    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+        if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
+        ind__set_result(in, 0, IND_I64, size, 1);
+        return IND_OK;
+    }
+    if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, rank, &dim)) return in->status;
+    for (int d = 0; d < rank; d++) size[d] = x->size[d];
+    if (along->kind == IND__ATTR_NONE || rank == 0) size[0] = whole, rank = 1;
+    if (ind__check_repeats(in, 1, size[dim])) return in->status;
+    const ind__tensor_info *repeats = ind__operand(in, 1);
+    if (repeats->weak)
+        size[dim] = ind_expr_mul(size[dim], ind_int(in->c, in->g->node[repeats->node].attr[0].i));
+    else if (ind__repeated_length(in, &size[dim]))
+        return in->status;
+    ind__set_result(in, 0, x->dtype, size, rank);
     return IND_OK;
 }
 
@@ -4777,6 +5192,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_ONES_LIKE] = ind__rule_full_like,
     [IND_OP_EMPTY_LIKE] = ind__rule_full_like,
     [IND_OP_SCALAR_TENSOR] = ind__rule_scalar_tensor,
+    [IND_OP_DFT_MATRIX] = ind__rule_dft_matrix,
     [IND_OP_ALIAS] = ind__rule_full_like,
     [IND_OP_MASKED_FILL] = ind__rule_masked_fill,
     [IND_OP_FILL] = ind__rule_fill,
@@ -4959,6 +5375,12 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_MULTINOMIAL] = ind__rule_multinomial,
     [IND_OP_ASSOCIATIVE_SCAN] = ind__rule_associative_scan,
     [IND_OP_MASKED_SCATTER] = ind__rule_masked_scatter,
+    [IND_OP_NONZERO] = ind__rule_nonzero,
+    [IND_OP_ARGWHERE] = ind__rule_nonzero,
+    [IND_OP_MASKED_SELECT] = ind__rule_masked_select,
+    [IND_OP_UNIQUE] = ind__rule_unique,
+    [IND_OP_UNIQUE_CONSECUTIVE] = ind__rule_unique,
+    [IND_OP_REPEAT_INTERLEAVE] = ind__rule_repeat_interleave,
     [IND_OP_MATMUL] = ind__rule_matmul,
     [IND_OP_MM] = ind__rule_mm,
     [IND_OP_BMM] = ind__rule_mm,
@@ -4975,6 +5397,7 @@ static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
+    if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
     if (op == IND_OP_CALL) return true;
     return elementwise && strchr(ind__op_rows[op].operands, ' ') && !(ind__op_has(op, 'T') && k == 0);
 }
@@ -4995,6 +5418,13 @@ static ind_status ind__check_operands(ind__infer *in) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is not a tensor of this graph", o->length, o->name);
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
+        const ind__tensor_info *x = &in->g->tensor[id];
+        for (int d = 0; in->op == IND_OP_EXTERN && d < x->rank; d++) {
+            if (ind__expr_has_kind(x->size[d], IND_SYMBOL_UNBACKED))
+                return ind__reject(in, IND_NOT_SUPPORTED,
+                                   "%s is %s: an opaque call is given numbers, and this size is known to kernels alone",
+                                   ind__say_name(in, k), ind__say_type(in, k));
+        }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
             return ind__reject(in, IND_TYPE_MISMATCH, "%.*s is %s, which is only stored; cast it to compute with it",
@@ -5031,11 +5461,17 @@ static ind_status ind__check_floats(ind__infer *in, const ind__attr_schema *s, c
     return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
 }
 
+/* padding="same" or "valid" of a convolution. */
+static bool ind__is_named_padding(ind_graph_op op, const ind__attr *attr) {
+    return op >= IND_OP_CONV1D && op <= IND_OP_CONV3D && attr[1].kind == IND__ATTR_STR;
+}
+
 static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->kind == IND__ATTR_NONE) {
         if (!s->required) return IND_OK;
         return ind__reject(in, IND_INVALID_ARGUMENT, "argument %.*s is missing", s->length, s->name);
     }
+    if (ind__is_named_padding(in->op, in->attr) && a == &in->attr[1]) return IND_OK;
     if (a->kind != s->kind) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
@@ -5078,12 +5514,17 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-static ind_status ind__infer_results(ind__infer *in) {
+static ind_status ind__check_arguments_of(ind__infer *in) {
     const ind__schema *schema = &in->g->schema[in->op];
     if (ind__check_operands(in)) return in->status;
     for (uint32_t i = 0; i < schema->num_attrs; i++) {
         if (ind__check_attr(in, &schema->attr[i], &in->attr[i])) return in->status;
     }
+    return IND_OK;
+}
+
+static ind_status ind__infer_results(ind__infer *in) {
+    if (ind__check_arguments_of(in)) return in->status;
     if (in->op == IND_OP_INPUT || in->op == IND_OP_CONST) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
     }
@@ -5127,6 +5568,7 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
 
 /* A position holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
+    if (g->expanding) return;
     g->here_file = NULL;
     g->here_line = 0;
 }
@@ -5216,6 +5658,16 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
+/* One more name, which is free, for a tensor that keeps its own. */
+static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
+    const char *own = g->tensor[tensor].name;
+    const bool named = g->tensor[tensor].named;
+    if (!ind__put_name(g, tensor, name, true)) return false;
+    g->tensor[tensor].name = own;
+    g->tensor[tensor].named = named;
+    return true;
+}
+
 /* gelu, gelu_1, gelu_2: the count goes on, so that many equal ops do not search. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
@@ -5223,6 +5675,20 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     if (k == 0) return ind__rename(g, tensor, base, false);
     snprintf(name, sizeof name, "%.80s_%u", base, (unsigned)k);
     return ind__rename(g, tensor, name, false);
+}
+
+/* Names of a text come before those made up for the tensors inside of a composite. */
+static bool ind__give_way(ind_graph *g, const char *name) {
+    uint32_t id = ind__find_tensor(g, name, strlen(name));
+    if (!id || g->tensor[id].named) return true;
+    ind_graph_op op = g->node[g->tensor[id].node].op;
+    return ind__make_name(g, id, op, ind__op_name(op));
+}
+
+/* Tensor of this name, where the name was given; else 0. */
+static uint32_t ind__find_named(const ind_graph *g, const char *name) {
+    uint32_t id = ind__find_tensor(g, name, strlen(name));
+    return id && g->tensor[id].named ? id : 0;
 }
 
 /* Copies a user's name with every character that the text form does not allow replaced. */
@@ -5310,8 +5776,13 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
+/* Is anything known of the sizes but their ranges? */
+static bool ind__has_facts(const ind_graph *g) {
+    return g->num_conditions || g->num_unbacked;
+}
+
 ind_facts *ind__graph_enter(const ind_graph *g) {
-    return ind_facts_enter(g->context, g->num_conditions ? g->facts : NULL);
+    return ind_facts_enter(g->context, ind__has_facts(g) ? g->facts : NULL);
 }
 
 static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
@@ -5321,7 +5792,7 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
 /* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     bool ours = ind__ok(e) && e.context == g->context;
-    return ours && g->num_conditions ? ind_simplify(g->facts, e) : e;
+    return ours && ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
 /* A copy of a list of sizes, as they stand under the facts. */
@@ -5344,6 +5815,7 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
     }
+    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's room for elements, which ends with the call */
     if (from->kind == IND__ATTR_FLOATS && from->count > 0 && from->count <= IND_MAX_RANK && from->floats) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
@@ -5429,28 +5901,136 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
+/* >>composites: whether this call of an op is written as other ops, and its first result as such. */
+static bool ind__expands(const ind__node *node);
+static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
+
+/* The size from data that is this symbol; NULL: the graph has none. */
+static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
+    for (uint32_t u = 0; u < g->num_unbacked; u++)
+        if (ind_expr_same(g->unbacked[u].symbol, length)) return &g->unbacked[u];
+    return NULL;
+}
+
+/* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
+static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
+    ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
+    ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
+    if (!ind__ok(most))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "%s: no bound in the declared sizes is found for its result",
+                               in->op_name);
+    *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
+    if (ind__find_length(g, in->length)) return IND_OK;
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
+    if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
+    ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
+    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+}
+
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
                                      const ind__attr *attrs, uint32_t num_attrs) {
     const char *name = node->name ? node->name : ind__op_name(node->op);
     ind__infer in;
+    const ind__unbacked *other = NULL;
     if (!ind__fill_node(g, node, operands, num_operands, attrs, num_attrs)) {
         ind__graph_no_memory(g, name);
         return ind__graph_tensor(g, 0);
     }
     ind__infer_init(&in, g, node);
-    if (ind__infer_results(&in)) {
+    bool expands = ind__expands(node);
+    if (expands ? ind__check_arguments_of(&in) : ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
+    } else if (expands) {
+        return ind__expand(g, node);
+    } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
+               (!in.source || in.source != other->source)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
     } else if (!ind__append_node(g, node, in.result, in.num_results, node->op == IND_OP_SCALAR ? NULL : name)) {
         ind__graph_no_memory(g, name);
+    } else if (ind__ok(in.length)) {
+        ind__add_length(g, &in);
     }
     ind__infer_free(&in);
+    g->last_results = node->num_results;
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
-ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
-                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
+
+/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+
+/* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
+static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
+    uint32_t first = op == IND_OP_INDEX ? 1 : 2;
+    bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
+    if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
+    }
+    for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
+    return mask && !one;
+}
+
+/* nonzero of the mask: the one that the graph has already, or a new one. */
+static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
+    for (uint32_t i = 1; i < g->num_nodes; i++)
+        if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
+    return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
+}
+
+/* Puts the columns that stand for a mask at dimension `at` of x behind the operands; false: the graph has the error. */
+static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t mask, int at, uint32_t *operand,
+                             uint32_t *n) {
+    const ind__tensor_info m = g->tensor[mask], self = g->tensor[x];
+    bool fits = m.rank > 0 && at + m.rank <= self.rank;
+    for (int d = 0; fits && d < m.rank; d++) fits = ind_known_eq(m.size[d], self.size[at + d]);
+    if (!fits) {
+        char of_mask[200], of_x[200];
+        ind__print_type(of_mask, sizeof of_mask, m.dtype, m.size, m.rank);
+        ind__print_type(of_x, sizeof of_x, self.dtype, self.size, self.rank);
+        ind__graph_fail(g, IND_SHAPE_MISMATCH,
+                        "%s: mask %s (%s) must have one dimension or more, and the sizes of %s (%s) from dim %d on",
+                        ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
+        return false;
+    }
+    uint32_t places = ind__mask_places(g, mask);
+    for (int d = 0; places && d < m.rank; d++) {
+        ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        if (!operand[(*n)++]) return false;
+    }
+    return places != 0;
+}
+
+/* index and index_put with masks among the indices. */
+static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t *given, uint32_t num_given,
+                                   const ind__attr *attrs, uint32_t num_attrs) {
+    uint32_t operand[2 * IND_MAX_RANK + 2], n = op == IND_OP_INDEX ? 1 : 2, first = n;
+    memcpy(operand, given, n * sizeof *operand);
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = n; k < num_given && !g->status; k++) {
+        bool mask = given[k] && g->tensor[given[k]].dtype == IND_BOOL;
+        if (n - first >= IND_MAX_RANK)
+            ind__graph_fail(g, IND_LIMIT, "%s: more than %d dimensions are indexed", ind__op_name(op), IND_MAX_RANK);
+        else if (mask)
+            ind__expand_mask(g, op, given[0], given[k], (int)(n - first), operand, &n);
+        else
+            operand[n++] = given[k];
+    }
+    ind__graph_leave(g, before);
+    if (g->status) return ind__graph_tensor(g, 0);
+    return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
+}
+
+/* A node of pure meaning: operands are values, whatever was written to their memory since. */
+static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
+    if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
+        return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
         if (custom_name) node.name = ind__arena_string(&g->arena, custom_name, strlen(custom_name));
         if (custom_name && !node.name) {
@@ -5466,12 +6046,512 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
     return result;
 }
 
+/* ---- attributes from values ---- */
+
+static ind__attr ind__attr_int(int64_t v) {
+    return (ind__attr){.kind = IND__ATTR_INT, .i = v};
+}
+
+static ind__attr ind__attr_bool(bool v) {
+    return (ind__attr){.kind = IND__ATTR_BOOL, .i = v};
+}
+
+static ind__attr ind__attr_float(double v) {
+    return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
+}
+
+/* A zeroed expression means "not given"; one that failed still has its context. */
+static ind__attr ind__attr_size(ind_expr e) {
+    return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
+}
+
+static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
+    return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
+}
+
+/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
+static ind__attr ind__attr_scalar(double v) {
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
+}
+
+/* A whole number is an integer, which also fits integer tensors. */
+static ind__attr ind__attr_number(double v) {
+    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
+    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
+}
+
+static ind__attr ind__attr_dtype(ind_dtype d) {
+    return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
+}
+
+/* ---- memory that tensors share, and ops in place ----
+
+   A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
+   value for the whole memory, by the inverses of those ops from the written tensor to the root; tensors that show the
+   memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
+   added before a write keep reading what was there. (PyTorch: functionalization.) */
+
+/* Result k of a view op: what it is made of. Copies, as adding nodes moves the graph's tables. */
+typedef struct ind__view {
+    ind_context *c;
+    ind__node node;
+    uint32_t k, viewed;
+    ind__tensor_info from, to;
+    bool unsure; /* for some sizes it is a view, for others a copy */
+} ind__view;
+
+static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
+    const ind__tensor_info *t = &g->tensor[x];
+    return (ind__view){g->context, g->node[t->node], x - g->node[t->node].result, t->viewed, g->tensor[t->viewed], *t,
+                       false};
+}
+
+static uint32_t ind__root_of(const ind_graph *g, uint32_t x) {
+    return g->tensor[x].root ? g->tensor[x].root : x;
+}
+
+/* Strides of a view from those of what it shows; false: it cannot lie there and is a copy. */
+typedef bool (*ind__stride_fn)(ind__view *v, const ind_expr *from, ind_expr *to);
+/* The new value of what the view shows, which is `value` where the view shows it; 0: the graph has the error. */
+typedef uint32_t (*ind__write_fn)(ind_graph *g, const ind__view *v, uint32_t value);
+
+static uint32_t ind__add_pure(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n,
+                              const ind__attr *attrs, uint32_t num_attrs) {
+    return ind__add_node(g, op, operands, n, attrs, num_attrs, NULL, NULL).id;
+}
+
+static uint32_t ind__current(ind_graph *g, uint32_t x);
+
+static uint32_t ind__add_view(ind_graph *g, uint32_t x, const ind_expr *size, int rank) {
+    ind__attr a = {.kind = IND__ATTR_SIZES, .list = size, .count = rank};
+    return ind__add_pure(g, IND_OP_VIEW, &x, 1, &a, 1);
+}
+
+static uint32_t ind__add_onto(ind_graph *g, ind_graph_op op, const ind__view *v, uint32_t value, const ind__attr *attrs,
+                              uint32_t num_attrs) {
+    uint32_t x[2] = {ind__current(g, v->viewed), value};
+    return x[0] ? ind__add_pure(g, op, x, 2, attrs, num_attrs) : 0;
+}
+
+static int ind__view_dim(const ind__view *v, uint32_t attr) {
+    int64_t d = v->node.attr[attr].i;
+    return (int)(d < 0 ? d + v->from.rank : d);
+}
+
+/* .. the same elements in the same order */
+
+/* Are the sizes equal? What hangs on the symbols is noted. */
+static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
+    if (ind_known_eq(a, b)) return true;
+    v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
+    return false;
+}
+
+/* at::detail::computeStride: dimensions that lie behind each other without a gap may be cut anew. */
+static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
+    ind_expr base = one, many = one, found = one;
+    int j = v->to.rank - 1;
+    if (v->from.rank) base = from[v->from.rank - 1];
+    for (int d = v->from.rank; d-- > 0;) {
+        many = ind_expr_mul(many, size[d]);
+        if (d > 0 &&
+            (ind__view_equal(v, size[d - 1], one) || ind__view_equal(v, from[d - 1], ind_expr_mul(many, base))))
+            continue;
+        for (; j >= 0 && (!ind__view_equal(v, found, many) || ind__view_equal(v, v->to.size[j], one)); j--) {
+            to[j] = ind_expr_mul(found, base);
+            found = ind_expr_mul(found, v->to.size[j]);
+        }
+        if (!ind__view_equal(v, found, many)) return false;
+        if (d > 0) base = from[d - 1];
+        many = found = one;
+    }
+    for (; j >= 0 && ind__view_equal(v, v->to.size[j], one); j--) to[j] = base;
+    return j < 0;
+}
+
+static uint32_t ind__write_reshape(ind_graph *g, const ind__view *v, uint32_t value) {
+    return ind__add_view(g, value, v->from.size, v->from.rank);
+}
+
+static bool ind__stride_same(ind__view *v, const ind_expr *from, ind_expr *to) {
+    memcpy(to, from, (size_t)v->to.rank * sizeof *to);
+    return true;
+}
+
+static uint32_t ind__write_same(ind_graph *g, const ind__view *v, uint32_t value) {
+    (void)g;
+    (void)v;
+    return value;
+}
+
+/* .. dimensions in another order */
+
+/* Which dimension of the operand each one of the result is. */
+static void ind__view_order(const ind__view *v, int *from) {
+    const ind__node *n = &v->node;
+    const int rank = v->to.rank;
+    if (n->op == IND_OP_MOVEDIM) {
+        ind__movedim_order(&n->attr[0], &n->attr[1], rank, from);
+        return;
+    }
+    for (int d = 0; d < rank; d++) from[d] = n->op == IND_OP_PERMUTE ? ind__list_dim(&n->attr[0], d, rank) : d;
+    if (n->op != IND_OP_TRANSPOSE || rank == 0) return;
+    from[ind__view_dim(v, 0)] = ind__view_dim(v, 1);
+    from[ind__view_dim(v, 1)] = ind__view_dim(v, 0);
+}
+
+static bool ind__stride_permute(ind__view *v, const ind_expr *from, ind_expr *to) {
+    int order[IND_MAX_RANK];
+    ind__view_order(v, order);
+    for (int d = 0; d < v->to.rank; d++) to[d] = from[order[d]];
+    return true;
+}
+
+static uint32_t ind__write_permute(ind_graph *g, const ind__view *v, uint32_t value) {
+    int order[IND_MAX_RANK];
+    ind_expr back[IND_MAX_RANK];
+    ind__view_order(v, order);
+    for (int d = 0; d < v->to.rank; d++) back[order[d]] = ind_int(g->context, d);
+    ind__attr a = {.kind = IND__ATTR_INTS, .list = back, .count = v->to.rank};
+    return ind__add_pure(g, IND_OP_PERMUTE, &value, 1, &a, 1);
+}
+
+/* .. an element at several places */
+
+static bool ind__stride_expand(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int more = v->to.rank - v->from.rank;
+    for (int d = 0; d < v->to.rank; d++) {
+        bool own = d >= more && ind_known_eq(v->from.size[d - more], v->to.size[d]);
+        to[d] = own ? from[d - more] : ind_int(v->c, 0);
+    }
+    return true;
+}
+
+static bool ind__stride_meshgrid(ind__view *v, const ind_expr *from, ind_expr *to) {
+    for (int d = 0; d < v->to.rank; d++) to[d] = ind_int(v->c, 0);
+    if (v->from.rank) to[ind__meshgrid_dim(&v->node.attr[0], v->k, v->node.num_operands)] = from[0];
+    return true;
+}
+
+static uint32_t ind__overlaps(ind_graph *g, const ind__view *v) {
+    ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                    "an op in place writes to the result of %s, which shows an element of %s at several places, or is "
+                    "not known not to; clone it first",
+                    ind__op_name(v->node.op), v->from.name ? v->from.name : "a tensor");
+    return 0;
+}
+
+/* Nothing is at several places where all that is new has size 1. */
+static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind_expr all = ind_expr_product(g->context, v->to.size, v->to.rank);
+    ind_expr own = ind_expr_product(g->context, v->from.size, v->from.rank);
+    return ind_known_eq(all, own) ? ind__write_reshape(g, v, value) : ind__overlaps(g, v);
+}
+
+/* .. a part of a dimension, or one position of it */
+
+/* Dimension and range of what a slice, a narrow or a piece of a split shows, as attributes of slice_scatter. */
+static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
+    const ind__node *n = &v->node;
+    const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
+    const int dim = ind__view_dim(v, at);
+    ind_expr first = ind_int(g->context, 0);
+    if (n->op == IND_OP_SLICE) {
+        memcpy(a, n->attr, 4 * sizeof *a);
+        return;
+    }
+    if (n->op == IND_OP_NARROW) first = ind__from_front(n->attr[1].e, v->from.size[dim]);
+    for (uint32_t k = 0; k < v->k; k++) first = ind_expr_add(first, g->tensor[n->result + k].size[dim]);
+    a[0] = (ind__attr){.kind = IND__ATTR_INT, .i = dim};
+    a[1] = ind__attr_size(first);
+    a[2] = ind__attr_size(ind_expr_add(first, v->to.size[dim]));
+    a[3] = ind__attr_size(ind_int(g->context, 1));
+}
+
+static bool ind__stride_slice(ind__view *v, const ind_expr *from, ind_expr *to) {
+    memcpy(to, from, (size_t)v->to.rank * sizeof *to);
+    if (v->node.op == IND_OP_SLICE) {
+        int dim = ind__view_dim(v, 0);
+        to[dim] = ind_expr_mul(to[dim], v->node.attr[3].e);
+    }
+    return true;
+}
+
+static uint32_t ind__write_slice(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind__attr a[4];
+    ind__view_range(g, v, a);
+    return ind__add_onto(g, IND_OP_SLICE_SCATTER, v, value, a, 4);
+}
+
+static bool ind__stride_select(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int dim = ind__view_dim(v, 0);
+    for (int d = 0; d < v->to.rank; d++) to[d] = from[d + (d >= dim)];
+    return true;
+}
+
+/* select, and result k of unbind, which is position k. */
+static uint32_t ind__write_select(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind__attr a[2] = {v->node.attr[0], ind__attr_size(ind_int(g->context, v->k))};
+    if (v->node.op == IND_OP_SELECT) a[1] = v->node.attr[1];
+    return ind__add_onto(g, IND_OP_SELECT_SCATTER, v, value, a, 2);
+}
+
+static bool ind__stride_diagonal(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int a = ind__view_dim(v, 1), b = ind__view_dim(v, 2);
+    int next = 0;
+    for (int d = 0; d < v->from.rank; d++)
+        if (d != a && d != b) to[next++] = from[d];
+    to[next] = ind_expr_add(from[a], from[b]);
+    return true;
+}
+
+static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t value) {
+    return ind__add_onto(g, IND_OP_DIAGONAL_SCATTER, v, value, v->node.attr, 3);
+}
+
+/* .. elements at places that are counted */
+
+/* Do the steps along the dimensions lead to different elements, each beyond all that the smaller ones reach? */
+static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
+    ind_expr one = ind_int(c, 1), reach = one;
+    uint32_t left = 0;
+    for (int d = 0; d < rank; d++) {
+        if (ind__is_int(size[d], 0)) return true;
+        if (!ind__is_int(size[d], 1)) left |= 1u << d;
+    }
+    while (left) {
+        int least = -1;
+        for (int d = 0; d < rank; d++)
+            if (left >> d & 1 && (least < 0 || ind_known_lt(stride[d], stride[least]))) least = d;
+        if (!ind_known_le(reach, stride[least])) return false;
+        reach = ind_expr_add(reach, ind_expr_mul(ind_expr_sub(size[least], one), stride[least]));
+        left &= ~(1u << least);
+    }
+    return true;
+}
+
+static bool ind__stride_unfold(ind__view *v, const ind_expr *from, ind_expr *to) {
+    const int rank = v->from.rank, dim = rank ? ind__view_dim(v, 0) : 0;
+    memcpy(to, from, (size_t)rank * sizeof *to);
+    to[rank] = rank ? from[dim] : ind_int(v->c, 1);
+    if (rank) to[dim] = ind_expr_mul(from[dim], v->node.attr[2].e);
+    return true;
+}
+
+static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr *to) {
+    (void)from;
+    memcpy(to, v->node.attr[1].list, (size_t)v->to.rank * sizeof *to);
+    return true;
+}
+
+/* start, start + step, .. of `count` numbers, as dimension d of `rank`. */
+static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
+    ind__attr a[4] = {ind__attr_size(start),
+                      ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
+                      ind__attr_size(step),
+                      {.kind = IND__ATTR_DTYPE, .i = IND_I64}};
+    ind_expr size[IND_MAX_RANK];
+    for (int k = 0; k < rank; k++) size[k] = k == d ? count : ind_int(g->context, 1);
+    uint32_t x = ind__add_pure(g, IND_OP_ARANGE, NULL, 0, a, 4);
+    return x ? ind__add_view(g, x, size, rank) : 0;
+}
+
+/* Strides of what the view shows: given, or those of a contiguous tensor. */
+static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x, ind_expr row[IND_MAX_RANK]) {
+    if (x->stride) return x->stride;
+    for (int d = x->rank; d-- > 0;) row[d] = d + 1 < x->rank ? ind_expr_mul(row[d + 1], x->size[d + 1]) : ind_int(c, 1);
+    return row;
+}
+
+/* Steps through the memory of what a view shows, which is contiguous: the storage of as_strided, or the one that
+   unfold cuts up. */
+static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
+    ind_expr row[IND_MAX_RANK];
+    ind__view shown = *v;
+    shown.from.stride = NULL;
+    const ind_expr *from = ind__strides_of(v->c, &shown.from, row);
+    if (v->node.op == IND_OP_AS_STRIDED)
+        ind__stride_as_strided(&shown, from, step);
+    else
+        ind__stride_unfold(&shown, from, step);
+}
+
+/* The places of the view's elements, as a tensor of its shape. */
+static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
+    const int rank = v->to.rank;
+    ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
+    ind__place_steps(v, step);
+    uint32_t x = ind__add_places(g, v->node.op == IND_OP_AS_STRIDED ? v->node.attr[2].e : zero, one, one, -1, rank);
+    for (int d = 0; x && d < rank; d++) {
+        if (ind__is_int(v->to.size[d], 1) || ind__is_int(step[d], 0)) continue;
+        uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
+        x = pair[1] ? ind__add_pure(g, IND_OP_ADD, pair, 2, NULL, 0) : 0;
+    }
+    ind__attr size = {.kind = IND__ATTR_SIZES, .list = v->to.size, .count = rank};
+    return x ? ind__add_pure(g, IND_OP_EXPAND, &x, 1, &size, 1) : 0;
+}
+
+static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t value) {
+    ind_expr step[IND_MAX_RANK];
+    ind__place_steps(v, step);
+    if (!ind__distinct(v->c, v->to.size, step, v->to.rank)) return ind__overlaps(g, v);
+    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_all_places(g, v), value};
+    return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
+}
+
+/* The ops whose results show the memory of an operand. reshape and flatten copy where strides do not allow a view; what
+   is copied or computed lies contiguously. */
+static const struct ind__view_row {
+    ind__stride_fn stride;
+    ind__write_fn write;
+} ind__views[IND_NUM_OPS] = {
+    [IND_OP_ALIAS] = {ind__stride_same, ind__write_same},
+    [IND_OP_VIEW] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_RESHAPE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_VIEW_AS] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_FLATTEN] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_UNFLATTEN] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_SQUEEZE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_UNSQUEEZE] = {ind__stride_reshape, ind__write_reshape},
+    [IND_OP_PERMUTE] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_TRANSPOSE] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_MOVEDIM] = {ind__stride_permute, ind__write_permute},
+    [IND_OP_EXPAND] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_EXPAND_AS] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_BROADCAST_TO] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_BROADCAST_TENSORS] = {ind__stride_expand, ind__write_expand},
+    [IND_OP_MESHGRID] = {ind__stride_meshgrid, ind__write_expand},
+    [IND_OP_SLICE] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_NARROW] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SPLIT] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SPLIT_WITH_SIZES] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_CHUNK] = {ind__stride_slice, ind__write_slice},
+    [IND_OP_SELECT] = {ind__stride_select, ind__write_select},
+    [IND_OP_UNBIND] = {ind__stride_select, ind__write_select},
+    [IND_OP_DIAGONAL] = {ind__stride_diagonal, ind__write_diagonal},
+    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_places},
+    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
+};
+
+/* Result x, just made from the handle `viewed`, shows its memory, if strides say it can. */
+static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
+    ind__tensor_info *t = &g->tensor[x];
+    ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
+    const ind__stride_fn stride = ind__views[g->node[t->node].op].stride;
+    t->viewed = viewed;
+    ind__view v = ind__view_of(g, x);
+    bool dense = !v.from.stride && (stride == ind__stride_reshape || stride == ind__stride_same);
+    if (!dense && !stride(&v, ind__strides_of(g->context, &v.from, row), to)) {
+        t->viewed = 0;
+        t->unsure = v.unsure ? ind__root_of(g, viewed) : 0;
+        t->since = g->tensor[t->unsure].writes;
+        return true;
+    }
+    t->root = ind__root_of(g, viewed);
+    t->seen = v.node.op == IND_OP_AS_STRIDED ? 0 : g->tensor[t->root].writes;
+    if (!dense) t->stride = ind__arena_copy(&g->arena, to, (size_t)t->rank * sizeof *to);
+    return dense || t->rank == 0 || t->stride;
+}
+
+/* A stale view as of now; as_strided names places in a storage, and takes them from whatever that holds. */
+static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
+    uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
+    if (v->node.op == IND_OP_AS_STRIDED) {
+        uint32_t taken[2] = {base, ind__add_all_places(g, v)};
+        return taken[1] ? ind__add_pure(g, IND_OP_TAKE, taken, 2, NULL, 0) : 0;
+    }
+    const bool each = v->node.op == IND_OP_BROADCAST_TENSORS || v->node.op == IND_OP_MESHGRID;
+    uint32_t *x = ind__arena_copy(&g->arena, v->node.operand, v->node.num_operands * sizeof *x);
+    if (!x) return ind__graph_no_memory(g, ind__op_name(v->node.op)), 0;
+    x[each ? v->k : 0] = base;
+    return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
+}
+
+/* Makes a stale view again, with the other results of its node that show the same. */
+static bool ind__show_again(ind_graph *g, uint32_t x) {
+    ind__view v = ind__view_of(g, x);
+    uint32_t made = ind__show_now(g, &v);
+    for (uint32_t k = 0; made && k < v.node.num_results; k++) {
+        ind__tensor_info *t = &g->tensor[v.node.result + k];
+        if (t->viewed != v.viewed) continue;
+        t->now = made + k;
+        t->seen = g->tensor[v.to.root].writes;
+    }
+    return made != 0;
+}
+
+static bool ind__is_stale(const ind_graph *g, uint32_t x) {
+    return g->tensor[x].seen != g->tensor[ind__root_of(g, x)].writes;
+}
+
+/* A reshape that is a view for some sizes only must not meet a write: PyTorch's result would hang on the sizes. */
+static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
+    const ind__tensor_info *t = &g->tensor[ind__root_of(g, x)];
+    if (!t->unsure || (!written && g->tensor[t->unsure].writes == t->since)) return true;
+    ind__graph_fail(g, IND_NOT_SUPPORTED,
+                    "%s: whether it shows the memory of %s or is a copy depends on the sizes, and one of them was "
+                    "written to; clone it, or reshape before the other views",
+                    t->name, g->tensor[t->unsure].name);
+    return false;
+}
+
+/* The tensor that holds what x shows by now; 0 on failure. */
+static uint32_t ind__current(ind_graph *g, uint32_t x) {
+    uint32_t depth = 0;
+    if (!g->num_writes || !x || x >= g->num_tensors) return x;
+    if (!ind__check_sure(g, x, false)) return 0;
+    for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) depth++;
+    uint32_t *stale = ind__arena_alloc(&g->arena, (depth + (size_t)1) * sizeof *stale), n = 0;
+    if (!stale) return ind__graph_no_memory(g, "view"), 0;
+    for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) stale[n++] = v;
+    while (n-- > 0)
+        if (!ind__show_again(g, stale[n])) return 0;
+    return g->tensor[x].now ? g->tensor[x].now : x;
+}
+
+/* Operands as they are now; NULL on failure. The strided storage is named as it was: see ind__show_memory. */
+static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
+    const char *file = g->here_file; /* it is the caller's op that stands there */
+    const int line = g->here_line;
+    uint32_t *now = g->num_writes && n ? ind__arena_copy(&g->arena, operands, n * sizeof *now) : NULL;
+    if (!g->num_writes || !n) return operands;
+    if (!now) return ind__graph_no_memory(g, ind__op_name(op)), NULL;
+    for (uint32_t k = 0; k < n && op != IND_OP_AS_STRIDED; k++) {
+        now[k] = ind__current(g, operands[k]);
+        if (operands[k] && !now[k]) return NULL;
+    }
+    ind_here(g, file, line);
+    return now;
+}
+
+ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+    const uint32_t *now = g && !g->status ? ind__current_operands(g, op, operands, num_operands) : operands;
+    ind_tensor result = ind__add_node(g, op, now, num_operands, attrs, num_attrs, body, custom_name);
+    if (!result.id || !ind__views[op].stride || g->facts_borrowed) return result;
+    const bool each = op == IND_OP_BROADCAST_TENSORS || op == IND_OP_MESHGRID;
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t k = 0; k < g->node[g->tensor[result.id].node].num_results; k++) {
+        if (ind__show_memory(g, result.id + k, operands[each ? k : 0])) continue;
+        ind__graph_no_memory(g, ind__op_name(op));
+        result.id = 0;
+        break;
+    }
+    ind__graph_leave(g, before);
+    return result;
+}
+
 /* ---- sizes, inputs, outputs */
 
 static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length) {
     for (uint32_t i = 0; i < g->num_sizes; i++) {
         const char *s = ind_expr_symbol(g->size_symbol[i])->name;
         if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
+    }
+    for (uint32_t u = 0; u < g->num_unbacked; u++) {
+        const char *s = ind_expr_symbol(g->unbacked[u].symbol)->name;
+        if (ind__same_name(s, strlen(s), name, length)) return g->unbacked[u].symbol;
     }
     return (ind_expr){g->context, 0};
 }
@@ -5595,14 +6675,19 @@ ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
     if (x.graph != graph) {
         ind__graph_fail(graph, IND_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
                         name ? name : "(NULL)");
-    } else if (!ind__check_output(graph, name, x.id) && !ind__add_output(graph, name, x.id)) {
-        ind__graph_no_memory(graph, "output");
+    } else if (!ind__check_output(graph, name, x.id)) {
+        x.id = ind__current(graph, x.id);
+        if (!graph->status && !ind__add_output(graph, name, x.id)) ind__graph_no_memory(graph, "output");
     }
     ind__graph_leave_here(graph);
     return graph->status;
 }
 
-static const struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
+static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
+    return x.graph && x.id && x.id < x.graph->num_tensors ? &x.graph->tensor[x.id] : NULL;
+}
+
+static struct ind__mutation *ind__find_mutation(const ind_graph *g, uint32_t input) {
     for (uint32_t i = 0; i < g->num_mutations; i++)
         if (g->mutation[i].input == input) return &g->mutation[i];
     return NULL;
@@ -5629,27 +6714,107 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
                            "mutate: %s is %s, its new value is %s; they must be of one type", name, a, b);
 }
 
+static void ind__add_mutation(ind_graph *g, uint32_t input, uint32_t value) {
+    struct ind__mutation *m =
+        IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+    if (m) *m = (struct ind__mutation){input, value};
+    if (!m) ind__graph_no_memory(g, "mutate");
+}
+
 ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     ind_graph *g = input.graph ? input.graph : value.graph;
     if (!g) return IND_INVALID_ARGUMENT;
     if (g->status) return g->status;
     if (input.graph != value.graph) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
-    } else if (!ind__check_mutation(g, input.id, value.id)) {
-        struct ind__mutation *m =
-            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
-        if (m) *m = (struct ind__mutation){input.id, value.id};
-        if (!m) ind__graph_no_memory(g, "mutate");
+    } else if (!ind__check_mutation(g, input.id, value.id) && (value.id = ind__current(g, value.id)) != 0) {
+        ind__add_mutation(g, input.id, value.id);
     }
     ind__graph_leave_here(g);
     return g->status;
 }
 
-/* ---- what a tensor is */
+/* ---- ops in place: writing to what a tensor shows ---- */
 
-static const ind__tensor_info *ind__tensor_of(ind_tensor x) {
-    return x.graph && x.id && x.id < x.graph->num_tensors ? &x.graph->tensor[x.id] : NULL;
+/* As torch.can_cast: floats to no integers, numbers to no bool. */
+static bool ind__can_write(ind_dtype from, ind_dtype to) {
+    if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
+    return to != IND_BOOL || from == IND_BOOL;
 }
+
+static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
+    const ind__tensor_info *t = &g->tensor[x], *v = &g->tensor[value], *root = &g->tensor[ind__root_of(g, x)];
+    char a[200], b[200];
+    if (t->weak || v->weak)
+        return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: %s is a number; a tensor is needed", op,
+                               t->weak ? "self" : "the result");
+    if (g->node[root->node].op == IND_OP_CONST)
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                               "%s: %s is a constant, which no run changes; clone makes a tensor of it", op,
+                               root->name);
+    if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
+                               root->name);
+    ind__print_type(a, sizeof a, t->dtype, t->size, t->rank);
+    ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
+    bool same = t->rank == v->rank;
+    ind_facts *before = ind__graph_enter(g);
+    for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], v->size[d]);
+    ind__graph_leave(g, before);
+    if (!same)
+        return ind__graph_fail(g, IND_SHAPE_MISMATCH, "%s: the result is %s, %s is %s, which cannot grow", op, b,
+                               t->name, a);
+    if (ind__can_write(v->dtype, t->dtype)) return IND_OK;
+    return ind__graph_fail(g, IND_TYPE_MISMATCH, "%s: the result is %s, which cannot be written to %s (%s)", op, b,
+                           t->name, a);
+}
+
+/* The memory of `root` holds `value` from here on. */
+static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
+    ind__tensor_info *t = &g->tensor[root];
+    g->num_writes++;
+    t->seen = ++t->writes;
+    t->now = value;
+    if (g->node[t->node].op != IND_OP_INPUT) return;
+    struct ind__mutation *m = ind__find_mutation(g, root);
+    if (m)
+        m->value = value;
+    else
+        ind__add_mutation(g, root, value);
+}
+
+/* What x shows becomes `value`, a tensor of its shape. */
+static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
+    if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
+    ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
+    if (g->tensor[value].dtype != g->tensor[x].dtype) value = ind__add_pure(g, IND_OP_CAST, &value, 1, &dtype, 1);
+    ind_facts *before = ind__graph_enter(g);
+    for (uint32_t t = x; value && g->tensor[t].viewed; t = g->tensor[t].viewed) {
+        ind__view v = ind__view_of(g, t);
+        value = ind__views[v.node.op].write(g, &v, value);
+    }
+    ind__graph_leave(g, before);
+    if (!value) return g->status;
+    ind__write_root(g, ind__root_of(g, x), value);
+    return g->status;
+}
+
+ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
+    ind_graph *g = x.graph ? x.graph : result.graph;
+    if (!g || g->status) return ind__graph_tensor(g, 0);
+    char op[IND__MAX_NAME + 2] = "inplace";
+    if (x.graph != result.graph || !ind__tensor_of(x) || !ind__tensor_of(result)) {
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
+    } else if ((result.id = ind__current(g, result.id)) != 0) {
+        const ind__node *n = &g->node[g->tensor[result.id].node];
+        snprintf(op, sizeof op, "%.250s_", n->name ? n->name : ind__op_name(n->op));
+        ind__write(g, op, x.id, result.id);
+    }
+    ind__graph_leave_here(g);
+    return ind__graph_tensor(g, g->status ? 0 : x.id);
+}
+
+/* ---- what a tensor is */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -5681,42 +6846,6 @@ ind_tensor ind_named(ind_tensor x, const char *name) {
 }
 
 /* ---- the ops: handles are checked here, all else by ind__graph_add */
-
-static ind__attr ind__attr_int(int64_t v) {
-    return (ind__attr){.kind = IND__ATTR_INT, .i = v};
-}
-
-static ind__attr ind__attr_bool(bool v) {
-    return (ind__attr){.kind = IND__ATTR_BOOL, .i = v};
-}
-
-static ind__attr ind__attr_float(double v) {
-    return (ind__attr){.kind = IND__ATTR_FLOAT, .f = v};
-}
-
-static ind__attr ind__attr_dtype(ind_dtype d) {
-    return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
-}
-
-/* A zeroed expression means "not given"; one that failed still has its context. */
-static ind__attr ind__attr_size(ind_expr e) {
-    return (ind__attr){.kind = e.context ? IND__ATTR_SIZE : IND__ATTR_NONE, .e = e};
-}
-
-static ind__attr ind__attr_sizes(const ind_expr *size, int rank) {
-    return (ind__attr){.kind = IND__ATTR_SIZES, .list = size, .count = rank};
-}
-
-/* A C double that is a whole number is printed and promoted as what it was given as: a float. */
-static ind__attr ind__attr_scalar(double v) {
-    return (ind__attr){.kind = IND__ATTR_SCALAR, .f = v};
-}
-
-/* A whole number is an integer, which also fits integer tensors. */
-static ind__attr ind__attr_number(double v) {
-    bool whole = v >= -1e15 && v <= 1e15 && v == (double)(int64_t)v;
-    return (ind__attr){.kind = IND__ATTR_SCALAR, .is_int = whole, .i = whole ? (int64_t)v : 0, .f = v};
-}
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
@@ -7116,6 +8245,41 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
     return ind__call(IND_OP_BUCKETIZE, operands, 2, a, 2);
 }
 
+IND__DEFINE_UNARY(nonzero, NONZERO)
+IND__DEFINE_UNARY(argwhere, ARGWHERE)
+
+ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
+    ind_tensor operands[2] = {x, mask};
+    return ind__call(IND_OP_MASKED_SELECT, operands, 2, NULL, 0);
+}
+
+static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    ind__attr a[5] = {ind__attr_bool(true), ind__attr_bool(inverse != NULL), ind__attr_bool(counts != NULL)};
+    bool sorted = op == IND_OP_UNIQUE;
+    ind_tensor y = ind__call(op, &x, 1, a + !sorted, 2 + sorted), none = ind__graph_tensor(x.graph, 0);
+    if (inverse) *inverse = y.id ? ind__graph_tensor(y.graph, y.id + 1) : none;
+    if (counts) *counts = y.id ? ind__graph_tensor(y.graph, y.id + 1 + (inverse != NULL)) : none;
+    return y;
+}
+
+ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE, x, inverse, counts);
+}
+
+ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, inverse, counts);
+}
+
+ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
+                                 ind_expr max_output_size) {
+    ind_tensor operands[2] = {x, repeats};
+    ind__attr a[3] = {{0}, {0}, {0}};
+    if (dim != IND_ALL_DIMS) a[0] = ind__attr_int(dim);
+    if (ind__ok(output_size)) a[1] = ind__attr_size(output_size);
+    if (ind__ok(max_output_size)) a[2] = ind__attr_size(max_output_size);
+    return ind__call(IND_OP_REPEAT_INTERLEAVE, operands, 2, a, 3);
+}
+
 ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) {
     ind_tensor operands[3] = {x, mask, source};
     return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
@@ -7567,6 +8731,2049 @@ ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
     return result;
 }
 
+/* ------------------------------------------------------------------------------------------------ >>composites */
+/* Ops of IND_COMPOSITES become others here, through the builders that a caller has. Their operands and attributes have
+   been checked against the table; a failure of an op inside is the composite's. */
+
+typedef struct ind__expansion {
+    ind_graph *g;
+    ind_context *c;
+    const ind__node *node;
+    const char *name;
+    ind_tensor *x; /* operands; absent ones have no id */
+    int num_x;
+    const ind__attr *a;
+    ind_tensor y; /* the result */
+} ind__expansion;
+
+typedef void (*ind__expander)(ind__expansion *e);
+
+static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
+static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) {
+    char why[700];
+    va_list args;
+    if (e->g->status) return;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    ind__graph_fail(e->g, status, "%s", why);
+}
+
+/* "x (f32[2, 3])" for messages. */
+static const char *ind__say_operand(const ind__expansion *e, int k, char *out, size_t bytes) {
+    const ind__tensor_info *t = ind__tensor_of(e->x[k]);
+    char type[200] = "?";
+    if (t) ind__print_type(type, sizeof type, t->dtype, t->size, t->rank);
+    snprintf(out, bytes, "%.60s (%s)", t && t->name ? t->name : "a number", type);
+    return out;
+}
+
+static bool ind__given(const ind__expansion *e, int k) {
+    return k < e->num_x && e->x[k].id != 0;
+}
+
+/* A number beside tensors: whole ones keep integers what they are. */
+static ind_tensor ind__num(const ind__expansion *e, double v) {
+    return ind__add_scalar(e->g, ind__attr_number(v));
+}
+
+/* A number as the text has it. */
+static ind_tensor ind__attr_tensor(const ind__expansion *e, int k) {
+    return ind__add_scalar(e->g, e->a[k]);
+}
+
+static ind_expr ind__e(const ind__expansion *e, int64_t v) {
+    return ind_int(e->c, v);
+}
+
+static ind_tensor ind__times(const ind__expansion *e, ind_tensor x, double v) {
+    return v == 1 ? x : ind_mul(x, ind__num(e, v));
+}
+
+static ind_tensor ind__plus(const ind__expansion *e, ind_tensor x, double v) {
+    return ind_add(x, ind__num(e, v));
+}
+
+static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
+    char text[300];
+    int rank = ind_tensor_rank(e->x[k]);
+    if (rank >= low && rank <= high) return true;
+    if (low == high) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
+                    ind__say_operand(e, k, text, sizeof text), rank, low);
+    } else {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
+                    ind__say_operand(e, k, text, sizeof text), rank, low, high);
+    }
+    return false;
+}
+
+static bool ind__need_float_of(ind__expansion *e, int k) {
+    char text[300];
+    if (ind_dtype_is_float(ind_tensor_dtype(e->x[k]))) return true;
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__say_operand(e, k, text, sizeof text));
+    return false;
+}
+
+/* dim of a tensor of this rank, from the front; -1 and an error if there is none. A 0-d tensor has dimension 0. */
+static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
+    int64_t most = rank > 0 ? rank : 1;
+    if (dim >= -most && dim < most) return (int)(dim < 0 ? dim + most : dim);
+    ind__refuse(e, IND_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
+                (long long)-most, (long long)(most - 1));
+    return -1;
+}
+
+/* Element i of a list of integers. */
+static int64_t ind__list_int(const ind__attr *a, int i) {
+    int64_t v = 0;
+    (void)ind_expr_is_int(a->list[i], &v);
+    return v;
+}
+
+static bool ind__known_size(ind__expansion *e, ind_tensor x, int dim, const char *what, int64_t *n) {
+    ind_expr size = ind_tensor_size(x, dim);
+    char text[100];
+    if (ind_expr_is_int(size, n)) return true;
+    ind_expr_print(size, text, sizeof text);
+    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, for what is computed hangs on it", what, text);
+    return false;
+}
+
+static ind_tensor ind__part(ind_tensor x, int dim, int64_t from, int64_t to) {
+    ind_context *c = x.graph ? x.graph->context : NULL;
+    return c ? ind_slice(x, dim, ind_int(c, from), ind_int(c, to), (ind_expr){0}) : x;
+}
+
+static ind_tensor ind__sum_last(ind_tensor x, int dim, bool keepdim) {
+    return ind_sum(x, &dim, 1, keepdim, IND_DTYPE_NONE);
+}
+
+/* ---- losses */
+
+/* The loss of every element, their mean or their sum. */
+static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
+    const char *how = e->a[k].s ? e->a[k].s : "";
+    if (!strcmp(how, "none")) return loss;
+    if (!strcmp(how, "sum")) return ind_sum(loss, NULL, 0, false, IND_DTYPE_NONE);
+    if (!strcmp(how, "mean")) return ind_mean(loss, NULL, 0, false, IND_DTYPE_NONE);
+    ind__refuse(e, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"%s", how,
+                e->node->op == IND_OP_KL_DIV ? ", \"batchmean\"" : "");
+    return loss;
+}
+
+static ind_tensor ind__weighted(const ind__expansion *e, int k, ind_tensor loss) {
+    return ind__given(e, k) ? ind_mul(loss, e->x[k]) : loss;
+}
+
+/* d^2 / 2 where |d| < threshold, else linear: smooth_l1_loss divides that by beta, huber_loss multiplies by delta. */
+static void ind__expand_smooth_loss(ind__expansion *e) {
+    const bool huber = e->node->op == IND_OP_HUBER_LOSS;
+    const double t = e->a[1].f;
+    ind_tensor d = ind_abs(ind_sub(e->x[0], e->x[1]));
+    if (!(huber ? t > 0 : t >= 0)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    huber ? "delta is %g; it must be above 0" : "beta is %g; it must not be negative", t);
+        return;
+    }
+    if (t > 0) {
+        ind_tensor near = ind_mul(ind__times(e, d, 0.5), d), far = ind_sub(d, ind_scalar(e->g, 0.5 * t));
+        if (!huber) near = ind_div(near, ind_scalar(e->g, t));
+        if (huber) far = ind_mul(far, ind_scalar(e->g, t));
+        ind_tensor inside = huber ? ind_le(d, ind_scalar(e->g, t)) : ind_lt(d, ind_scalar(e->g, t));
+        d = ind_where(inside, near, far);
+    }
+    e->y = ind__reduced_loss(e, 0, d);
+}
+
+/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), as ATen bounds it. */
+static void ind__expand_binary_cross_entropy(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], low = ind__num(e, -100);
+    ind_tensor off = ind_mul(ind__plus(e, t, -1), ind_maximum(ind_log1p(ind_neg(x)), low));
+    e->y = ind_sub(off, ind_mul(t, ind_maximum(ind_log(x), low)));
+    e->y = ind__reduced_loss(e, 0, ind__weighted(e, 2, e->y));
+}
+
+static void ind__expand_binary_cross_entropy_with_logits(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], log_on = ind_log_sigmoid(x);
+    if (ind__given(e, 3)) {
+        ind_tensor more = ind_mul(ind__plus(e, e->x[3], -1), t);
+        log_on = ind_mul(ind__plus(e, more, 1), log_on);
+    }
+    e->y = ind_sub(ind_mul(ind_sub(ind__num(e, 1), t), x), log_on);
+    e->y = ind__reduced_loss(e, 0, ind__weighted(e, 2, e->y));
+}
+
+static void ind__expand_kl_div(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], loss;
+    if (e->a[1].i) {
+        loss = ind_mul(ind_exp(t), ind_sub(t, x));
+    } else {
+        loss = ind_sub(ind_xlogy(t, t), ind_mul(t, x));
+    }
+    const char *how = e->a[0].s ? e->a[0].s : "";
+    if (strcmp(how, "batchmean")) {
+        e->y = ind__reduced_loss(e, 0, loss);
+        return;
+    }
+    ind_expr batch = ind_tensor_rank(x) ? ind_tensor_size(x, 0) : ind__e(e, 1);
+    ind_tensor n =
+        ind_select(ind_arange(e->g, batch, ind_expr_add(batch, ind__e(e, 1)), ind__e(e, 1), IND_I64), 0, ind__e(e, 0));
+    e->y = ind_div(ind_sum(loss, NULL, 0, false, IND_DTYPE_NONE), n);
+}
+
+static const double ind__two_pi = 6.283185307179586476925286766559;
+
+static void ind__expand_poisson_nll_loss(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], loss;
+    if (e->a[0].i) {
+        loss = ind_sub(ind_exp(x), ind_mul(t, x));
+    } else {
+        loss = ind_sub(x, ind_mul(t, ind_log(ind__plus(e, x, e->a[2].f))));
+    }
+    if (e->a[1].i) { /* Stirling's term, for t above 1 */
+        ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
+        ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
+        loss = ind_add(loss, ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0)));
+    }
+    e->y = ind__reduced_loss(e, 3, loss);
+}
+
+/* (log(v) + (x - t)^2 / v) / 2 with v = max(var, eps); var may lack the last dimension. */
+static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
+    ind_tensor v = e->x[2], d = ind_sub(e->x[0], e->x[1]);
+    if (ind_tensor_rank(v) + 1 == ind_tensor_rank(e->x[0]) && ind_tensor_rank(v) > 0) v = ind_unsqueeze(v, -1);
+    if (!(e->a[1].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
+    v = ind_maximum(v, ind_scalar(e->g, e->a[1].f));
+    ind_tensor loss = ind__times(e, ind_add(ind_log(v), ind_div(ind_mul(d, d), v)), 0.5);
+    if (e->a[0].i) loss = ind__plus(e, loss, 0.5 * log(ind__two_pi));
+    e->y = ind__reduced_loss(e, 2, loss);
+}
+
+static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
+    ind_tensor apart = ind_maximum(ind_sub(ind__num(e, e->a[0].f), x), zero);
+    ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
+    e->y = ind__reduced_loss(e, 1, ind_add(off, ind_where(ind_ne(t, ind__num(e, -1)), x, zero)));
+}
+
+static void ind__expand_soft_margin_loss(ind__expansion *e) {
+    e->y = ind__reduced_loss(e, 0, ind_log1p(ind_exp(ind_mul(ind_neg(e->x[1]), e->x[0]))));
+}
+
+static void ind__expand_margin_ranking_loss(ind__expansion *e) {
+    ind_tensor apart = ind_mul(ind_neg(e->x[2]), ind_sub(e->x[0], e->x[1]));
+    e->y = ind__reduced_loss(e, 1, ind_maximum(ind__plus(e, apart, e->a[0].f), ind__num(e, 0)));
+}
+
+static ind_tensor ind__distance(const ind__expansion *e, ind_tensor a, ind_tensor b, double p, double eps,
+                                bool keepdim) {
+    const int last = -1;
+    ind_tensor d = ind_add(ind_sub(a, b), ind_scalar(e->g, eps));
+    return ind_linalg_vector_norm(d, p, &last, 1, keepdim, IND_DTYPE_NONE);
+}
+
+static void ind__expand_pairwise_distance(ind__expansion *e) {
+    e->y = ind__distance(e, e->x[0], e->x[1], e->a[0].f, e->a[1].f, e->a[2].i);
+}
+
+static void ind__expand_triplet_margin_loss(ind__expansion *e) {
+    const double p = e->a[1].f, eps = e->a[2].f;
+    ind_tensor near = ind__distance(e, e->x[0], e->x[1], p, eps, false);
+    ind_tensor far = ind__distance(e, e->x[0], e->x[2], p, eps, false);
+    if (e->a[3].i) far = ind_minimum(far, ind__distance(e, e->x[1], e->x[2], p, eps, false));
+    ind_tensor loss = ind__plus(e, ind_sub(near, far), e->a[0].f);
+    e->y = ind__reduced_loss(e, 4, ind_maximum(loss, ind__num(e, 0)));
+}
+
+static void ind__expand_cosine_embedding_loss(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1], t = e->x[2], zero = ind__num(e, 0);
+    ind_tensor product = ind__sum_last(ind_mul(a, b), -1, false);
+    ind_tensor first = ind__plus(e, ind__sum_last(ind_mul(a, a), -1, false), 1e-12);
+    ind_tensor second = ind__plus(e, ind__sum_last(ind_mul(b, b), -1, false), 1e-12);
+    ind_tensor cosine = ind_div(product, ind_sqrt(ind_mul(first, second)));
+    ind_tensor same = ind_where(ind_eq(t, ind__num(e, 1)), ind_sub(ind__num(e, 1), cosine), zero);
+    ind_tensor apart = ind_maximum(ind__plus(e, cosine, -e->a[0].f), zero);
+    e->y = ind__reduced_loss(e, 1, ind_add(same, ind_where(ind_eq(t, ind__num(e, -1)), apart, zero)));
+}
+
+static ind_tensor ind__unit(const ind__expansion *e, ind_tensor x, double p, int dim, double eps) {
+    ind_tensor norm = ind_linalg_vector_norm(x, p, &dim, 1, true, IND_DTYPE_NONE);
+    return ind_div(x, ind_maximum(norm, ind_scalar(e->g, eps)));
+}
+
+static void ind__expand_cosine_similarity(ind__expansion *e) {
+    const int dim = (int)e->a[0].i;
+    ind_tensor both = ind_broadcast_tensors(e->x, 2);
+    ind_tensor a = ind__unit(e, both, 2, dim, e->a[1].f),
+               b = ind__unit(e, e->g->status ? both : ind_result(both, 1), 2, dim, e->a[1].f);
+    e->y = ind__sum_last(ind_mul(a, b), dim, false);
+}
+
+static void ind__expand_normalize(ind__expansion *e) {
+    e->y = ind__unit(e, e->x[0], e->a[0].f, (int)e->a[1].i, e->a[2].f);
+}
+
+static void ind__expand_dist(ind__expansion *e) {
+    e->y = ind_linalg_vector_norm(ind_sub(e->x[0], e->x[1]), e->a[0].f, NULL, 0, false, IND_DTYPE_NONE);
+}
+
+/* ---- activations and other elementwise ops */
+
+static void ind__expand_softsign(ind__expansion *e) {
+    e->y = ind_div(e->x[0], ind__plus(e, ind_abs(e->x[0]), 1));
+}
+
+static void ind__expand_tanhshrink(ind__expansion *e) {
+    e->y = ind_sub(e->x[0], ind_tanh(e->x[0]));
+}
+
+/* NaN stays NaN: it is not within [-lambd, lambd]. */
+static void ind__expand_shrink(ind__expansion *e) {
+    ind_tensor x = e->x[0], up = ind_scalar(e->g, e->a[0].f), down = ind_scalar(e->g, -e->a[0].f);
+    const bool soft = e->node->op == IND_OP_SOFTSHRINK;
+    if (!ind__need_float_of(e, 0)) return;
+    if (soft && !(e->a[0].f >= 0))
+        ind__refuse(e, IND_INVALID_ARGUMENT, "lambd is %g; it must not be negative", e->a[0].f);
+    ind_tensor inside = ind_logical_and(ind_ge(x, down), ind_le(x, up));
+    ind_tensor outside = soft ? ind_where(ind_gt(x, up), ind_sub(x, up), ind_add(x, up)) : x;
+    e->y = ind_where(inside, ind_mul(x, ind__num(e, 0)), outside);
+    if (!soft) e->y = ind_where(inside, ind_scalar(e->g, 0), x);
+}
+
+static void ind__expand_softmin(ind__expansion *e) {
+    e->y = ind_softmax(ind_neg(e->x[0]), (int)e->a[0].i);
+}
+
+static void ind__expand_glu(ind__expansion *e) {
+    char text[300];
+    int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(e->x[0]));
+    if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
+    ind_expr size = ind_tensor_size(e->x[0], dim), half = ind_expr_floordiv(size, ind__e(e, 2));
+    if (!ind_known_eq(ind_expr_mul(half, ind__e(e, 2)), size)) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
+                    ind__say_operand(e, 0, text, sizeof text));
+        return;
+    }
+    ind_expr none = {0};
+    e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
+}
+
+/* One weight for all, or one for every place of dimension 1. */
+static void ind__expand_prelu(ind__expansion *e) {
+    ind_tensor x = e->x[0], w = e->x[1];
+    int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
+    ind_expr size[IND_MAX_RANK];
+    if (!ind__need_rank_of(e, 1, 0, 1)) return;
+    if (own == 1 && rank != 1) {
+        bool one = ind_known_eq(ind_tensor_size(w, 0), ind__e(e, 1));
+        for (int d = 0; d < rank; d++) size[d] = ind__e(e, 1);
+        if (rank > 1) size[1] = ind_tensor_size(w, 0);
+        if (rank == 0 && !one) {
+            ind__refuse(e, IND_SHAPE_MISMATCH, "a tensor without dimensions takes a weight of one element");
+            return;
+        }
+        if (rank > 1 && !one && !ind_known_eq(size[1], ind_tensor_size(x, 1))) {
+            char first[300], second[300];
+            ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
+                        ind__say_operand(e, 1, first, sizeof first), ind__say_operand(e, 0, second, sizeof second));
+            return;
+        }
+        w = ind_view(w, size, rank);
+    }
+    e->y = ind_where(ind_gt(x, ind__num(e, 0)), x, ind_mul(w, x));
+}
+
+static void ind__expand_rsub(ind__expansion *e) {
+    ind_tensor x = e->x[0];
+    bool one = e->a[0].is_int ? e->a[0].i == 1 : e->a[0].f == 1;
+    e->y = ind_sub(e->x[1], one ? x : ind_mul(x, ind__attr_tensor(e, 0)));
+}
+
+/* 0, values or 1 where self is negative, zero or positive; 0 for NaN, as in ATen. */
+static void ind__expand_heaviside(ind__expansion *e) {
+    ind_tensor x = e->x[0], zero = ind__num(e, 0);
+    if (ind_tensor_dtype(x) != ind_tensor_dtype(e->x[1])) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "self and values must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(x)), ind_dtype_name(ind_tensor_dtype(e->x[1])));
+        return;
+    }
+    ind_tensor step = ind_cast(ind_gt(x, zero), ind_tensor_dtype(x));
+    e->y = ind_where(ind_eq(x, zero), e->x[1], step);
+}
+
+static void ind__expand_float_power(ind__expansion *e) {
+    ind_tensor v[2];
+    for (int k = 0; k < 2; k++) {
+        bool weak = ind__tensor_of(e->x[k]) && ind__tensor_of(e->x[k])->weak;
+        v[k] = weak ? e->x[k] : ind_cast(e->x[k], IND_F64);
+    }
+    e->y = ind_pow(v[0], v[1]);
+}
+
+static void ind__expand_ldexp(ind__expansion *e) {
+    e->y = ind_mul(e->x[0], ind_exp2(e->x[1]));
+}
+
+/* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
+static void ind__expand_logaddexp2(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1], most = ind_maximum(a, b);
+    ind_tensor more =
+        ind__times(e, ind_log1p(ind_exp2(ind_neg(ind_abs(ind_sub(a, b))))), 1.4426950408889634073599246810019);
+    e->y = ind_where(ind_logical_and(ind_isinf(a), ind_eq(a, b)), a, ind_add(most, more));
+}
+
+/* As maximum and minimum, but a NaN gives way to a number. */
+static void ind__expand_fmax(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1];
+    ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
+    e->y = ind_where(ind_isnan(a), b, ind_where(ind_isnan(b), a, both));
+}
+
+static void ind__expand_frac(ind__expansion *e) {
+    if (ind__need_float_of(e, 0)) e->y = ind_sub(e->x[0], ind_trunc(e->x[0]));
+}
+
+static void ind__expand_degrees(ind__expansion *e) {
+    const double pi = ind__two_pi / 2;
+    e->y = ind_mul(e->x[0], ind_scalar(e->g, e->node->op == IND_OP_DEG2RAD ? pi / 180 : 180 / pi));
+}
+
+static void ind__expand_clamp_min(ind__expansion *e) {
+    e->y = ind_clamp(e->x[0], e->x[1], IND_NO_TENSOR);
+}
+
+static void ind__expand_clamp_max(ind__expansion *e) {
+    e->y = ind_clamp(e->x[0], IND_NO_TENSOR, e->x[1]);
+}
+
+/* |a - b| <= atol + rtol |b|; equal infinities are close, and with equal_nan NaN is to NaN. */
+static void ind__expand_isclose(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1];
+    const double rtol = e->a[0].f, atol = e->a[1].f;
+    if (ind_tensor_dtype(a) != ind_tensor_dtype(b)) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "self and other must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(a)), ind_dtype_name(ind_tensor_dtype(b)));
+        return;
+    }
+    if (!(rtol >= 0) || !(atol >= 0)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol, atol);
+        return;
+    }
+    e->y = ind_eq(a, b);
+    if (e->a[2].i) e->y = ind_logical_or(e->y, ind_logical_and(ind_isnan(a), ind_isnan(b)));
+    if (ind_tensor_dtype(a) == IND_BOOL) return;
+    ind_tensor allowed = ind__plus(e, ind_abs(ind_mul(b, ind_scalar(e->g, rtol))), atol);
+    ind_tensor apart = ind_abs(ind_sub(a, b));
+    e->y = ind_logical_or(e->y, ind_logical_and(ind_isfinite(apart), ind_le(apart, allowed)));
+}
+
+static void ind__expand_isinf_signed(ind__expansion *e) {
+    ind_tensor negative = ind_signbit(e->x[0]);
+    e->y = ind_logical_and(ind_isinf(e->x[0]), e->node->op == IND_OP_ISNEGINF ? negative : ind_logical_not(negative));
+}
+
+/* -x log(x), 0 at 0, -infinity below. */
+static void ind__expand_special_entr(ind__expansion *e) {
+    ind_tensor x = e->x[0], below = ind_scalar(e->g, -INFINITY);
+    e->y = ind_where(ind_lt(x, ind__num(e, 0)), below, ind_neg(ind_xlogy(x, x)));
+}
+
+/* Operand k; a number as a tensor without dimensions, which promotes alike. */
+static ind_tensor ind__as_tensor(const ind__expansion *e, int k) {
+    const ind__tensor_info *t = ind__tensor_of(e->x[k]);
+    if (!t || !t->weak) return e->x[k];
+    const ind__attr *v = &e->g->node[t->node].attr[0];
+    bool wide = ind_tensor_dtype(e->x[1 - k]) == IND_F64;
+    return ind_full(e->g, NULL, 0, v->is_int ? (double)v->i : v->f, v->is_int ? IND_I64 : wide ? IND_F64 : IND_F32);
+}
+
+static void ind__expand_special_xlog1py(ind__expansion *e) {
+    ind_tensor x = ind__as_tensor(e, 0), y = ind__as_tensor(e, 1), zero = ind_scalar(e->g, 0);
+    ind_tensor v = ind_where(ind_eq(x, ind__num(e, 0)), zero, ind_mul(x, ind_log1p(y)));
+    e->y = ind_where(ind_isnan(y), ind_scalar(e->g, (double)NAN), v);
+}
+
+static void ind__expand_special_ndtr(ind__expansion *e) {
+    e->y = ind__times(e, ind_erfc(ind__times(e, e->x[0], -0.70710678118654752440084436210485)), 0.5);
+}
+
+/* ---- reductions */
+
+static void ind__expand_trace(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 2, 2)) e->y = ind__sum_last(ind_diagonal(e->x[0], 0, 0, 1), 0, false);
+}
+
+/* Over what is no NaN. */
+static void ind__expand_nansum(ind__expansion *e) {
+    const ind__attr *dim = &e->a[0];
+    int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
+    const ind_dtype dtype = e->a[2].kind == IND__ATTR_NONE ? IND_DTYPE_NONE : (ind_dtype)e->a[2].i;
+    if (n > IND_MAX_RANK) ind__refuse(e, IND_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
+    for (int i = 0; i < n && i < IND_MAX_RANK; i++) dims[i] = (int)ind__list_int(dim, i);
+    if (e->g->status) return;
+    ind_tensor x = e->x[0], none = ind_isnan(x);
+    const bool average = e->node->op == IND_OP_NANMEAN;
+    if (average && !ind__need_float_of(e, 0)) return;
+    ind_tensor sum = ind_sum(ind_where(none, ind__num(e, 0), x), dims, n, e->a[1].i, dtype);
+    if (!average) {
+        e->y = sum;
+        return;
+    }
+    ind_tensor count = ind_sum(ind_logical_not(none), dims, n, e->a[1].i, IND_DTYPE_NONE);
+    e->y = ind_div(sum, count);
+}
+
+static void ind__expand_trapezoid(ind__expansion *e) {
+    int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
+    ind_expr none = {0};
+    if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
+    ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);
+    ind_tensor here = ind_slice(e->x[0], dim, none, ind__e(e, -1), none);
+    e->y = ind_mul(ind__sum_last(ind_add(next, here), dim, false), ind_scalar(e->g, e->a[0].f / 2));
+}
+
+/* ---- products */
+
+static void ind__expand_dot(ind__expansion *e) {
+    char text[300];
+    if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
+    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1])) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the other's type", ind__say_operand(e, 1, text, sizeof text));
+        return;
+    }
+    if (e->node->op == IND_OP_DOT && !ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
+                    ind__say_operand(e, 1, text, sizeof text));
+        return;
+    }
+    e->y = ind_matmul(e->x[0], e->x[1]);
+}
+
+/* Over the last dimensions of both; with a 0-d operand a product. */
+static void ind__expand_inner(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1];
+    const int m = ind_tensor_rank(a), n = ind_tensor_rank(b);
+    ind_expr size[IND_MAX_RANK * 2];
+    if (m == 0 || n == 0) {
+        e->y = ind_mul(a, b);
+        return;
+    }
+    if (m + n - 2 > IND_MAX_RANK) {
+        ind__refuse(e, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", m + n - 2,
+                    IND_MAX_RANK);
+        return;
+    }
+    for (int d = 0; d < m - 1; d++) size[d] = ind_tensor_size(a, d);
+    for (int d = 0; d < n - 1; d++) size[m - 1 + d] = ind_tensor_size(b, d);
+    ind_expr rows = ind__e(e, 1), columns = ind__e(e, 1);
+    for (int d = 0; d < m - 1; d++) rows = ind_expr_mul(rows, ind_tensor_size(a, d));
+    for (int d = 0; d < n - 1; d++) columns = ind_expr_mul(columns, ind_tensor_size(b, d));
+    ind_expr first[2] = {rows, ind_tensor_size(a, -1)}, second[2] = {columns, ind_tensor_size(b, -1)};
+    ind_tensor y = ind_matmul(ind_view(a, first, 2), ind_transpose(ind_view(b, second, 2), 0, 1));
+    e->y = ind_view(y, size, m + n - 2);
+}
+
+static ind_tensor ind__outer(ind_tensor a, ind_tensor b) {
+    return ind_mul(ind_unsqueeze(a, 1), ind_unsqueeze(b, 0));
+}
+
+static void ind__expand_outer(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 1, 1) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind__outer(e->x[0], e->x[1]);
+}
+
+static void ind__expand_mv(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 2, 2) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind_matmul(e->x[0], e->x[1]);
+}
+
+/* beta * self + alpha * product; with beta 0 what is in self does not count, be it NaN. */
+static ind_tensor ind__added(const ind__expansion *e, ind_tensor product) {
+    const ind__attr *beta = &e->a[0], *alpha = &e->a[1];
+    bool none = beta->is_int ? beta->i == 0 : beta->f == 0, one = beta->is_int ? beta->i == 1 : beta->f == 1;
+    ind_tensor self = one ? e->x[0] : ind_mul(e->x[0], ind__attr_tensor(e, 0));
+    if (!(alpha->is_int ? alpha->i == 1 : alpha->f == 1)) product = ind_mul(product, ind__attr_tensor(e, 1));
+    if (none) return ind_expand_as(product, ind_add(self, product));
+    return ind_add(self, product);
+}
+
+static void ind__expand_addmv(ind__expansion *e) {
+    if (ind__need_rank_of(e, 1, 2, 2) && ind__need_rank_of(e, 2, 1, 1))
+        e->y = ind__added(e, ind_matmul(e->x[1], e->x[2]));
+}
+
+static void ind__expand_addr(ind__expansion *e) {
+    if (ind__need_rank_of(e, 1, 1, 1) && ind__need_rank_of(e, 2, 1, 1))
+        e->y = ind__added(e, ind__outer(e->x[1], e->x[2]));
+}
+
+static void ind__expand_baddbmm(ind__expansion *e) {
+    if (!ind__need_rank_of(e, 1, 3, 3) || !ind__need_rank_of(e, 2, 3, 3)) return;
+    ind_tensor product = ind_matmul(e->x[1], e->x[2]);
+    e->y = ind__added(e, e->node->op == IND_OP_ADDBMM ? ind__sum_last(product, 0, false) : product);
+}
+
+static void ind__expand_kron(ind__expansion *e) {
+    const int m = ind_tensor_rank(e->x[0]), n = ind_tensor_rank(e->x[1]), rank = m > n ? m : n;
+    ind_expr a[IND_MAX_RANK], b[IND_MAX_RANK], size[IND_MAX_RANK];
+    if (2 * rank > IND_MAX_RANK) {
+        ind__refuse(e, IND_LIMIT, "%d dimensions; at most %d are possible", rank, IND_MAX_RANK / 2);
+        return;
+    }
+    for (int d = 0; d < rank; d++) {
+        ind_expr one = ind__e(e, 1);
+        a[2 * d] = d < rank - m ? one : ind_tensor_size(e->x[0], d - (rank - m));
+        b[2 * d + 1] = d < rank - n ? one : ind_tensor_size(e->x[1], d - (rank - n));
+        a[2 * d + 1] = b[2 * d] = one;
+        size[d] = ind_expr_mul(a[2 * d], b[2 * d + 1]);
+    }
+    e->y = ind_view(ind_mul(ind_view(e->x[0], a, 2 * rank), ind_view(e->x[1], b, 2 * rank)), size, rank);
+}
+
+/* The dimensions of x that a list does not name, in order, with those it names before (front) or behind. */
+static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool front, int *dims) {
+    int rank = ind_tensor_rank(e->x[k]), named[IND_MAX_RANK], n = 0;
+    bool taken[IND_MAX_RANK] = {false};
+    for (int i = 0; i < list->count; i++) {
+        int d = rank ? ind__dim_in(e, ind__list_int(list, i), rank) : -1;
+        if (d < 0 || taken[d]) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "a dimension is named twice, or does not exist");
+            return -1;
+        }
+        taken[d] = true;
+        named[n++] = d;
+    }
+    int at = front ? n : 0;
+    for (int d = 0; d < rank; d++) {
+        if (!taken[d]) dims[at++] = d;
+    }
+    for (int i = 0; i < n; i++) dims[front ? i : rank - n + i] = named[i];
+    return n;
+}
+
+static void ind__expand_tensordot(ind__expansion *e) {
+    int da[IND_MAX_RANK], db[IND_MAX_RANK], m = ind_tensor_rank(e->x[0]), n = ind_tensor_rank(e->x[1]);
+    int ca = ind__split_dims(e, 0, &e->a[0], false, da), cb = ca < 0 ? -1 : ind__split_dims(e, 1, &e->a[1], true, db);
+    if (ca < 0 || cb < 0) return;
+    int rank = m + n - ca - cb;
+    if (ca != cb || rank > IND_MAX_RANK) {
+        ind__refuse(e, ca != cb ? IND_INVALID_ARGUMENT : IND_LIMIT,
+                    "dims_self has %d elements, dims_other %d; the result would have %d dimensions", ca, cb, rank);
+        return;
+    }
+    ind_expr size[IND_MAX_RANK], rows = ind__e(e, 1), columns = rows, inner = rows;
+    int at = 0;
+    for (int d = 0; d < m - ca; d++) rows = ind_expr_mul(rows, size[at++] = ind_tensor_size(e->x[0], da[d]));
+    for (int d = cb; d < n; d++) columns = ind_expr_mul(columns, size[at++] = ind_tensor_size(e->x[1], db[d]));
+    for (int i = 0; i < ca; i++) {
+        ind_expr a = ind_tensor_size(e->x[0], da[m - ca + i]), b = ind_tensor_size(e->x[1], db[i]);
+        inner = ind_expr_mul(inner, a);
+        if (ind_known_eq(a, b)) continue;
+        char first[300], second[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal", da[m - ca + i],
+                    ind__say_operand(e, 0, first, sizeof first), db[i], ind__say_operand(e, 1, second, sizeof second));
+        return;
+    }
+    ind_expr first[2] = {rows, inner}, second[2] = {inner, columns};
+    ind_tensor a = m ? ind_permute(e->x[0], da, m) : e->x[0], b = n ? ind_permute(e->x[1], db, n) : e->x[1];
+    e->y = ind_view(ind_matmul(ind_view(a, first, 2), ind_view(b, second, 2)), size, rank);
+}
+
+static ind_tensor ind__pick(const ind__expansion *e, ind_tensor x, int dim, int64_t i) {
+    return ind_select(x, dim, ind__e(e, i));
+}
+
+static void ind__expand_cross(ind__expansion *e) {
+    ind_tensor both = ind_broadcast_tensors(e->x, 2), v[3];
+    int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(both));
+    if (dim < 0 || e->g->status) return;
+    if (ind_tensor_rank(both) == 0 || !ind_known_eq(ind_tensor_size(both, dim), ind__e(e, 3))) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of the operands must be 3", dim);
+        return;
+    }
+    ind_tensor a = both, b = ind_result(both, 1);
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        v[i] = ind_sub(ind_mul(ind__pick(e, a, dim, j), ind__pick(e, b, dim, k)),
+                       ind_mul(ind__pick(e, a, dim, k), ind__pick(e, b, dim, j)));
+    }
+    e->y = ind_stack(v, 3, dim);
+}
+
+static void ind__expand_linalg_vecdot(ind__expansion *e) {
+    e->y = ind__sum_last(ind_mul(e->x[0], e->x[1]), (int)e->a[0].i, false);
+}
+
+/* y[.., o] = sum over i and j of x1[.., i] weight[o, i, j] x2[.., j]. */
+static void ind__expand_bilinear(ind__expansion *e) {
+    ind_tensor w = e->x[2];
+    if (!ind__need_rank_of(e, 2, 3, 3) || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 2)) return;
+    ind_expr flat[2] = {ind_tensor_size(w, 1), ind_expr_mul(ind_tensor_size(w, 0), ind_tensor_size(w, 2))};
+    static const int order[3] = {1, 0, 2};
+    ind_tensor rows = ind_view(ind_permute(w, order, 3), flat, 2), part = ind_matmul(e->x[0], rows);
+    ind_expr two[2] = {ind_tensor_size(w, 0), ind_tensor_size(w, 2)};
+    part = ind_unflatten(part, -1, two, 2);
+    e->y = ind__sum_last(ind_mul(part, ind_unsqueeze(e->x[1], -2)), -1, false);
+    if (ind__given(e, 3)) e->y = ind_add(e->y, e->x[3]);
+}
+
+/* ---- einsum: each operand becomes one dimension for each label it has, in the order of the labels; those that are
+   needed no more are summed in the product with the next operand */
+
+#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, the dimensions of "..." from the last */
+
+typedef struct ind__einsum {
+    ind__expansion *e;
+    int last[IND__EINSUM_LABELS];  /* the last operand that has it; num_x: the result does; -1: nobody */
+    int order[IND__EINSUM_LABELS]; /* place in the result, or behind all of that */
+    ind_expr size[IND__EINSUM_LABELS];
+    int num_out, out[IND_MAX_RANK];
+    int ellipsis; /* dimensions of the longest "..." */
+} ind__einsum;
+
+static int ind__label_of(char ch) {
+    return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1;
+}
+
+/* The labels of one term of the equation; ellipsis: how many dimensions "..." has. Returns their number, -1: bad. */
+static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int ellipsis, int labels[IND_MAX_RANK]) {
+    int count = 0;
+    bool dots = false;
+    for (size_t i = 0; i < n; i++) {
+        int label = ind__label_of(s[i]), more = 1;
+        if (s[i] == ' ') continue;
+        if (s[i] == '.' && i + 2 < n && s[i + 1] == '.' && s[i + 2] == '.' && !dots) {
+            dots = true;
+            i += 2;
+            more = ellipsis;
+        } else if (label < 0) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation has \"%c\" where a letter or one \"...\" may stand",
+                        s[i]);
+            return -1;
+        }
+        if (count + more > IND_MAX_RANK) {
+            ind__refuse(e, IND_LIMIT, "a term has more than %d dimensions", IND_MAX_RANK);
+            return -1;
+        }
+        for (int k = 0; k < more; k++) labels[count++] = label >= 0 ? label : 52 + more - 1 - k;
+    }
+    return count;
+}
+
+static bool ind__has_dots(const char *s, size_t n) {
+    for (size_t i = 0; i + 2 < n; i++) {
+        if (!memcmp(s + i, "...", 3)) return true;
+    }
+    return false;
+}
+
+/* The dimensions that "..." stands for in a term: what its letters leave of the rank. */
+static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
+    int letters = 0, rank = ind_tensor_rank(e->x[k]);
+    char text[300];
+    for (size_t i = 0; i < n; i++) letters += ind__label_of(s[i]) >= 0;
+    if (rank == letters || (rank > letters && ind__has_dots(s, n))) return rank - letters;
+    ind__refuse(e, IND_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
+                ind__say_operand(e, k, text, sizeof text));
+    return -1;
+}
+
+/* Operand k with each label once: repeated ones become the diagonal. dims: its labels then. Returns their number. */
+static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RANK], int count, ind_tensor *x) {
+    *x = e->x[k];
+    for (int i = 0; i < count; i++) {
+        for (int j = i + 1; j < count; j++) {
+            if (labels[i] != labels[j]) continue;
+            if (!ind_known_eq(ind_tensor_size(*x, i), ind_tensor_size(*x, j))) {
+                ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
+                return -1;
+            }
+            *x = ind_diagonal(*x, 0, i, j); /* the diagonal comes last */
+            int label = labels[i];
+            for (int m = j; m + 1 < count; m++) labels[m] = labels[m + 1];
+            for (int m = i; m + 2 < count; m++) labels[m] = labels[m + 1];
+            count--;
+            labels[count - 1] = label;
+            i = -1;
+            break;
+        }
+    }
+    return count;
+}
+
+/* Dimensions of size 1 that are longer elsewhere broadcast: here they are dropped. */
+static int ind__einsum_drop(const ind__einsum *s, int *labels, int count, ind_tensor *x) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (ind__is_int(ind_tensor_size(*x, kept), 1) && !ind__is_int(s->size[labels[i]], 1)) {
+            *x = ind_select(*x, kept, ind__e(s->e, 0));
+        } else {
+            labels[kept++] = labels[i];
+        }
+    }
+    return kept;
+}
+
+static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int count) {
+    for (int i = 0; i < count; i++) {
+        ind_expr own = ind_tensor_size(s->e->x[k], i), *all = &s->size[labels[i]];
+        char text[300];
+        s->last[labels[i]] = k;
+        if (!ind__ok(*all) || ind__is_int(*all, 1)) *all = own;
+        if (ind__is_int(own, 1) || ind_known_eq(own, *all)) continue;
+        ind__refuse(s->e, IND_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
+                    ind__say_operand(s->e, k, text, sizeof text));
+        return false;
+    }
+    return true;
+}
+
+/* The group of a label in the product of two operands: 0 batch (in both, needed later), 1 only in the first, 2 only in
+   the second, 3 in both, summed. */
+static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const int *labels, int count, const int *group,
+                                     const int groups[3], ind_expr product[3]) {
+    int dims[IND_MAX_RANK], n = 0;
+    for (int g = 0; g < 3; g++) {
+        product[g] = ind__e(s->e, 1);
+        for (int label = 0; label < IND__EINSUM_LABELS; label++) {
+            for (int i = 0; i < count; i++) {
+                if (labels[i] != label || group[label] != groups[g]) continue;
+                product[g] = ind_expr_mul(product[g], ind_tensor_size(x, i));
+                dims[n++] = i;
+            }
+        }
+    }
+    if (n) x = ind_permute(x, dims, n);
+    return ind_view(x, product, 3);
+}
+
+/* The product of two operands, their common labels that nobody needs later summed; a's labels are replaced. */
+static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la, int na, ind_tensor b, const int *lb,
+                            int nb) {
+    static const int of_a[3] = {0, 1, 3}, of_b[3] = {0, 3, 2};
+    int group[IND__EINSUM_LABELS], in[IND__EINSUM_LABELS] = {0}, n = 0;
+    ind_expr first[3], second[3], size[IND_MAX_RANK];
+    for (int i = 0; i < na; i++) in[la[i]] |= 1;
+    for (int i = 0; i < nb; i++) in[lb[i]] |= 2;
+    for (int l = 0; l < IND__EINSUM_LABELS; l++) group[l] = in[l] == 3 ? (s->last[l] > k ? 0 : 3) : in[l];
+    ind_tensor x = ind__einsum_matrix(s, *a, la, na, group, of_a, first);
+    ind_tensor y = ind__einsum_matrix(s, b, lb, nb, group, of_b, second);
+    const bool summed = !ind__is_int(first[2], 1);
+    int labels[IND__EINSUM_LABELS];
+    for (int g = 0; g < 3; g++) {
+        for (int l = 0; l < IND__EINSUM_LABELS; l++) {
+            if (!in[l] || group[l] != g) continue;
+            if (n == IND_MAX_RANK) {
+                ind__refuse(s->e, IND_LIMIT, "a product would have more than %d dimensions", IND_MAX_RANK);
+                return 0;
+            }
+            size[n] = s->size[l];
+            labels[n++] = l;
+        }
+    }
+    *a = ind_view(summed ? ind_matmul(x, y) : ind_mul(x, y), size, n);
+    memcpy(la, labels, (size_t)n * sizeof *la);
+    return n;
+}
+
+/* Sums the labels of x that neither a later operand nor the result has. */
+static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labels, int count) {
+    int dims[IND_MAX_RANK], n = 0, kept = 0;
+    ind_dtype dtype = ind_tensor_dtype(*x);
+    for (int i = 0; i < count; i++) {
+        if (s->last[labels[i]] > k) {
+            labels[kept++] = labels[i];
+        } else {
+            dims[n++] = i;
+        }
+    }
+    if (n) *x = ind_sum(*x, dims, n, false, dtype);
+    return kept;
+}
+
+/* The labels of the result, as written behind "->" or, without that, those that come once, in order. */
+static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *uses) {
+    ind__expansion *e = s->e;
+    s->num_out = 0;
+    if (arrow) {
+        s->num_out = ind__einsum_term(e, arrow + 2, strlen(arrow + 2), s->ellipsis, s->out);
+    } else {
+        for (int k = 0; k < s->ellipsis && s->num_out < IND_MAX_RANK; k++)
+            s->out[s->num_out++] = 52 + s->ellipsis - 1 - k;
+        for (int l = 0; l < 52; l++) {
+            if (uses[l] != 1) continue;
+            if (s->num_out == IND_MAX_RANK) {
+                ind__refuse(e, IND_LIMIT, "the result would have more than %d dimensions", IND_MAX_RANK);
+                return false;
+            }
+            s->out[s->num_out++] = l;
+        }
+    }
+    for (int i = 0; i < s->num_out; i++) {
+        if (s->last[s->out[i]] < 0) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter that no operand has");
+            return false;
+        }
+        if (s->last[s->out[i]] == e->num_x) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter twice");
+            return false;
+        }
+        s->last[s->out[i]] = e->num_x;
+    }
+    return s->num_out >= 0;
+}
+
+typedef struct ind__einsum_labels {
+    int label[IND_MAX_RANK], count;
+} ind__einsum_labels;
+
+static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const char *equation) {
+    ind__expansion *e = s->e;
+    const char *arrow = strstr(equation, "->");
+    size_t end = arrow ? (size_t)(arrow - equation) : strlen(equation);
+    int uses[IND__EINSUM_LABELS] = {0}, k;
+    for (int pass = 0; pass < 2; pass++) { /* the first finds how many dimensions "..." has */
+        const char *at = equation;
+        for (k = 0; at <= equation + end; k++) {
+            size_t n = 0;
+            while (at + n < equation + end && at[n] != ',') n++;
+            if (k >= e->num_x) break;
+            int dots = ind__dots_rank(e, k, at, n);
+            if (dots < 0) return false;
+            if (pass == 0 && dots > s->ellipsis) s->ellipsis = dots;
+            if (pass == 1) {
+                term[k].count = ind__einsum_term(e, at, n, dots, term[k].label);
+                if (term[k].count < 0 || !ind__einsum_sizes(s, k, term[k].label, term[k].count)) return false;
+                for (int i = 0; i < term[k].count; i++) uses[term[k].label[i]]++;
+            }
+            at += n + 1;
+        }
+        if (k != e->num_x || at <= equation + end) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation \"%.80s\" does not have %d terms, one for each operand",
+                        equation, e->num_x);
+            return false;
+        }
+    }
+    return ind__einsum_output(s, arrow, uses);
+}
+
+static void ind__einsum_run(ind__einsum *s, ind__einsum_labels *term) {
+    ind__expansion *e = s->e;
+    ind_tensor x = {e->g, 0}, next;
+    int labels[IND__EINSUM_LABELS], n = 0;
+    for (int k = 0; k < e->num_x && !e->g->status; k++) {
+        int count = ind__einsum_diagonal(e, k, term[k].label, term[k].count, &next);
+        if (count < 0) return;
+        count = ind__einsum_drop(s, term[k].label, count, &next);
+        if (k == 0) {
+            x = next;
+            n = count;
+            memcpy(labels, term[k].label, (size_t)n * sizeof *labels);
+        } else {
+            n = ind__einsum_pair(s, k, &x, labels, n, next, term[k].label, count);
+        }
+        if (!e->g->status) n = ind__einsum_sum(s, k, &x, labels, n);
+    }
+    int dims[IND_MAX_RANK];
+    for (int i = 0; i < s->num_out && !e->g->status; i++) {
+        for (int j = 0; j < n; j++) {
+            if (labels[j] == s->out[i]) dims[i] = j;
+        }
+    }
+    if (e->g->status) return;
+    e->y = n ? ind_permute(x, dims, n) : x;
+}
+
+static void ind__expand_einsum(ind__expansion *e) {
+    ind__einsum s;
+    memset(&s, 0, sizeof s);
+    s.e = e;
+    for (int l = 0; l < IND__EINSUM_LABELS; l++) s.last[l] = -1;
+    if (e->num_x < 1) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "no operand is given");
+        return;
+    }
+    ind__einsum_labels *term = ind__arena_alloc(&e->g->arena, (size_t)e->num_x * sizeof *term);
+    if (!term) {
+        ind__refuse(e, IND_OUT_OF_MEMORY, "out of memory");
+        return;
+    }
+    if (ind__einsum_read(&s, term, e->a[0].s ? e->a[0].s : "")) ind__einsum_run(&s, term);
+}
+
+/* ---- movement */
+
+static void ind__expand_t(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 0, 2)) e->y = ind_tensor_rank(e->x[0]) == 2 ? ind_transpose(e->x[0], 0, 1) : e->x[0];
+}
+
+static void ind__expand_adjoint(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) e->y = ind_transpose(e->x[0], -2, -1);
+}
+
+static void ind__expand_ravel(ind__expansion *e) {
+    e->y = ind_flatten(e->x[0], 0, -1);
+}
+
+/* At least `rank` dimensions: new ones in front, for dstack the third behind; columns: a vector is a column. */
+static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
+    int rank = ind_tensor_rank(x);
+    if (rank == 0) x = ind_unsqueeze(x, 0);
+    if (rank <= 1 && op == IND_OP_COLUMN_STACK) x = ind_unsqueeze(x, 1);
+    if (rank <= 1 && (op == IND_OP_VSTACK || op == IND_OP_DSTACK)) x = ind_unsqueeze(x, 0);
+    if (rank <= 2 && op == IND_OP_DSTACK) x = ind_unsqueeze(x, 2);
+    return x;
+}
+
+static void ind__expand_stacks(ind__expansion *e) {
+    const ind_graph_op op = e->node->op;
+    if (e->num_x < 1) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "no tensor is given");
+        return;
+    }
+    for (int k = 0; k < e->num_x; k++) e->x[k] = ind__at_least(e->x[k], op);
+    bool columns = op == IND_OP_COLUMN_STACK || (op == IND_OP_HSTACK && ind_tensor_rank(e->x[0]) > 1);
+    e->y = ind_cat(e->x, e->num_x, op == IND_OP_DSTACK ? 2 : columns);
+}
+
+static void ind__expand_flips(ind__expansion *e) {
+    const int dim = e->node->op == IND_OP_FLIPLR;
+    if (ind__need_rank_of(e, 0, dim + 1, IND_MAX_RANK)) e->y = ind_flip(e->x[0], &dim, 1);
+}
+
+static void ind__expand_rot90(ind__expansion *e) {
+    int dims[2] = {0, 1}, rank = ind_tensor_rank(e->x[0]), k = (int)((e->a[0].i % 4 + 4) % 4);
+    if (e->a[1].kind != IND__ATTR_NONE && e->a[1].count != 2) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "dims has %d elements; 2 are needed", e->a[1].count);
+        return;
+    }
+    if (!ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) return;
+    for (int i = 0; i < 2 && e->a[1].kind != IND__ATTR_NONE; i++)
+        dims[i] = ind__dim_in(e, ind__list_int(&e->a[1], i), rank);
+    if (dims[0] == dims[1]) ind__refuse(e, IND_INVALID_ARGUMENT, "dims names one dimension twice");
+    if (e->g->status) return;
+    e->y = e->x[0];
+    if (k == 2) e->y = ind_flip(e->x[0], dims, 2);
+    if (k == 1) e->y = ind_transpose(ind_flip(e->x[0], &dims[1], 1), dims[0], dims[1]);
+    if (k == 3) e->y = ind_transpose(ind_flip(e->x[0], &dims[0], 1), dims[0], dims[1]);
+}
+
+/* x as a diagonal, `offset` to the right, of new dimensions that come last. */
+static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t offset) {
+    const int64_t away = offset < 0 ? -offset : offset;
+    ind_expr n = ind_tensor_size(x, -1), size = ind_expr_add(n, ind__e(e, away)), zero = ind__e(e, 0),
+             one = ind__e(e, 1);
+    ind_tensor row = ind_arange(e->g, zero, size, one, IND_I64);
+    ind_tensor on = ind_eq(ind_unsqueeze(row, 0), ind__plus(e, ind_unsqueeze(row, 1), (double)offset));
+    ind_expr pad[2] = {ind__e(e, offset < 0 ? away : 0), ind__e(e, offset < 0 ? 0 : away)};
+    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* its element r stands in row r */
+    return ind_where(on, ind_unsqueeze(rows, -1), ind_full(e->g, NULL, 0, 0, ind_tensor_dtype(x)));
+}
+
+static void ind__expand_diag_embed(ind__expansion *e) {
+    int rank = ind_tensor_rank(e->x[0]) + 1, order[IND_MAX_RANK], at = 0;
+    if (!ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 1)) return;
+    int first = ind__dim_in(e, e->a[1].i, rank), second = ind__dim_in(e, e->a[2].i, rank);
+    if (first >= 0 && first == second) ind__refuse(e, IND_INVALID_ARGUMENT, "dim1 and dim2 are the same");
+    if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30))
+        ind__refuse(e, IND_OUT_OF_RANGE, "the offset is %lld", (long long)e->a[0].i);
+    if (e->g->status) return;
+    for (int d = 0; d < rank; d++) order[d] = d == first ? rank - 2 : d == second ? rank - 1 : at++;
+    e->y = ind_permute(ind__embedded(e, e->x[0], e->a[0].i), order, rank);
+}
+
+static void ind__expand_diag(ind__expansion *e) {
+    if (!ind__need_rank_of(e, 0, 1, 2)) return;
+    if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30)) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "the diagonal is %lld", (long long)e->a[0].i);
+        return;
+    }
+    e->y = ind_tensor_rank(e->x[0]) == 1 ? ind__embedded(e, e->x[0], e->a[0].i)
+                                         : ind_diagonal(e->x[0], (int)e->a[0].i, 0, 1);
+}
+
+/* gather of operands that broadcast in all other dimensions; without a dim of both flattened. */
+static void ind__expand_take_along_dim(ind__expansion *e) {
+    ind_tensor x = e->x[0], i = e->x[1];
+    int rank = ind_tensor_rank(x), dim = 0;
+    if (e->a[0].kind == IND__ATTR_NONE) {
+        e->y = ind_gather(ind_flatten(x, 0, -1), 0, ind_flatten(i, 0, -1));
+        return;
+    }
+    if (!ind__need_rank_of(e, 1, rank, rank) || (dim = ind__dim_in(e, e->a[0].i, rank)) < 0) return;
+    ind_expr a[IND_MAX_RANK], b[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) {
+        a[d] = ind_tensor_size(x, d);
+        b[d] = ind_tensor_size(i, d);
+        if (d == dim) continue;
+        if (ind__is_int(a[d], 1)) a[d] = b[d];
+        if (ind__is_int(b[d], 1)) b[d] = a[d];
+    }
+    e->y = ind_gather(ind_expand(x, a, rank), dim, ind_expand(i, b, rank));
+}
+
+static void ind__expand_channel_shuffle(ind__expansion *e) {
+    char text[300];
+    if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
+    ind_expr channels = ind_tensor_size(e->x[0], 1), groups = ind__e(e, e->a[0].i);
+    if (e->a[0].i < 1 || !ind__is_int(ind_expr_mod(channels, groups), 0)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
+                    ind__say_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
+        return;
+    }
+    ind_expr split[2] = {groups, ind_expr_floordiv(channels, groups)};
+    e->y = ind_flatten(ind_transpose(ind_unflatten(e->x[0], 1, split, 2), 1, 2), 1, 2);
+}
+
+static void ind__expand_vander(ind__expansion *e) {
+    int64_t n = e->a[0].i;
+    if (!ind__need_rank_of(e, 0, 1, 1)) return;
+    if (e->a[0].kind == IND__ATTR_NONE && !ind__known_size(e, e->x[0], 0, "the length of x", &n)) return;
+    if (n < 0 || n > 1 << 20) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "N is %lld", (long long)n);
+        return;
+    }
+    const int dim = -1;
+    ind_tensor power = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), IND_I64);
+    if (!e->a[1].i) power = ind_flip(power, &dim, 1);
+    e->y = ind_pow(ind_unsqueeze(e->x[0], -1), power);
+}
+
+static void ind__expand_type_as(ind__expansion *e) {
+    e->y = ind_cast(e->x[0], ind_tensor_dtype(e->x[1]));
+}
+
+static void ind__expand_logspace(ind__expansion *e) {
+    const ind_dtype dtype = (ind_dtype)e->a[4].i;
+    ind__attr a[4] = {ind__attr_scalar(e->a[0].f), ind__attr_scalar(e->a[1].f), e->a[2],
+                      ind__attr_dtype(ind_dtype_is_float(dtype) ? dtype : IND_F32)};
+    if (!(e->a[3].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
+    ind_tensor power = ind__graph_add(e->g, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
+    e->y = ind_cast(ind_pow(ind_scalar(e->g, e->a[3].f), power), dtype);
+}
+
+/* ---- Fourier transforms: products with matrices of roots of unity, which are computed where they are used. A long one
+   of length n1 n2 is n2 of length n1, a product with roots between, and n1 of length n2 (Cooley and Tukey 1965).
+   Complex numbers are pairs next to each other, so that a complex transform is one real product. */
+
+#define IND__DFT_DIRECT 128  /* up to this length in one product */
+#define IND__DFT_PRIME  2048 /* lengths with no divisor, too: their matrix takes 16 n^2 bytes in f32 */
+
+static ind_tensor ind__dft_factors(const ind__expansion *e, int64_t n, int64_t rows, int row_parts, int64_t columns,
+                                   int column_parts, bool inverse, bool half, double scale, ind_dtype dtype) {
+    ind__attr a[9] = {ind__attr_int(n),         ind__attr_int(rows),         ind__attr_int(columns),
+                      ind__attr_int(row_parts), ind__attr_int(column_parts), ind__attr_bool(inverse),
+                      ind__attr_bool(half),     ind__attr_float(scale),      ind__attr_dtype(dtype)};
+    return ind__graph_add(e->g, IND_OP_DFT_MATRIX, NULL, 0, a, 9, NULL, NULL);
+}
+
+static ind_tensor ind__complex_product(const ind__expansion *e, ind_tensor a, ind_tensor b) {
+    ind_tensor x = ind__pick(e, a, -1, 0), y = ind__pick(e, a, -1, 1), u = ind__pick(e, b, -1, 0),
+               v = ind__pick(e, b, -1, 1);
+    ind_tensor parts[2] = {ind_sub(ind_mul(x, u), ind_mul(y, v)), ind_add(ind_mul(x, v), ind_mul(y, u))};
+    return ind_stack(parts, 2, -1);
+}
+
+/* The largest divisor up to the root; 1: n is a prime. */
+static int64_t ind__divisor(int64_t n) {
+    int64_t best = 1;
+    for (int64_t d = 2; d * d <= n; d++) {
+        if (n % d == 0) best = d;
+    }
+    return best;
+}
+
+static ind_tensor ind__view4(ind_tensor x, ind_expr a, ind_expr b, ind_expr c, ind_expr d) {
+    ind_expr size[4] = {a, b, c, d};
+    return ind_view(x, size, 4);
+}
+
+static ind_tensor ind__view2(ind_tensor x, ind_expr a, ind_expr b) {
+    ind_expr size[2] = {a, b};
+    return ind_view(x, size, 2);
+}
+
+/* Rows [batch, n * parts] to [batch, 2n]; parts 1: they are real. */
+static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, int parts, bool inverse,
+                           double scale) {
+    static const int swap[4] = {0, 2, 1, 3};
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    const int64_t n1 = ind__divisor(n), n2 = n / n1;
+    if (n <= IND__DFT_DIRECT || (n1 == 1 && n <= IND__DFT_PRIME))
+        return ind_matmul(x, ind__dft_factors(e, n, n, parts, n, 2, inverse, false, scale, dtype));
+    if (n1 == 1) {
+        ind__refuse(e, IND_NOT_SUPPORTED,
+                    "a length with the prime factor %lld; primes up to %d are supported (pad the signal)", (long long)n,
+                    IND__DFT_PRIME);
+        return x;
+    }
+    ind_expr p = ind__e(e, parts), two = ind__e(e, 2), a = ind__e(e, n1), b = ind__e(e, n2);
+    x = ind_permute(ind__view4(x, batch, a, b, p), swap, 4);
+    x = ind__view2(x, ind_expr_mul(batch, b), ind__e(e, n1 * parts));
+    x = ind__dft(e, x, ind_expr_mul(batch, b), n1, parts, inverse, 1);
+    ind_tensor roots = ind__dft_factors(e, n, n2, 1, n1, 2, inverse, false, 1, dtype);
+    ind_expr size[3] = {b, a, two};
+    x = ind__complex_product(e, ind__view4(x, batch, b, a, two), ind_view(roots, size, 3));
+    x = ind__view2(ind_permute(x, swap, 4), ind_expr_mul(batch, a), ind__e(e, 2 * n2));
+    x = ind__dft(e, x, ind_expr_mul(batch, a), n2, 2, inverse, scale);
+    x = ind_permute(ind__view4(x, batch, a, b, two), swap, 4);
+    return ind__view2(x, batch, ind__e(e, 2 * n));
+}
+
+/* Half a spectrum [batch, 2 (n / 2 + 1)] made whole: the other half is the conjugate, backwards. */
+static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n) {
+    const int back = 1;
+    ind_expr size[3] = {batch, ind__e(e, n / 2 + 1), ind__e(e, 2)};
+    x = ind_view(x, size, 3);
+    ind_tensor rest = ind_flip(ind__part(x, 1, 1, n - n / 2), &back, 1);
+    ind_tensor parts[2] = {ind__pick(e, rest, -1, 0), ind_neg(ind__pick(e, rest, -1, 1))};
+    ind_tensor both[2] = {x, ind_stack(parts, 2, -1)};
+    return ind__view2(ind_cat(both, 2, 1), batch, ind__e(e, 2 * n));
+}
+
+typedef struct ind__fft {
+    int in_parts, out_parts;
+    bool inverse, onesided; /* onesided: of the real operand or result only n / 2 + 1 places are kept */
+    double scale;
+} ind__fft;
+
+/* Rows of n elements (of a c2r: of the result). */
+static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, const ind__fft *f) {
+    const int64_t kept = n / 2 + 1;
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    const bool direct = n <= IND__DFT_DIRECT;
+    if (f->in_parts == 2 && f->out_parts == 1) {
+        if (direct) return ind_matmul(x, ind__dft_factors(e, n, kept, 2, n, 1, f->inverse, true, f->scale, dtype));
+        x = ind__dft(e, ind__whole_spectrum(e, x, batch, n), batch, n, 2, f->inverse, f->scale);
+        ind_expr size[3] = {batch, ind__e(e, n), ind__e(e, 2)};
+        return ind__pick(e, ind_view(x, size, 3), -1, 0);
+    }
+    if (direct && f->onesided)
+        return ind_matmul(x, ind__dft_factors(e, n, n, 1, kept, 2, f->inverse, false, f->scale, dtype));
+    x = ind__dft(e, x, batch, n, f->in_parts, f->inverse, f->scale);
+    return f->onesided ? ind__part(x, 1, 0, 2 * kept) : x;
+}
+
+/* The transform of length n along a dimension. */
+static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64_t n, const ind__fft *f) {
+    const int rank = ind_tensor_rank(x) - (f->in_parts == 2);
+    int order[IND_MAX_RANK], back[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK + 1], batch = ind__e(e, 1);
+    int64_t in = f->in_parts == 2 && f->out_parts == 1 ? n / 2 + 1 : n,
+            out = f->out_parts == 2 && f->onesided ? n / 2 + 1 : n;
+    for (int d = 0; d < rank; d++) order[d] = d < dim ? d : d < rank - 1 ? d + 1 : dim;
+    for (int d = 0; d < rank; d++) back[order[d]] = d;
+    order[rank] = back[rank] = rank; /* the pair stays last */
+    for (int d = 0; d < rank - 1; d++) {
+        size[d] = ind_tensor_size(x, order[d]);
+        batch = ind_expr_mul(batch, size[d]);
+    }
+    if (dim != rank - 1) x = ind_permute(x, order, rank + (f->in_parts == 2));
+    x = ind__fft_rows(e, ind__view2(x, batch, ind__e(e, in * f->in_parts)), batch, n, f);
+    size[rank - 1] = ind__e(e, out);
+    size[rank] = ind__e(e, 2);
+    x = ind_view(x, size, rank + (f->out_parts == 2));
+    return dim == rank - 1 ? x : ind_permute(x, back, rank + (f->out_parts == 2));
+}
+
+static bool ind__need_complex(ind__expansion *e, int k) {
+    char text[300];
+    if (!ind__need_float_of(e, k)) return false;
+    if (ind_tensor_rank(e->x[k]) > 0 && ind__is_int(ind_tensor_size(e->x[k], -1), 2)) return true;
+    ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
+                ind__say_operand(e, k, text, sizeof text));
+    return false;
+}
+
+/* A transform over several dimensions, which are given from the front, and the lengths of the operand or, of a c2r, of
+   the result; normalization as in aten: 1 by the root of the number of elements, 2 by the number. */
+typedef struct ind__fft_call {
+    int dim[IND_MAX_RANK], num;
+    int64_t n[IND_MAX_RANK];
+    int in_parts, out_parts, normalization;
+    bool inverse, onesided;
+} ind__fft_call;
+
+static double ind__fft_scale(const ind__fft_call *f) {
+    double n = 1;
+    for (int i = 0; i < f->num; i++) n *= (double)f->n[i];
+    return f->normalization == 0 ? 1 : f->normalization == 1 ? 1 / sqrt(n) : 1 / n;
+}
+
+/* The real end of a transform comes first or last and has the last of the dimensions; the others are complex. */
+static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f) {
+    const double scale = ind__fft_scale(f);
+    for (int i = 0; i < f->num; i++) {
+        if (f->n[i] < 1 || f->n[i] > 1 << 27) {
+            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; 1 to %d are possible", (long long)f->n[i], 1 << 27);
+            return;
+        }
+    }
+    for (int step = 0; step < f->num && !e->g->status; step++) {
+        const bool forth = f->in_parts == 1; /* from real values: the last dimension first */
+        const int i = forth ? f->num - 1 - step : step;
+        ind__fft one = {2, 2, f->inverse, false, step == f->num - 1 ? scale : 1};
+        if (forth && step == 0) {
+            one.in_parts = 1;
+            one.onesided = f->onesided;
+        }
+        if (f->out_parts == 1 && i == f->num - 1) one.out_parts = 1;
+        x = ind__fft_along(e, x, f->dim[i], f->n[i], &one);
+    }
+    e->y = x;
+}
+
+static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
+    ind_tensor *x = &e->x[0];
+    if (f->in_parts == 1 && !ind_dtype_is_float(ind_tensor_dtype(*x))) *x = ind_cast(*x, IND_F32);
+    if (f->in_parts == 2 && !ind__need_complex(e, 0)) return false;
+    ind_dtype dtype = ind_tensor_dtype(*x);
+    if (dtype == IND_F32 || dtype == IND_F64) return true;
+    ind__refuse(e, IND_NOT_SUPPORTED, "transforms of %s; cast it to f32", ind_dtype_name(dtype));
+    return false;
+}
+
+/* The lengths of the operand along the dimensions. */
+static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
+    for (int i = 0; i < f->num; i++) {
+        if (!ind__known_size(e, e->x[0], f->dim[i], "the length of a transform", &f->n[i])) return false;
+    }
+    return true;
+}
+
+/* dims names them, none: all of them. */
+static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_call *f) {
+    const int rank = ind_tensor_rank(e->x[0]) - (f->in_parts == 2);
+    bool taken[IND_MAX_RANK] = {false};
+    f->num = dims ? dims->count : rank;
+    if (rank < 1 || f->num < 1 || f->num > rank) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
+        return false;
+    }
+    for (int i = 0; i < f->num; i++) {
+        f->dim[i] = dims ? ind__dim_in(e, ind__list_int(dims, i), rank) : i;
+        if (f->dim[i] < 0) return false;
+        if (taken[f->dim[i]]) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "dimension %d is named twice", f->dim[i]);
+            return false;
+        }
+        taken[f->dim[i]] = true;
+    }
+    return true;
+}
+
+static void ind__expand_fft_core(ind__expansion *e) {
+    const ind_graph_op op = e->node->op;
+    ind__fft_call f = {.in_parts = op == IND_OP_FFT_R2C ? 1 : 2, .out_parts = op == IND_OP_FFT_C2R ? 1 : 2};
+    f.normalization = (int)e->a[1].i;
+    f.inverse = op == IND_OP_FFT_C2R || (op == IND_OP_FFT_C2C && !e->a[2].i);
+    f.onesided = op == IND_OP_FFT_R2C && e->a[2].i;
+    if (e->a[1].i < 0 || e->a[1].i > 2) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    "normalization is %lld; 0 (none), 1 (by the root of n) and 2 (by n) are allowed",
+                    (long long)e->a[1].i);
+        return;
+    }
+    if (!ind__fft_operand(e, &f) || !ind__fft_dims(e, &e->a[0], &f) || !ind__fft_lengths(e, &f)) return;
+    if (op == IND_OP_FFT_C2R) {
+        const int last = f.num - 1;
+        if (f.n[last] != e->a[2].i / 2 + 1) {
+            ind__refuse(e, IND_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
+                        (long long)e->a[2].i, (long long)(e->a[2].i / 2 + 1), (long long)f.n[last]);
+            return;
+        }
+        f.n[last] = e->a[2].i;
+    }
+    ind__fft_run(e, e->x[0], &f);
+}
+
+/* What the names of torch.fft say. */
+static void ind__fft_named(const char *name, ind__fft_call *f) {
+    const char *at = name + strlen("fft_");
+    bool inverse = *at == 'i';
+    at += inverse;
+    f->in_parts = f->out_parts = 2;
+    f->inverse = inverse;
+    f->onesided = *at == 'r' || *at == 'h';
+    if (f->onesided && (*at == 'r') != inverse) f->in_parts = 1;  /* rfft and ihfft take real values .. */
+    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft give them */
+}
+
+static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *f) {
+    const char *norm = a->kind == IND__ATTR_NONE ? "backward" : a->s;
+    if (!strcmp(norm, "ortho")) {
+        f->normalization = 1;
+    } else if (!strcmp(norm, "backward")) {
+        f->normalization = f->inverse ? 2 : 0;
+    } else if (!strcmp(norm, "forward")) {
+        f->normalization = f->inverse ? 0 : 2;
+    } else {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "norm is \"%.40s\"; allowed: \"backward\", \"ortho\", \"forward\"", norm);
+        return false;
+    }
+    return true;
+}
+
+/* x cropped or padded with zeros to n elements of a dimension. */
+static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int dim, int64_t n) {
+    int64_t size = 0;
+    ind_expr pad[2 * IND_MAX_RANK];
+    (void)ind_expr_is_int(ind_tensor_size(x, dim), &size);
+    if (n < size) return ind__part(x, dim, 0, n);
+    if (n == size) return x;
+    int num = 2 * (ind_tensor_rank(x) - dim);
+    for (int i = 0; i < num; i++) pad[i] = ind__e(e, i == num - 1 ? n - size : 0);
+    return ind_pad(x, pad, num, IND_PAD_CONSTANT, 0);
+}
+
+/* The dimensions of fft2 are the last two, those of fftn all, or the last as many as there are sizes. */
+static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
+    const char *name = e->name;
+    const char kind = name[strlen(name) - 1];
+    const ind__attr *s = &e->a[0], *dims = &e->a[1];
+    ind_expr list[IND_MAX_RANK];
+    ind__attr own = {.kind = IND__ATTR_INTS, .list = list, .count = 1};
+    if (kind == 't') { /* one dimension */
+        list[0] = ind__e(e, dims->i);
+        return ind__fft_dims(e, &own, f);
+    }
+    if (dims->kind != IND__ATTR_NONE) return ind__fft_dims(e, dims, f);
+    own.count = kind == '2' ? 2 : s->kind != IND__ATTR_NONE ? s->count : 0;
+    for (int i = 0; i < own.count && i < IND_MAX_RANK; i++) list[i] = ind__e(e, i - own.count);
+    return ind__fft_dims(e, own.count ? &own : NULL, f);
+}
+
+static void ind__expand_fft(ind__expansion *e) {
+    ind__fft_call f = {.num = 0};
+    const ind__attr *s = &e->a[0];
+    ind__fft_named(e->name, &f);
+    if (!ind__fft_norm(e, &e->a[2], &f) || !ind__fft_operand(e, &f) || !ind__fft_user_dims(e, &f)) return;
+    if (!ind__fft_lengths(e, &f)) return;
+    const bool sized = s->kind != IND__ATTR_NONE;
+    if (sized && s->kind == IND__ATTR_INTS && s->count != f.num) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f.num);
+        return;
+    }
+    const int last = f.num - 1;
+    if (f.out_parts == 1) f.n[last] = 2 * (f.n[last] - 1);
+    ind_tensor x = e->x[0];
+    for (int i = 0; i < f.num && sized; i++) {
+        int64_t n = s->kind == IND__ATTR_INT ? s->i : ind__list_int(s, i);
+        if (n != -1) f.n[i] = n;
+    }
+    for (int i = 0; i < f.num; i++) {
+        if (f.n[i] < 1) {
+            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f.n[i]);
+            return;
+        }
+        x = ind__fft_resized(e, x, f.dim[i], f.out_parts == 1 && i == last ? f.n[i] / 2 + 1 : f.n[i]);
+    }
+    ind__fft_run(e, x, &f);
+}
+
+/* ---- windows: cosines of a turn in steps */
+
+static void ind__expand_window(ind__expansion *e) {
+    const ind_graph_op op = e->node->op;
+    const int64_t length = e->a[0].i, steps = e->a[1].i ? length : length - 1;
+    const ind_dtype dtype = (ind_dtype)e->a[op == IND_OP_HAMMING_WINDOW ? 4 : 2].i;
+    const ind_dtype compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    if (length < 0 || length > 1 << 27 || !ind_dtype_is_float(dtype)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    "a window of %lld of %s; a length that is not negative and a float type are needed",
+                    (long long)length, ind_dtype_name(dtype));
+        return;
+    }
+    if (length <= 1) {
+        ind_expr size = ind__e(e, length);
+        e->y = ind_full(e->g, &size, 1, 1, dtype);
+        return;
+    }
+    if (op == IND_OP_BARTLETT_WINDOW) {
+        ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, length), ind__e(e, 1), compute);
+        ind_tensor off = ind_abs(ind__plus(e, ind_div(ind__times(e, i, 2), ind__num(e, (double)steps)), -1));
+        e->y = ind_cast(ind_sub(ind__num(e, 1), off), dtype);
+        return;
+    }
+    ind_tensor turns = ind__dft_factors(e, steps, 3, 1, length, 1, false, false, 1, compute);
+    double mean = op == IND_OP_HANN_WINDOW ? 0.5 : op == IND_OP_BLACKMAN_WINDOW ? 0.42 : e->a[2].f;
+    double swing = op == IND_OP_HAMMING_WINDOW ? e->a[3].f : 0.5;
+    ind_tensor w = ind_sub(ind_scalar(e->g, mean), ind__times(e, ind__pick(e, turns, 0, 1), swing));
+    if (op == IND_OP_BLACKMAN_WINDOW) w = ind_add(w, ind__times(e, ind__pick(e, turns, 0, 2), 0.08));
+    e->y = ind_cast(w, dtype);
+}
+
+static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mode *mode) {
+    static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
+    for (int i = 0; i < 4; i++) {
+        if (name && strcmp(name, names[i])) continue;
+        *mode = (ind_pad_mode)i;
+        return true;
+    }
+    ind__refuse(e, IND_INVALID_ARGUMENT,
+                "pad_mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
+                name ? name : "");
+    return false;
+}
+
+/* The window of win_length in the middle of n_fft elements; 1 where none is given. */
+static ind_tensor ind__stft_window(ind__expansion *e, ind_tensor frames, int64_t n_fft, int64_t win_length) {
+    int64_t left = (n_fft - win_length) / 2, have;
+    ind_expr size = ind__e(e, win_length), pad[2] = {ind__e(e, left), ind__e(e, n_fft - win_length - left)};
+    bool given = ind__given(e, 1);
+    if (!given && win_length == n_fft) return frames;
+    if (given && (!ind__need_rank_of(e, 1, 1, 1) || !ind__known_size(e, e->x[1], 0, "the window's length", &have)))
+        return frames;
+    if (given && have != win_length) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
+                    (long long)win_length);
+        return frames;
+    }
+    ind_tensor window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, ind_tensor_dtype(frames));
+    return ind_mul(frames, win_length < n_fft ? ind_pad(window, pad, 2, IND_PAD_CONSTANT, 0) : window);
+}
+
+static void ind__expand_stft(ind__expansion *e) {
+    const int64_t n = e->a[0].i, hop = e->a[1].kind == IND__ATTR_NONE ? n / 4 : e->a[1].i;
+    const int64_t win = e->a[2].kind == IND__ATTR_NONE ? n : e->a[2].i;
+    ind_pad_mode mode;
+    ind_tensor x = e->x[0];
+    ind__fft_call f = {.num = 1,
+                       .dim = {2},
+                       .n = {n},
+                       .in_parts = 1,
+                       .out_parts = 2,
+                       .onesided = e->a[6].i,
+                       .normalization = e->a[5].i ? 1 : 0};
+    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__pad_mode_named(e, e->a[4].s, &mode)) return;
+    if (n < 1 || hop < 1 || win < 1 || win > n || n > 1 << 27) {
+        ind__refuse(
+            e, IND_INVALID_ARGUMENT,
+            "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
+            (long long)n, (long long)hop, (long long)win);
+        return;
+    }
+    const bool single = ind_tensor_rank(x) == 1;
+    if (!ind__fft_operand(e, &f)) return;
+    x = single ? ind_unsqueeze(e->x[0], 0) : e->x[0];
+    ind_expr pad[2] = {ind__e(e, n / 2), ind__e(e, n / 2)};
+    if (e->a[3].i) x = ind_squeeze(ind_pad(ind_unsqueeze(x, 0), pad, 2, mode, 0), 0);
+    x = ind__stft_window(e, ind_unfold(x, 1, ind__e(e, n), ind__e(e, hop)), n, win);
+    if (e->g->status) return;
+    ind__fft_run(e, x, &f);
+    e->y = ind_transpose(e->y, 1, 2);
+    if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
+}
+
+/* ---- complex numbers as pairs */
+
+static void ind__expand_view_as_pairs(ind__expansion *e) {
+    if (ind__need_complex(e, 0)) e->y = e->x[0];
+}
+
+static void ind__expand_part(ind__expansion *e) {
+    if (ind__need_complex(e, 0)) e->y = ind__pick(e, e->x[0], -1, e->node->op == IND_OP_IMAG);
+}
+
+static void ind__expand_complex(ind__expansion *e) {
+    if (!ind__need_float_of(e, 0) || !ind__need_float_of(e, 1)) return;
+    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1]))
+        ind__refuse(e, IND_TYPE_MISMATCH, "both parts must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(e->x[0])), ind_dtype_name(ind_tensor_dtype(e->x[1])));
+    ind_tensor both = ind_broadcast_tensors(e->x, 2);
+    if (e->g->status) return;
+    ind_tensor parts[2] = {both, ind_result(both, 1)};
+    if (e->node->op == IND_OP_POLAR) {
+        ind_tensor angle = parts[1];
+        parts[1] = ind_mul(both, ind_sin(angle));
+        parts[0] = ind_mul(both, ind_cos(angle));
+    }
+    e->y = ind_stack(parts, 2, -1);
+}
+
+/* ---- embedding bags */
+
+typedef struct ind__bags {
+    ind_tensor rows, kept; /* [N, D] or [B, L, D], and which of them count: [N] or [B, L], or none: all */
+    ind_tensor bag;        /* of each row, [N]; none: those of dimension 0 */
+    ind_expr num;          /* of bags */
+} ind__bags;
+
+static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
+    ind_expr size[2] = {a, b};
+    return ind_full(e->g, size, ind__ok(b) ? 2 : 1, 0, dtype);
+}
+
+static ind_tensor ind__bag_sum(const ind__expansion *e, const ind__bags *b, ind_tensor v) {
+    bool rows = ind_tensor_rank(v) > 1;
+    ind_expr none = {0};
+    if (!b->bag.id) return ind__sum_last(v, 1, false);
+    ind_tensor zeros = ind__zeros(e, b->num, rows ? ind_tensor_size(v, 1) : none, ind_tensor_dtype(v));
+    return ind_index_add(zeros, 0, b->bag, v, 1);
+}
+
+/* How many rows each bag has that count, [B, 1]. */
+static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, ind_dtype dtype) {
+    ind_expr none = {0}, size[2];
+    int rank = ind_tensor_rank(b->rows) - 1;
+    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(b->rows, d);
+    ind_tensor one = b->kept.id ? ind_cast(b->kept, dtype) : ind_full(e->g, size, rank, 1, dtype);
+    if (!b->bag.id) return ind_sum(one, (const int[]){1}, 1, true, IND_DTYPE_NONE);
+    return ind_unsqueeze(ind_index_add(ind__zeros(e, b->num, none, dtype), 0, b->bag, one, 1), 1);
+}
+
+static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_tensor count) {
+    const int one = 1;
+    ind_tensor most, rows = b->rows;
+    if (b->kept.id) rows = ind_where(ind_unsqueeze(b->kept, -1), rows, ind_scalar(e->g, -INFINITY));
+    if (!b->bag.id) {
+        most = ind_amax(rows, &one, 1, false);
+    } else {
+        ind_expr size[2] = {ind_tensor_size(rows, 0), ind_tensor_size(rows, 1)};
+        ind_tensor to = ind_expand(ind_unsqueeze(b->bag, 1), size, 2);
+        most = ind_scatter_reduce(ind__zeros(e, b->num, size[1], ind_tensor_dtype(rows)), 0, to, rows, "amax", false);
+    }
+    return ind_where(ind_gt(count, ind__num(e, 0)), most, ind_scalar(e->g, 0));
+}
+
+/* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
+static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
+    ind_tensor offsets = e->x[2];
+    ind_expr none = {0};
+    if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
+    if (e->a[1].i) offsets = ind_slice(offsets, 0, none, ind__e(e, -1), none);
+    b->num = ind_tensor_size(offsets, 0);
+    ind_tensor place =
+        ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
+    b->bag = ind__plus(e, ind_searchsorted(offsets, place, false, true, IND_NO_TENSOR), -1);
+    return true;
+}
+
+static void ind__expand_embedding_bag(ind__expansion *e) {
+    const char *mode = e->a[0].s ? e->a[0].s : "";
+    const bool largest = !strcmp(mode, "max"), average = !strcmp(mode, "mean"), offsets = ind__given(e, 2);
+    ind_tensor weight = e->x[0], indices = e->x[1];
+    ind__bags b;
+    memset(&b, 0, sizeof b);
+    if (!largest && !average && strcmp(mode, "sum")) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "mode is \"%.40s\"; allowed: \"sum\", \"mean\", \"max\"", mode);
+        return;
+    }
+    if (ind__given(e, 3) && (largest || average)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "per_sample_weights are for mode \"sum\"");
+        return;
+    }
+    if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
+    if (offsets ? !ind__bags_of_offsets(e, &b) : !ind__need_rank_of(e, 1, 2, 2)) return;
+    b.rows = ind_embedding(weight, indices);
+    if (e->a[2].kind != IND__ATTR_NONE) {
+        int64_t padding = e->a[2].i, rows = 0;
+        if (padding < 0 && !ind__known_size(e, weight, 0, "the number of rows, from which padding_idx counts,", &rows))
+            return;
+        b.kept = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
+    }
+    ind_tensor count = average || largest ? ind__bag_count(e, &b, ind_tensor_dtype(weight)) : weight;
+    if (largest) {
+        e->y = ind__bag_max(e, &b, count);
+        return;
+    }
+    if (ind__given(e, 3)) b.rows = ind_mul(b.rows, ind_unsqueeze(e->x[3], -1));
+    if (b.kept.id) b.rows = ind_where(ind_unsqueeze(b.kept, -1), b.rows, ind_scalar(e->g, 0));
+    e->y = ind__bag_sum(e, &b, b.rows);
+    if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
+}
+
+/* ---- images */
+
+/* Places in [-1, 1] along a dimension of n elements: of the corners, or of the elements' middles. */
+static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corners, ind_dtype dtype) {
+    ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), dtype);
+    if (corners && n == 1) return ind__times(e, i, 0);
+    double steps = (double)(corners ? n - 1 : n);
+    ind_tensor twice = ind__plus(e, ind__times(e, i, 2), corners ? -steps : 1 - steps);
+    return ind_div(twice, ind__num(e, steps));
+}
+
+/* theta [N, 2, 3] of size [N, C, H, W], or [N, 3, 4] of [N, C, D, H, W]: x comes first, the last dimension. */
+static void ind__expand_affine_grid(ind__expansion *e) {
+    const int dims = e->a[0].count - 2;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    if (!ind__need_rank_of(e, 0, 3, 3) || !ind__need_float_of(e, 0)) return;
+    if (dims < 2 || dims > 3 || !ind__is_int(ind_tensor_size(e->x[0], 1), dims) ||
+        !ind__is_int(ind_tensor_size(e->x[0], 2), dims + 1) ||
+        !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
+        char text[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
+                    ind__say_operand(e, 0, text, sizeof text));
+        return;
+    }
+    ind_tensor sum = {e->g, 0};
+    for (int d = 0; d < dims; d++) { /* coordinate d lies along dimension -1 - d of the grid, [.., H, W, coordinates] */
+        int64_t n = 0;
+        if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
+            ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
+            return;
+        }
+        ind_tensor line = ind__grid_line(e, n, e->a[1].i, dtype);
+        for (int k = 0; k < d; k++) line = ind_unsqueeze(line, -1);
+        ind_tensor column = ind_select(e->x[0], 2, ind__e(e, d));
+        for (int k = 0; k < dims; k++) column = ind_unsqueeze(column, 1);
+        ind_tensor term = ind_mul(ind_unsqueeze(line, -1), column);
+        sum = d ? ind_add(sum, term) : term;
+    }
+    ind_tensor shift = ind_select(e->x[0], 2, ind__e(e, dims));
+    for (int k = 0; k < dims; k++) shift = ind_unsqueeze(shift, 1);
+    e->y = ind_add(sum, shift);
+}
+
+/* (sum over the window of x^p)^(1/p), negative sums counting as 0. */
+static void ind__expand_lp_pool(ind__expansion *e) {
+    const int dims = e->node->op == IND_OP_LP_POOL1D ? 1 : 2;
+    const double p = e->a[0].f;
+    ind_pool_desc pool = {.ceil_mode = e->a[3].i};
+    double taps = 1;
+    for (int s = 0; s < dims; s++) {
+        for (int k = 0; k < 2; k++) {
+            const ind__attr *a = &e->a[1 + k];
+            if (a->kind == IND__ATTR_NONE) continue;
+            if (a->count != 1 && a->count != dims) {
+                ind__refuse(e, IND_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
+                return;
+            }
+            int64_t v = ind__list_int(a, a->count == 1 ? 0 : s);
+            (k ? pool.stride : pool.kernel_size)[s] = v > 0 && v < INT32_MAX ? (int)v : -1;
+        }
+        taps *= pool.kernel_size[s];
+    }
+    if (!(p != 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "norm_type is %g", p);
+    ind_tensor mean = ind_avg_pool(ind_pow(e->x[0], ind_scalar(e->g, p)), dims, &pool);
+    mean = ind_mul(ind_sign(mean), ind_relu(ind_abs(mean)));
+    e->y = ind_pow(ind__times(e, mean, taps), ind_scalar(e->g, 1 / p));
+}
+
+static void ind__expand_local_response_norm(ind__expansion *e) {
+    const int64_t size = e->a[0].i;
+    const int rank = ind_tensor_rank(e->x[0]), last = -1;
+    ind_expr pad[2 * IND_MAX_RANK];
+    if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
+    if (size < 1 || size > 1 << 20) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "size is %lld", (long long)size);
+        return;
+    }
+    for (int i = 0; i < 2 * rank; i++) pad[i] = ind__e(e, 0);
+    pad[2 * rank - 4] = ind__e(e, size / 2);
+    pad[2 * rank - 3] = ind__e(e, (size - 1) / 2);
+    ind_tensor square = ind_pad(ind_mul(e->x[0], e->x[0]), pad, 2 * rank - 2, IND_PAD_CONSTANT, 0);
+    ind_tensor mean = ind_mean(ind_unfold(square, 1, ind__e(e, size), ind__e(e, 1)), &last, 1, false, IND_DTYPE_NONE);
+    ind_tensor scale = ind__plus(e, ind__times(e, mean, e->a[1].f), e->a[3].f);
+    e->y = ind_div(e->x[0], ind_pow(scale, ind_scalar(e->g, e->a[2].f)));
+}
+
+/* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
+
+/* A size as a tensor without dimensions. */
+static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
+    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
+    return ind_select(one, 0, ind__e(e, 0));
+}
+
+/* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
+static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
+                                 ind_expr *out) {
+    bool sized = size->kind != IND__ATTR_NONE && size->count > 0,
+         scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const int count = sized ? size->count : scaled ? scales->count : 0;
+    if (sized == scaled || (count != 1 && count != dims)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d", dims);
+        return false;
+    }
+    for (int s = 0; s < dims; s++) {
+        const int k = count == 1 ? 0 : s;
+        ind_expr in = ind_tensor_size(e->x[0], 2 + s);
+        if (scaled && !(scales->floats[k] > 0 && scales->floats[k] <= 1e9)) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
+            return false;
+        }
+        out[s] = sized ? size->list[k] : ind__scaled_size(in, scales->floats[k]);
+        if (!ind__ok(out[s])) {
+            ind__refuse(e, IND_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size", 2 + s,
+                        scales->floats[k]);
+            return false;
+        }
+        if (ind_known_le(ind__e(e, 1), out[s]) && ind_known_le(ind__e(e, 1), in)) continue;
+        ind__refuse(e, IND_OUT_OF_RANGE, "sizes must be known to be above 0");
+        return false;
+    }
+    return true;
+}
+
+static void ind__expand_area(ind__expansion *e) {
+    const int dims = ind_tensor_rank(e->x[0]) - 2;
+    ind_expr out[3];
+    if (!ind__need_rank_of(e, 0, 3, 5) || !ind__resampled_sizes(e, &e->a[0], &e->a[1], dims, out)) return;
+    if (e->a[3].i) ind__refuse(e, IND_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
+    e->y = ind_adaptive_avg_pool(e->x[0], out, dims);
+}
+
+/* ((a t + b) t + c) t + d */
+static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, double b, double c, double d) {
+    ind_tensor y = ind__plus(e, ind__times(e, t, a), b);
+    y = ind__plus(e, ind_mul(y, t), c);
+    return ind__plus(e, ind_mul(y, t), d);
+}
+
+/* x, which is computed in f32 or f64, resampled along a dimension. */
+static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
+                                   double scale) {
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
+    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), step, sum = {e->g, 0};
+    if (corners) {
+        ind_expr gaps = ind_expr_max(ind_expr_sub(out, one), one);
+        step = ind_div(ind__size_number(e, ind_expr_sub(in, one), dtype), ind__size_number(e, gaps, dtype));
+        place = ind_mul(place, step);
+    } else {
+        step = scale > 0 ? ind_scalar(e->g, 1 / scale)
+                         : ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
+        place = ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
+    }
+    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    const double a = -0.75;
+    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+        ind_tensor near = k < 2 ? t : back;
+        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, near, 1), a, -5 * a, 8 * a, -4 * a)
+                                        : ind__cubic(e, near, a + 2, -(a + 3), 0, 1);
+        ind_tensor at = ind__plus(e, ind_cast(first, IND_I64), k - 1);
+        at = ind_minimum(ind_maximum(at, ind__num(e, 0)), ind__size_number(e, ind_expr_sub(in, one), IND_I64));
+        for (int d = dim; d < ind_tensor_rank(x) - 1; d++) w = ind_unsqueeze(w, -1);
+        ind_tensor term = ind_mul(ind_index_select(x, dim, at), w);
+        sum = k ? ind_add(sum, term) : term;
+    }
+    return sum;
+}
+
+static void ind__expand_upsample_bicubic(ind__expansion *e) {
+    const bool any = e->node->op == IND_OP_INTERPOLATE;
+    const ind__attr *scales = &e->a[any ? 1 : 2];
+    const bool corners = e->a[any ? 3 : 1].i, scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_expr out[2];
+    if (!ind__need_rank_of(e, 0, 4, 4) || !ind__need_float_of(e, 0)) return;
+    if (!ind__resampled_sizes(e, &e->a[0], scales, 2, out)) return;
+    ind_tensor x = dtype == IND_F64 || dtype == IND_F32 ? e->x[0] : ind_cast(e->x[0], IND_F32);
+    for (int s = 1; s >= 0; s--) {
+        double scale = scaled ? scales->floats[scales->count == 1 ? 0 : s] : 0;
+        x = ind__cubic_along(e, x, 2 + s, out[s], corners, scale);
+    }
+    e->y = x;
+    if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
+}
+
+/* interpolate in a mode that is written as other ops. */
+static ind__expander ind__interpolation_expander(const ind__node *node) {
+    const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
+    return !strcmp(mode, "area") ? ind__expand_area : !strcmp(mode, "bicubic") ? ind__expand_upsample_bicubic : NULL;
+}
+
+/* ---- convolutions with padding="same" or "valid" */
+
+static void ind__expand_named_padding(ind__expansion *e) {
+    const int dims = (int)e->node->op - (int)IND_OP_CONV1D + 1;
+    const char *how = e->a[1].s;
+    ind_expr before[3], more[6];
+    bool odd = false;
+    ind__attr a[4] = {e->a[0], {.kind = IND__ATTR_NONE}, e->a[2], e->a[3]};
+    ind_tensor x = e->x[0];
+    if (!how || (strcmp(how, "same") && strcmp(how, "valid"))) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "padding is \"%.40s\"; allowed: \"same\", \"valid\", sizes",
+                    how ? how : "");
+        return;
+    }
+    if (!strcmp(how, "same")) {
+        if (!ind__need_rank_of(e, 1, dims + 2, dims + 2)) return;
+        for (int s = 0; s < dims; s++) {
+            const ind__attr *stride = &e->a[0], *dilation = &e->a[2];
+            ind_expr step = stride->count > 0 ? stride->list[stride->count == dims ? s : 0] : ind__e(e, 1);
+            ind_expr reach = dilation->count > 0 ? dilation->list[dilation->count == dims ? s : 0] : ind__e(e, 1);
+            if (!ind__is_int(step, 1)) {
+                ind__refuse(e, IND_INVALID_ARGUMENT, "padding=\"same\" goes with a stride of 1");
+                return;
+            }
+            ind_expr total = ind_expr_mul(reach, ind_expr_sub(ind_tensor_size(e->x[1], 2 + s), ind__e(e, 1)));
+            before[s] = ind_expr_floordiv(total, ind__e(e, 2));
+            ind_expr extra = ind_expr_sub(total, ind_expr_mul(before[s], ind__e(e, 2)));
+            more[2 * (dims - 1 - s)] = ind__e(e, 0);
+            more[2 * (dims - 1 - s) + 1] = extra;
+            odd = odd || !ind__is_int(extra, 0);
+        }
+        if (odd) x = ind_pad(x, more, 2 * dims, IND_PAD_CONSTANT, 0);
+        a[1] = ind__attr_sizes(before, dims);
+    }
+    ind_tensor operands[3] = {x, e->x[1], e->num_x > 2 ? e->x[2] : IND_NO_TENSOR};
+    e->y = ind__call_in(e->g, e->node->op, operands, 3, a, 4);
+}
+
+/* ---- the table */
+
+/* Of every op of IND_COMPOSITES (a test calls them all), and of no other. */
+static const ind__expander ind__expanders[IND_NUM_OPS] = {
+    [IND_OP_SMOOTH_L1_LOSS] = ind__expand_smooth_loss,
+    [IND_OP_HUBER_LOSS] = ind__expand_smooth_loss,
+    [IND_OP_BINARY_CROSS_ENTROPY] = ind__expand_binary_cross_entropy,
+    [IND_OP_BINARY_CROSS_ENTROPY_WITH_LOGITS] = ind__expand_binary_cross_entropy_with_logits,
+    [IND_OP_KL_DIV] = ind__expand_kl_div,
+    [IND_OP_POISSON_NLL_LOSS] = ind__expand_poisson_nll_loss,
+    [IND_OP_GAUSSIAN_NLL_LOSS] = ind__expand_gaussian_nll_loss,
+    [IND_OP_HINGE_EMBEDDING_LOSS] = ind__expand_hinge_embedding_loss,
+    [IND_OP_SOFT_MARGIN_LOSS] = ind__expand_soft_margin_loss,
+    [IND_OP_MARGIN_RANKING_LOSS] = ind__expand_margin_ranking_loss,
+    [IND_OP_TRIPLET_MARGIN_LOSS] = ind__expand_triplet_margin_loss,
+    [IND_OP_COSINE_EMBEDDING_LOSS] = ind__expand_cosine_embedding_loss,
+    [IND_OP_COSINE_SIMILARITY] = ind__expand_cosine_similarity,
+    [IND_OP_PAIRWISE_DISTANCE] = ind__expand_pairwise_distance,
+    [IND_OP_NORMALIZE] = ind__expand_normalize,
+    [IND_OP_DIST] = ind__expand_dist,
+    [IND_OP_SOFTSIGN] = ind__expand_softsign,
+    [IND_OP_TANHSHRINK] = ind__expand_tanhshrink,
+    [IND_OP_HARDSHRINK] = ind__expand_shrink,
+    [IND_OP_SOFTSHRINK] = ind__expand_shrink,
+    [IND_OP_SOFTMIN] = ind__expand_softmin,
+    [IND_OP_GLU] = ind__expand_glu,
+    [IND_OP_PRELU] = ind__expand_prelu,
+    [IND_OP_RSUB] = ind__expand_rsub,
+    [IND_OP_HEAVISIDE] = ind__expand_heaviside,
+    [IND_OP_FLOAT_POWER] = ind__expand_float_power,
+    [IND_OP_LDEXP] = ind__expand_ldexp,
+    [IND_OP_LOGADDEXP2] = ind__expand_logaddexp2,
+    [IND_OP_FMAX] = ind__expand_fmax,
+    [IND_OP_FMIN] = ind__expand_fmax,
+    [IND_OP_FRAC] = ind__expand_frac,
+    [IND_OP_DEG2RAD] = ind__expand_degrees,
+    [IND_OP_RAD2DEG] = ind__expand_degrees,
+    [IND_OP_CLAMP_MIN] = ind__expand_clamp_min,
+    [IND_OP_CLAMP_MAX] = ind__expand_clamp_max,
+    [IND_OP_ISCLOSE] = ind__expand_isclose,
+    [IND_OP_ISPOSINF] = ind__expand_isinf_signed,
+    [IND_OP_ISNEGINF] = ind__expand_isinf_signed,
+    [IND_OP_SPECIAL_ENTR] = ind__expand_special_entr,
+    [IND_OP_SPECIAL_XLOG1PY] = ind__expand_special_xlog1py,
+    [IND_OP_SPECIAL_NDTR] = ind__expand_special_ndtr,
+    [IND_OP_TRACE] = ind__expand_trace,
+    [IND_OP_NANSUM] = ind__expand_nansum,
+    [IND_OP_NANMEAN] = ind__expand_nansum,
+    [IND_OP_TRAPEZOID] = ind__expand_trapezoid,
+    [IND_OP_DOT] = ind__expand_dot,
+    [IND_OP_INNER] = ind__expand_inner,
+    [IND_OP_OUTER] = ind__expand_outer,
+    [IND_OP_MV] = ind__expand_mv,
+    [IND_OP_ADDMV] = ind__expand_addmv,
+    [IND_OP_ADDR] = ind__expand_addr,
+    [IND_OP_BADDBMM] = ind__expand_baddbmm,
+    [IND_OP_ADDBMM] = ind__expand_baddbmm,
+    [IND_OP_KRON] = ind__expand_kron,
+    [IND_OP_TENSORDOT] = ind__expand_tensordot,
+    [IND_OP_CROSS] = ind__expand_cross,
+    [IND_OP_LINALG_VECDOT] = ind__expand_linalg_vecdot,
+    [IND_OP_BILINEAR] = ind__expand_bilinear,
+    [IND_OP_EINSUM] = ind__expand_einsum,
+    [IND_OP_T] = ind__expand_t,
+    [IND_OP_ADJOINT] = ind__expand_adjoint,
+    [IND_OP_RAVEL] = ind__expand_ravel,
+    [IND_OP_HSTACK] = ind__expand_stacks,
+    [IND_OP_VSTACK] = ind__expand_stacks,
+    [IND_OP_DSTACK] = ind__expand_stacks,
+    [IND_OP_COLUMN_STACK] = ind__expand_stacks,
+    [IND_OP_FLIPLR] = ind__expand_flips,
+    [IND_OP_FLIPUD] = ind__expand_flips,
+    [IND_OP_ROT90] = ind__expand_rot90,
+    [IND_OP_DIAG] = ind__expand_diag,
+    [IND_OP_DIAG_EMBED] = ind__expand_diag_embed,
+    [IND_OP_TAKE_ALONG_DIM] = ind__expand_take_along_dim,
+    [IND_OP_CHANNEL_SHUFFLE] = ind__expand_channel_shuffle,
+    [IND_OP_VANDER] = ind__expand_vander,
+    [IND_OP_TYPE_AS] = ind__expand_type_as,
+    [IND_OP_LOGSPACE] = ind__expand_logspace,
+    [IND_OP_HANN_WINDOW] = ind__expand_window,
+    [IND_OP_HAMMING_WINDOW] = ind__expand_window,
+    [IND_OP_BLACKMAN_WINDOW] = ind__expand_window,
+    [IND_OP_BARTLETT_WINDOW] = ind__expand_window,
+    [IND_OP_EMBEDDING_BAG] = ind__expand_embedding_bag,
+    [IND_OP_UPSAMPLE_BICUBIC2D] = ind__expand_upsample_bicubic,
+    [IND_OP_AFFINE_GRID] = ind__expand_affine_grid,
+    [IND_OP_LP_POOL1D] = ind__expand_lp_pool,
+    [IND_OP_LP_POOL2D] = ind__expand_lp_pool,
+    [IND_OP_LOCAL_RESPONSE_NORM] = ind__expand_local_response_norm,
+    [IND_OP_VIEW_AS_REAL] = ind__expand_view_as_pairs,
+    [IND_OP_VIEW_AS_COMPLEX] = ind__expand_view_as_pairs,
+    [IND_OP_REAL] = ind__expand_part,
+    [IND_OP_IMAG] = ind__expand_part,
+    [IND_OP_COMPLEX] = ind__expand_complex,
+    [IND_OP_POLAR] = ind__expand_complex,
+    [IND_OP_FFT_R2C] = ind__expand_fft_core,
+    [IND_OP_FFT_C2R] = ind__expand_fft_core,
+    [IND_OP_FFT_C2C] = ind__expand_fft_core,
+    [IND_OP_FFT_FFT] = ind__expand_fft,
+    [IND_OP_FFT_IFFT] = ind__expand_fft,
+    [IND_OP_FFT_RFFT] = ind__expand_fft,
+    [IND_OP_FFT_IRFFT] = ind__expand_fft,
+    [IND_OP_FFT_HFFT] = ind__expand_fft,
+    [IND_OP_FFT_IHFFT] = ind__expand_fft,
+    [IND_OP_FFT_FFT2] = ind__expand_fft,
+    [IND_OP_FFT_IFFT2] = ind__expand_fft,
+    [IND_OP_FFT_RFFT2] = ind__expand_fft,
+    [IND_OP_FFT_IRFFT2] = ind__expand_fft,
+    [IND_OP_FFT_FFTN] = ind__expand_fft,
+    [IND_OP_FFT_IFFTN] = ind__expand_fft,
+    [IND_OP_FFT_RFFTN] = ind__expand_fft,
+    [IND_OP_FFT_IRFFTN] = ind__expand_fft,
+    [IND_OP_STFT] = ind__expand_stft,
+};
+
+static ind__expander ind__expander_of(const ind__node *node) {
+    if (ind__is_named_padding(node->op, node->attr)) return ind__expand_named_padding;
+    return node->op == IND_OP_INTERPOLATE ? ind__interpolation_expander(node) : ind__expanders[node->op];
+}
+
+static bool ind__expands(const ind__node *node) {
+    return ind__expander_of(node) != NULL;
+}
+
+/* The failure of an op inside says which composite it belongs to. */
+static void ind__expansion_failed(ind_graph *g, const char *name) {
+    char why[sizeof g->error];
+    memcpy(why, g->error, sizeof why);
+    snprintf(g->error, sizeof g->error, "%.60s: %.*s", name, (int)sizeof why - 64, why);
+    ind__fail(g->context, g->status, "%s", g->error);
+}
+
+/* The result takes the composite's name. One that was there before, or is a number, keeps its own: it gets an alias. */
+static ind_tensor ind__finish_expansion(ind__expansion *e, uint32_t first) {
+    ind_graph *g = e->g;
+    if (!g->status && !e->y.id) ind__graph_fail(g, IND_VERIFY, "nothing was made");
+    if (!g->status && e->y.id < first) e->y = ind_alias(e->y);
+    if (!g->status && !ind__make_name(g, e->y.id, e->node->op, e->name)) ind__graph_no_memory(g, e->name);
+    return g->status ? ind__graph_tensor(g, 0) : e->y;
+}
+
+static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
+    const uint32_t first = g->num_tensors, n = node->num_operands;
+    ind__expansion e = {.g = g, .c = g->context, .node = node, .name = ind__op_name(node->op), .a = node->attr};
+    e.x = ind__arena_alloc(&g->arena, (n ? n : 1) * sizeof *e.x);
+    if (!e.x) {
+        ind__graph_no_memory(g, e.name);
+        return ind__graph_tensor(g, 0);
+    }
+    for (uint32_t k = 0; k < n; k++) e.x[k] = node->operand[k] ? ind__graph_tensor(g, node->operand[k]) : IND_NO_TENSOR;
+    e.num_x = (int)n;
+    e.y = ind__graph_tensor(g, 0);
+    g->expanding++;
+    ind__expander_of(node)(&e);
+    ind_tensor y = ind__finish_expansion(&e, first);
+    g->expanding--;
+    g->last_results = 1;
+    if (g->status) ind__expansion_failed(g, e.name);
+    return y;
+}
+
 /* -------------------------------------------------------------------------------------------- >>conditions */
 /* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
    wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
@@ -7661,6 +10868,11 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+                               "%s: %s is about a size that comes from data, which no launch can check; min_length and "
+                               "max_length of the op that makes it bound it, and are checked where it is counted",
+                               what, text);
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
@@ -7828,6 +11040,7 @@ static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n
     for (uint32_t i = 0; i < n->num_attrs; i++) {
         const ind__attr_schema *s = &schema->attr[i];
         if (!s->required && ind__same_attr(&n->attr[i], &s->value)) continue;
+        if (ind__op_has(n->op, 'Z') && i + 1 == n->num_attrs) continue;
         ind__textf(t, "%s%.*s=", comma ? ", " : "", s->length, s->name);
         ind__print_attr(t, &n->attr[i]);
         comma = true;
@@ -7906,6 +11119,8 @@ const char *ind_graph_text(ind_graph *graph) {
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
+    const ind_tensor *given; /* $0, $1, .. of ind_apply */
+    int num_given;
     bool as_written;     /* expressions are not put under the graph's facts */
     const char *unknown; /* name of an undeclared size that an expression used */
     size_t unknown_length;
@@ -8237,7 +11452,10 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_BOOL: return ind__need_bool(p, a);
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
-    case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
+    case IND__ATTR_SIZES:
+        if (!ind__peek(p, '"')) return ind__need_size_list(p, a, list);
+        a->kind = IND__ATTR_STR; /* padding="same"; refused elsewhere */
+        return ind__need_string(p, a);
     case IND__ATTR_FLOATS: return ind__need_floats(p, a);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
@@ -8258,6 +11476,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 
 typedef struct ind__parsed_call {
     ind_graph_op op;
+    bool in_place; /* its name ends in an underscore */
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
@@ -8314,13 +11533,20 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
+/* The op's name, or with an underscore behind it that of the op in place. */
+static bool ind__is_op_name(const char *name, int op, bool *in_place) {
+    const size_t n = strlen(ind__op_rows[op].name);
+    *in_place = ind__op_has((ind_graph_op)op, '_') && strlen(name) == n + 1 && name[n] == '_';
+    return !strncmp(name, ind__op_rows[op].name, n) && (*in_place || !name[n]);
+}
+
 static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
     char name[IND__MAX_NAME + 1];
     ind__skip(p);
     call->at = p->at;
     if (!ind__need_name(p, "the name of an op", name)) return false;
     for (int op = 0; op < IND_NUM_OPS; op++) {
-        if (!ind__op_in_text(op) || strcmp(name, ind__op_rows[op].name)) continue;
+        if (!ind__op_in_text(op) || !ind__is_op_name(name, op, &call->in_place)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
         if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
@@ -8344,6 +11570,19 @@ static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t i
     return true;
 }
 
+/* $k: a tensor given to ind_apply. */
+static bool ind__need_given(ind__parser *p, uint32_t *id) {
+    const char *at = p->at++;
+    int64_t k = -1;
+    if (!ind__need_int(p, &k)) return false;
+    if (k < 0 || k >= p->num_given)
+        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
+                                p->num_given);
+    ind_tensor x = p->given[k];
+    *id = x.graph == p->g && ind__tensor_of(x) ? x.id : 0;
+    return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
+}
+
 /* A tensor's name, or a number where the op takes one. */
 static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k, uint32_t *id) {
     char name[IND__MAX_NAME + 1];
@@ -8353,6 +11592,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     const char *at = p->at;
     *id = 0;
     if (call->schema->operand[k].optional && ind__take_word(p, "none")) return true;
+    if (*p->at == '$' && p->given) return ind__need_given(p, id);
     if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
         if (!ind__need_scalar(p, &number)) return false;
         *id = ind__add_scalar(p->g, number).id;
@@ -8360,7 +11600,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     }
     if (!ind__need_name(p, ind__number_allowed(call->op, k) ? "a tensor or a number" : "the name of a tensor", name))
         return false;
-    *id = ind__find_tensor(p->g, name, strlen(name));
+    *id = ind__find_named(p->g, name);
     if (*id) return true;
     bool is_size = ind__ok(ind__find_size(p->g, name, strlen(name)));
     return ind__parse_error(p, at, IND_PARSE,
@@ -8657,6 +11897,7 @@ static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "a name", name) || !ind__need(p, ':') || !ind__need_type(p, &type)) return;
+    if (!ind__give_way(p->g, name)) ind__graph_no_memory(p->g, name);
     ind__graph_source(p->g, op, name, type.dtype, type.size, type.rank);
     ind__check_graph(p, at);
 }
@@ -8666,7 +11907,7 @@ static uint32_t ind__need_tensor(ind__parser *p) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_name(p, "the name of a tensor", name)) return 0;
-    uint32_t id = ind__find_tensor(p->g, name, strlen(name));
+    uint32_t id = ind__find_named(p->g, name);
     if (!id) ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
     return id;
 }
@@ -8684,7 +11925,7 @@ static void ind__parse_output(ind__parser *p) {
             ind__skip(p);
             at = p->at;
             id = ind__need_tensor(p);
-        } else if (!(id = ind__find_tensor(p->g, name, strlen(name)))) {
+        } else if (!(id = ind__find_named(p->g, name))) {
             ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
         }
         if (!id) return;
@@ -8753,7 +11994,30 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
+    const char *late;             /* the type, which names a size that the op makes: read after that */
+    char size[IND__MAX_NAME + 1]; /* that size */
 } ind__parsed_result;
+
+/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end is
+   set behind the type. */
+static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
+    const char *at = p->at + strspn(p->at, " ");
+    bool found = false;
+    at += ind__name_length(at);
+    at += strspn(at, " ");
+    if (*at != '[') return false;
+    for (at++; *at && *at != ']' && *at != '\n';) {
+        size_t n = ind__name_length(at);
+        bool taken = found || n > IND__MAX_NAME || at[n] == '(' || ind__ok(ind__find_size(p->g, at, n));
+        if (n && !taken && !memchr(at, '.', n)) {
+            snprintf(name, IND__MAX_NAME + 1, "%.*s", (int)n, at);
+            found = true;
+        }
+        at += n ? n : 1;
+    }
+    *end = *at == ']' ? at + 1 : at;
+    return found;
+}
 
 static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
@@ -8761,11 +12025,29 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     if (!ind__need_new_name(
             p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
-    if (ind__find_tensor(p->g, r->name, strlen(r->name))) {
+    if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
+    if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
-    }
+    if (other && !ind__rename(p->g, other, "made", false)) /* a made-up name gives way */
+        return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    const char *end = NULL;
     r->typed = ind__take(p, ':');
-    return !r->typed || ind__need_type(p, &r->type);
+    if (!r->typed || !ind__find_new_size(p, r->size, &end)) return !r->typed || ind__need_type(p, &r->type);
+    r->late = p->at;
+    p->at = end;
+    return true;
+}
+
+/* Reads the types that were put off. */
+static bool ind__parse_late_types(ind__parser *p, ind__parsed_result *r, uint32_t n) {
+    const char *at = p->at;
+    for (uint32_t k = 0; k < n && !p->status; k++) {
+        if (!r[k].late) continue;
+        p->at = r[k].late;
+        if (ind__need_type(p, &r[k].type)) p->at = at;
+    }
+    return !p->status;
 }
 
 /* The type written after a result must be the one that the op gives. */
@@ -8792,7 +12074,7 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
 /* Gives the results of the op that was just added the names, and checks the types, that were written. */
 static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
                               ind_tensor x) {
-    if (!ind__check_num_results(p, call, r, num, p->g->node[p->g->num_nodes - 1].num_results)) return false;
+    if (!ind__check_num_results(p, call, r, num, p->g->last_results)) return false;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     for (uint32_t k = 0; k < num; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
@@ -8802,11 +12084,36 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, const ind__parsed_result *r, uint32_t num_results) {
+/* add_(x, y), which may have a name: another one for x. */
+static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
+                              uint32_t num_results, uint32_t value) {
+    const uint32_t x = call->operand[0];
+    char op[IND__MAX_NAME + 2];
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    if (num_results > 1) {
+        ind__check_num_results(p, call, r, num_results, 1);
+        return;
+    }
+    ind__write(p->g, op, x, value);
+    if (!ind__check_graph(p, call->at) || !num_results || !ind__check_annotation(p, r, &p->g->tensor[x])) return;
+    if (!ind__also_named(p->g, x, r->name)) ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory");
+}
+
+static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
+    uint32_t first = p->g->num_nodes;
+    for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
+        if (r[k].late) p->g->wanted_size = r[k].size;
     ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
                                   call->function ? call->function->name : NULL);
+    p->g->wanted_size = NULL;
     if (!ind__check_graph(p, call->at)) return;
+    for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
+    if (call->in_place) {
+        ind__write_parsed(p, call, r, num_results, x.id);
+        return;
+    }
+    if (!ind__parse_late_types(p, r, num_results)) return;
     ind__name_results(p, call, r, num_results, x);
 }
 
@@ -8824,6 +12131,14 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
         }
     } while (ind__take(p, ','));
     return true;
+}
+
+/* Does a call stand here, whose result has no name? */
+static bool ind__at_call(ind__parser *p) {
+    ind__skip(p);
+    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
+    ind__skip(&ahead);
+    return ahead.at > p->at && *ahead.at == '(';
 }
 
 static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
@@ -8889,13 +12204,18 @@ static bool ind__parse_extern(ind__parser *p, ind__parsed_call *call, const ind_
     return ind__check_graph(p, call->at) && ind__name_results(p, call, r, num, x);
 }
 
-/* assign = result { "," result } "=" op "(" [ argument { "," argument } ] ")" */
+/* assign = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")" */
 static void ind__parse_assign(ind__parser *p) {
     ind__parsed_result *result = NULL;
     ind__parsed_call call;
     uint32_t n = 0, capacity = 0;
     memset(&call, 0, sizeof call);
-    bool ok = ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '=') && ind__need_op(p, &call);
+    bool named = !ind__at_call(p);
+    bool ok = !named || (ind__parse_results(p, &result, &n, &capacity) && ind__need(p, '='));
+    ok = ok && ind__need_op(p, &call);
+    if (ok && !named && !call.in_place)
+        ok = ind__parse_error(p, call.at, IND_PARSE, "%s: its result needs a name; only an op in place (add_) has none",
+                              ind__op_name(call.op));
     uint32_t want = ok ? ind__op_rows[call.op].results : 0;
     if (ok && want && n > want) ok = ind__check_num_results(p, &call, result, n, want);
     if (ok && call.op == IND_OP_EXTERN)
@@ -9085,6 +12405,27 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     }
     ind__need_exprs(&p, list, &rank);
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
+}
+
+ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
+    static const ind_tensor none;
+    ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
+    ind__parsed_call parsed;
+    ind_tensor y = {graph, 0};
+    if (!graph || graph->status) return y;
+    if (!call) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
+        return y;
+    }
+    memset(&parsed, 0, sizeof parsed);
+    if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
+        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
+                           NULL, parsed.function ? parsed.function->name : NULL);
+    else
+        ind__finish_string(&p, "apply");
+    ind__free(graph->context, parsed.operand);
+    ind__graph_leave_here(graph);
+    return y;
 }
 
 /* ---- verifier */
@@ -9576,6 +12917,22 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
+/* The sizes from data in what a node is given and gives, as bits. */
+static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
+    uint64_t in = 0;
+    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    }
+    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
+            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+    }
+    return in;
+}
+
 /* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
@@ -9589,6 +12946,9 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
         for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
             if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
         }
+        uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
+        for (uint32_t u = 0; u < g->num_unbacked; u++)
+            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
     }
 }
 
@@ -9764,6 +13124,8 @@ typedef struct graph__lowering_row {
     ind_loop_op op, bool_op;
 } graph__lowering_row;
 
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op);
+
 /* The node being lowered: what its loop functions are given. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
@@ -9776,6 +13138,8 @@ struct graph__lower_ctx {
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values join what is there */
+    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
     struct { /* dimensions of what a reduction reads, mostly operand 0 */
@@ -9804,6 +13168,16 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
+    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+        ind_expr size[IND_MAX_RANK];
+        int rank;
+        graph__lower_element_fn flag;
+        ind__box *counts;
+    } chosen;
+    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+        int dim;
+        ind_expr most;
+    } repeats;
     struct {
         ind__box *scores;  /* query @ key^T */
         ind_expr features; /* of query and key */
@@ -10463,7 +13837,9 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
     if (rank == 0) { /* the one index that there is must be 0 */
-        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        ind_expr first = ind_int(l->context, 0);
+        ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
+        ind_op_indirect(o, only, ind_int(l->context, 1), false);
         return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
     }
     at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
@@ -10563,25 +13939,63 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
 
 /* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
    constants are at the end, is a reader. */
+static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
+    return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+}
+
 static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
-    const graph__lower_walk *w = l->w;
-    const uint32_t here = (uint32_t)(l->node - w->graph->node);
-    if (!graph__may_overwrite(w, x)) return false;
+    if (!graph__may_overwrite(l->w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
-    return x->storage->last_reader <= here;
+    return graph__last_read(l, x);
+}
+
+/* Remembers for the schedule's text who keeps operand 0 from being changed in place, if it may be at all. */
+static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
+    ind__lowered *p = l->w->program;
+    const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
+    if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
+    ind__kept *k = IND__PUSH(p->context, ind__kept, p->kept, p->num_kept, p->cap_kept);
+    uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
+    if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
 /* A buffer with the values of operand 0 that this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    if (!graph__dies_here(l, self)) return ind__box_copy(l->w->program, self);
+    if (l->into) return l->into;
+    if (!graph__dies_here(l, self)) {
+        graph__note_kept(l, self);
+        return ind__box_copy(l->w->program, self);
+    }
     return ind__box_realise(l->w->program, self) ? NULL : self;
 }
 
 static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__lower_ctx *l = user;
     l->scatter(o, index, rank, to, l);
+}
+
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* The element of the memory written to that is element `at` of operand 0. */
+static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
+    ind_expr from[IND_MAX_RANK];
+    if (!l->into) {
+        memcpy(out, at, (size_t)rank * sizeof *at);
+        return rank;
+    }
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
+    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
+    return l->into->rank;
+}
+
+static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
+                                ind_value v, ind_value mask) {
+    ind_expr placed[IND_MAX_RANK];
+    rank = graph__placed(l, at, rank, placed);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
@@ -10777,8 +14191,6 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
-
 /* May it matter in which order what meets at an element comes? */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
@@ -10787,13 +14199,14 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (joins) return ind_dtype_is_float(base->storage->dtype);
-    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__slice_put_element;
+    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
 /* fn over `size`, storing into base; *result is what it is then. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l};
+    const bool once = fn == graph__put_part_element; /* all other places are data */
+    ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
@@ -10829,7 +14242,7 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     else
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, rank, v, mask);
 }
 
 static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) {
@@ -10991,7 +14404,7 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     else
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     if (l->node->op == IND_OP_INDEX_ADD) v = graph__lower_scaled(o, l, v, &l->node->attr[1]);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, rank, v, mask);
 }
 
 static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **results) {
@@ -11008,7 +14421,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
 static void graph__index_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     graph__lower_indices at = {.first = 2, .scatter = true};
     graph__lower_index_at(o, index, l, &at);
-    ind__emit_scatter(o, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask, l->mode);
+    graph__emit_scatter(o, l, to, at.at, l->result->rank, graph__lower_operand(o, l, 1, index, rank), at.mask);
 }
 
 /* self[mask] = value */
@@ -11046,13 +14459,20 @@ static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr place = graph__lower_target(o, target, numel, true, &mask);
     ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, l->result->rank, v, mask, l->mode);
+    graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }
 
 static ind_status graph__lower_put(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     return graph__lower_scatter_loop(l, graph__lower_base(l), index->size, index->rank, graph__put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
+}
+
+/* Is this op one scatter into operand 0 and nothing else? */
+static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
+    const graph__lower_fn fn = graph__lowering_of(n->op)->lower;
+    if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
+    return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
@@ -11121,12 +14541,18 @@ static ind_status graph__lower_make_view(graph__lower_ctx *l, const ind_expr *ma
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
+static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status);
+
 static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     results[0] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
 static ind_status graph__lower_permute(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     ind_expr map[IND_MAX_RANK];
     int rank = l->result->rank;
     for (int d = 0; d < rank; d++) map[graph__permuted_dim(l->node, rank, d)] = graph__lower_view_index(l, d);
@@ -11145,6 +14571,8 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
 
 /* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
+    ind_status status;
+    if (graph__lower_put_through(l, results, &status)) return status;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     int from = 0;
@@ -11291,16 +14719,22 @@ static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
-    int rank = graph__lower_operand_info(l, 0)->rank, next = 0;
-    int64_t offset = l->node->attr[0].i;
-    int a = graph__from_end(l->node->attr[1].i, rank), b = graph__from_end(l->node->attr[2].i, rank);
-    ind_expr map[IND_MAX_RANK], at = graph__lower_view_index(l, rank - 2);
+/* Where element `index` of a diagonal stands in the tensor of this rank. */
+static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
+    int64_t offset = attr[0].i;
+    int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
+    ind_expr at = index[rank - 2];
     for (int d = 0; d < rank; d++) {
-        if (d != a && d != b) map[d] = graph__lower_view_index(l, next++);
+        if (d != a && d != b) map[d] = index[next++];
     }
-    map[a] = offset < 0 ? ind_expr_add(at, ind_int(l->context, -offset)) : at;
-    map[b] = offset > 0 ? ind_expr_add(at, ind_int(l->context, offset)) : at;
+    map[a] = offset < 0 ? ind_expr_add(at, ind_int(at.context, -offset)) : at;
+    map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
+}
+
+static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
+    ind_expr map[IND_MAX_RANK], index[IND_MAX_RANK];
+    for (int d = 0; d < l->result->rank; d++) index[d] = graph__lower_view_index(l, d);
+    graph__diagonal_place(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
     return graph__lower_make_view(l, map, results);
 }
 
@@ -11384,6 +14818,7 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
  */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
+    if (!otherwise.id) return otherwise;
     ind_dtype dtype = ind_op_dtype(o, otherwise);
     const ind__box *x = graph__lower_operand_box(l, k);
     ind_value mask = ind_op_index(o, inside, IND_BOOL), outer = o->mask;
@@ -11474,6 +14909,36 @@ static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int ran
 static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
     return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
+}
+
+/* In units of a 4n-th of a turn the angle is an integer, folded exactly into the first octant: sine and cosine are
+   right to the roundoff at every length. */
+static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    static const double pi = 3.141592653589793238462643383279502884;
+    const ind__attr *a = l->node->attr;
+    ind_context *c = l->context;
+    const int64_t n = a[0].i;
+    ind_expr row_parts = ind_int(c, a[3].i), column_parts = ind_int(c, a[4].i), turn = ind_int(c, 4 * n);
+    ind_expr row = ind_expr_floordiv(index[0], row_parts), column = ind_expr_floordiv(index[1], column_parts);
+    ind_expr quarters = ind_expr_sub(ind_expr_mod(index[1], column_parts), ind_expr_mod(index[0], row_parts));
+    (void)rank;
+    ind_expr angle = ind_expr_mul(ind_expr_mul(row, column), ind_int(c, 4));
+    angle = ind_expr_mod(ind_expr_add(angle, ind_expr_mul(quarters, ind_int(c, a[5].i ? -n : n))), turn);
+    ind_expr half = ind_expr_min(angle, ind_expr_sub(turn, angle)); /* 0 .. 2n: cos is even */
+    ind_expr quarter = ind_expr_min(half, ind_expr_sub(ind_int(c, 2 * n), half));
+    ind_expr octant = ind_expr_min(quarter, ind_expr_sub(ind_int(c, n), quarter));
+    ind_value x =
+        ind_op_mul(o, ind_op_index(o, octant, l->compute), ind_op_constant(o, pi / (2 * (double)n), l->compute));
+    ind_value near = ind_op_index(o, ind_expr_eq(octant, quarter), IND_BOOL);
+    ind_value v = ind_op_where(o, near, ind_op_cos(o, x), ind_op_sin(o, x));
+    v = ind_op_where(o, ind_op_index(o, ind_expr_lt(ind_int(c, n), half), IND_BOOL), ind_op_neg(o, v), v);
+    ind_value scale = ind_op_constant(o, a[7].f, l->compute);
+    if (a[6].i) {
+        ind_expr own =
+            ind_expr_or(ind_expr_eq(row, ind_int(c, 0)), ind_expr_eq(ind_expr_mul(row, ind_int(c, 2)), ind_int(c, n)));
+        scale = ind_op_where(o, ind_op_index(o, own, IND_BOOL), scale, ind_op_constant(o, 2 * a[7].f, l->compute));
+    }
+    return ind_op_mul(o, v, scale);
 }
 
 /* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
@@ -13421,6 +16886,320 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ---- sizes that come from data ---- */
+
+/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], l->chosen.size, l->chosen.rank, at);
+    return ind_op_cast(o, l->chosen.flag(o, at, l->chosen.rank, l), IND_I64);
+}
+
+static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    (void)rank;
+    return ind__box_load(o, (const ind__box *)user, index, 1);
+}
+
+/* How many are chosen: the last of the running counts, 0 if there is none. */
+static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
+    ind_expr some = ind_expr_lt(ind_int(c, 0), numel);
+    (void)index, (void)rank;
+    if (ind_known_true(some)) return ind__box_load(o, l->chosen.counts, &last, 1);
+    ind_value zero = ind_op_constant_int(o, 0, IND_I64), has = ind_op_index(o, some, IND_BOOL);
+    return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
+}
+
+/* From here on the box, of one i64, holds the size from data that this op makes. */
+static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
+    const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
+    const ind_graph *g = l->w->graph;
+    ind__lowered *p = l->w->program;
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
+    ind_status status = ind__box_realise(p, count);
+    for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
+        if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
+        p->unbacked[p->num_unbacked] = g->unbacked[u];
+        p->unbacked[p->num_unbacked++].buffer = count->storage->buffer;
+    }
+    return status;
+}
+
+/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
+    const ind_graph *g = l->w->graph;
+    const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
+    return u ? &g->node[u->node] : l->node;
+}
+
+/* Did the caller bound it? */
+static bool graph__is_bounded(const graph__lower_ctx *l) {
+    const ind__node *n = graph__counting_node(l);
+    bool chooses = n->op == IND_OP_NONZERO || n->op == IND_OP_ARGWHERE || n->op == IND_OP_MASKED_SELECT;
+    return chooses && (n->attr[0].i > 0 || n->attr[1].kind != IND__ATTR_NONE);
+}
+
+/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__attr *a = graph__counting_node(l)->attr;
+    ind_expr least = ind_int(l->context, a[0].i);
+    ind_expr most = a[1].kind == IND__ATTR_NONE ? l->chosen.counts->size[0] : a[1].e;
+    ind_value count = graph__count_element(o, index, rank, l), none = ind_op_constant_int(o, -1, IND_I64);
+    count = ind_op_where(o, ind_op_ge(o, count, ind_op_index(o, least, IND_I64)), count, none);
+    ind_expr at = ind_op_indirect(o, count, ind_expr_add(most, ind_int(l->context, 1)), false);
+    return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
+}
+
+/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
+                                      graph__lower_element_fn flag) {
+    ind_expr numel = ind_expr_product(l->context, size, rank);
+    ind__box *count;
+    l->chosen.flag = flag;
+    l->chosen.rank = rank;
+    for (int d = 0; d < rank; d++) l->chosen.size[d] = size[d];
+    ind_status status =
+        graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &numel, 1, 0, graph__chosen_number, &l->chosen.counts);
+    if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+    graph__lower_element_fn number = graph__is_bounded(l) ? graph__bounded_count : graph__count_element;
+    if (!status) status = graph__lower_loop(l, IND_I64, NULL, 0, number, &count);
+    return status ? status : graph__lower_length(l, count);
+}
+
+/* The number of a chosen point among all that are; *mask: is this one chosen? */
+static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
+    ind_context *c = l->context;
+    ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
+    ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
+    ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
+    *mask = l->chosen.flag(o, index, rank, l);
+    if (graph__is_bounded(l))
+        *mask = ind_op_and(o, *mask,
+                           ind_op_le(o, count, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64)));
+    o->mask = *mask;
+    at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
+    o->mask = outer;
+    return at;
+}
+
+static ind_value graph__is_nonzero(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value x = ind__box_load(o, graph__lower_operand_box(l, 0), index, rank);
+    return ind_op_cast(o, x, IND_BOOL);
+}
+
+static void graph__nonzero_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at[2] = {graph__chosen_place(o, index, rank, l, &mask)};
+    for (int d = 0; d < rank; d++) {
+        at[1] = ind_int(l->context, d);
+        ind__emit_scatter(o, to, at, 2, ind_op_index(o, index[d], IND_I64), mask, IND_REDUCE_NONE);
+    }
+}
+
+static ind_status graph__lower_where_nonzero(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    ind_status status = graph__lower_choose(l, x->size, x->rank, graph__is_nonzero);
+    if (!status) status = graph__lower_zeros(l, IND_I64, l->result->size, 2, &base);
+    if (!status && x->rank == 0) results[0] = base;
+    if (status || x->rank == 0) return status;
+    return graph__lower_scatter_loop(l, base, x->size, x->rank, graph__nonzero_element, IND_REDUCE_NONE, results);
+}
+
+static ind_value graph__is_selected(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return graph__lower_operand_as(o, l, 1, index, rank, IND_BOOL);
+}
+
+static void graph__select_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, graph__lower_operand(o, l, 0, index, rank), mask, IND_REDUCE_NONE);
+}
+
+static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *mask = graph__lower_operand_info(l, 1);
+    int rank = x->rank > mask->rank ? x->rank : mask->rank;
+    ind_expr size[IND_MAX_RANK];
+    ind__box *base;
+    for (int d = 0; d < rank; d++) {
+        int a = d - (rank - x->rank), b = d - (rank - mask->rank);
+        size[d] = a < 0 || (b >= 0 && graph__size_is_one(x->size[a])) ? mask->size[b] : x->size[a];
+    }
+    ind_status status = graph__lower_choose(l, size, rank, graph__is_selected);
+    if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, size, rank, graph__select_element, IND_REDUCE_NONE, results);
+}
+
+/* ---- unique ---- */
+
+static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    ind__delinearise(l->context, index[0], x->size, x->rank, at);
+    return ind__box_load(o, x, at, x->rank);
+}
+
+/* Is it the first, or another than the one before? NaN is always another. */
+static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr before = ind_expr_sub(index[0], ind_int(c, 1));
+    ind_value x = ind__box_load(o, l->part[0], index, rank);
+    ind_value first = ind_op_index(o, ind_expr_eq(index[0], ind_int(c, 0)), IND_BOOL);
+    ind_value y = ind_op_masked(o, ind_op_not(o, first), graph__lower_box_element, &before, 1, l->part[0], 0);
+    return ind_op_or(o, first, ind_op_ne(o, x, y));
+}
+
+static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_value mask;
+    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
+}
+
+/* Which of the unique values it is: the number of new ones up to it, less one. */
+static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
+    return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
+}
+
+/* The same where the element was before it was sorted. */
+static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
+    ind_expr from = ind_op_indirect(o, ind__box_load(o, l->part[1], index, rank), some, false);
+    ind_value number = ind__box_load(o, l->chosen.counts, index, 1);
+    ind__delinearise(l->context, from, x->size, x->rank, at);
+    number = ind_op_sub(o, number, ind_op_constant_int(o, 1, IND_I64));
+    ind__emit_scatter(o, to, at, x->rank, number, (ind_value){0}, IND_REDUCE_NONE);
+}
+
+static void graph__unique_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr some = ind_expr_max(l->chosen.size[0], ind_int(l->context, 1));
+    ind_value number = ind__box_load(o, l->chosen.counts, index, rank), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_expr at = ind_op_indirect(o, ind_op_sub(o, number, one), some, false);
+    ind__emit_scatter(o, to, &at, 1, one, (ind_value){0}, IND_REDUCE_SUM);
+}
+
+static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind__box *base;
+    if (!sorted) return graph__lower_loop(l, IND_I64, x->size, x->rank, graph__unique_number, result);
+    ind_status status = graph__lower_zeros(l, IND_I64, x->size, x->rank, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__inverse_element, IND_REDUCE_NONE, result);
+}
+
+static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const bool sorted = l->node->op == IND_OP_UNIQUE;
+    const ind__attr *inverse = &l->node->attr[sorted];
+    ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
+    ind__lowered *p = l->w->program;
+    ind__box *base;
+    int r = 1;
+    ind_status status;
+    if (sorted)
+        status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, x->dtype, &numel, 1, 0, graph__flat_element, l->part);
+    else
+        status = graph__lower_loop(l, x->dtype, &numel, 1, graph__flat_element, l->part);
+    for (int k = 0; k <= sorted && !status; k++) status = ind__box_realise(p, l->part[k]);
+    if (!status) status = graph__lower_choose(l, &numel, 1, graph__is_new);
+    if (!status) status = graph__lower_zeros(l, x->dtype, l->result->size, 1, &base);
+    if (!status)
+        status = graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_element, IND_REDUCE_NONE, results);
+    if (!status && inverse->i) status = graph__lower_inverse(l, sorted, &results[r++]);
+    if (status || !inverse[1].i) return status;
+    status = graph__lower_zeros(l, IND_I64, l->result->size, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_count_element, IND_REDUCE_SUM, &results[r]);
+}
+
+/* ---- repeat_interleave ---- */
+
+/* The repeats of element index[0], in [0, most]: others are reported. */
+static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    const ind__box *repeats = graph__lower_operand_box(l, k);
+    ind_expr zero = ind_int(l->context, 0), end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    (void)rank;
+    bool one = k && repeats->rank == 1 && graph__size_is_one(repeats->size[0]);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, repeats, one ? &zero : index, repeats->rank), IND_I64);
+    return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
+}
+
+/* All repeats together, 0 if they are more than there may be: that is reported. */
+static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
+    ind_value total = graph__count_element(o, index, rank, l);
+    return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
+}
+
+/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                      ind_expr source) {
+    const ind__box *x = graph__lower_operand_box(l, 0);
+    ind_expr at[IND_MAX_RANK], flat[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) at[d] = d == l->repeats.dim ? source : index[d];
+    if (x->rank == rank && l->node->attr[0].kind != IND__ATTR_NONE) return ind__box_load(o, x, at, rank);
+    ind__delinearise(l->context, source, x->size, x->rank, flat);
+    return ind__box_load(o, x, flat, x->rank);
+}
+
+static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const ind__tensor_info *repeats = graph__lower_operand_info(l, graph__lower_has_operand(l, 1));
+    ind_context *c = l->context;
+    if (repeats->weak) {
+        int64_t n = l->w->graph->node[repeats->node].attr[0].i;
+        ind_expr source = ind_expr_floordiv(index[l->repeats.dim], ind_int(c, n ? n : 1));
+        return graph__repeated_load(o, index, rank, l, source);
+    }
+    graph__search s = {.sequence = l->chosen.counts, .right = true, .size = l->chosen.counts->size[0]};
+    ind_value j = ind_op_index(o, index[l->repeats.dim], IND_I64), outer = o->mask;
+    if (!j.id) return j;
+    ind_value found = graph__search_steps(o, &s, j);
+    ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+        ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
+        found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
+    }
+    ind_expr source = ind_op_indirect(o, found, s.size, false);
+    if (!graph__lower_has_operand(l, 1)) return ind_op_index(o, source, IND_I64);
+    if (!ind__ok(source)) return (ind_value){0};
+    ind_value has = ind_op_index(o, some, IND_BOOL);
+    if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
+    ind_value v = graph__repeated_load(o, index, rank, l, source);
+    o->mask = outer;
+    return graph__lower_cast(o, v, l->compute);
+}
+
+/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
+    const ind__attr *a = l->node->attr;
+    const uint32_t k = graph__lower_has_operand(l, 1);
+    bool along = a[0].kind != IND__ATTR_NONE && x->rank > 0;
+    ind_expr n =
+        along ? x->size[a[0].i < 0 ? a[0].i + x->rank : a[0].i] : ind_expr_product(l->context, x->size, x->rank);
+    l->repeats.dim = along ? (int)(a[0].i < 0 ? a[0].i + x->rank : a[0].i) : 0;
+    l->repeats.most = a[1].kind != IND__ATTR_NONE ? a[1].e : a[2].e;
+    ind__box *total;
+    ind_status status = IND_OK;
+    if (!graph__lower_operand_info(l, k)->weak) {
+        status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, &n, 1, 0, graph__repeats_element, &l->chosen.counts);
+        if (!status) status = ind__box_realise(l->w->program, l->chosen.counts);
+        if (!status && a[3].kind == IND__ATTR_SIZE) {
+            status = graph__lower_loop(l, IND_I64, NULL, 0, graph__repeats_total, &total);
+            if (!status) status = graph__lower_length(l, total);
+        }
+    }
+    return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
+}
+
 /* ---- resampling ---- */
 
 /* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
@@ -14021,29 +17800,196 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
     return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
-/* ---- slices put into a buffer: in place where that is given up, else one loop over all elements */
+/* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
 
-static void graph__slice_put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
-    const bool slice = l->node->op == IND_OP_SLICE_SCATTER;
-    const ind__attr *a = l->node->attr;
-    ind_expr at[IND_MAX_RANK], first, last;
-    const int whole = l->result->rank, dim = graph__from_end(a[0].i, whole);
-    for (int d = 0, next = 0; d < whole; d++)
-        if (slice || d != dim) at[d] = index[next++];
-    if (slice) {
-        ind__slice_bounds(l->result->size[dim], &a[1], &a[2], &first, &last);
+   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
+   op changes just the part that the outer one puts back, only y is stored (TorchInductor: _generalized_scatter). */
+
+/* Tensor `src`, whose element i.. belongs at `at`, in the memory that is written to. */
+typedef struct graph__part {
+    uint32_t src;
+    ind_expr at[IND_MAX_RANK];
+} graph__part;
+
+/* Where element `index` of operand 1 of the view scatter n stands in its result. */
+static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result];
+    const ind__attr *a = n->attr;
+    const int rank = x->rank, dim = graph__from_end(a[0].i, rank);
+    ind_expr first, last;
+    int next = 0;
+    if (n->op == IND_OP_DIAGONAL_SCATTER) {
+        graph__diagonal_place(a, rank, index, at);
+        return;
+    }
+    for (int d = 0; d < rank; d++)
+        if (n->op == IND_OP_SLICE_SCATTER || d != dim) at[d] = index[next++];
+    if (n->op == IND_OP_SLICE_SCATTER) {
+        ind__slice_bounds(x->size[dim], &a[1], &a[2], &first, &last);
         at[dim] = ind_expr_add(first, ind_expr_mul(index[dim], a[3].e));
     } else {
-        at[dim] = ind__from_front(a[1].e, l->result->size[dim]);
+        at[dim] = ind__from_front(a[1].e, x->size[dim]);
     }
-    ind__emit_store(o, to, at, whole, graph__lower_operand(o, l, 1, index, rank));
 }
 
-static ind_status graph__lower_slice_put(graph__lower_ctx *l, ind__box **results) {
+/* The same for what a view shows: where its element `index` stands in the view. False: no view that only turns or
+   reshapes. */
+static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
+    ind_context *c = w->graph->context;
+    if (graph__is_permute_op(n)) {
+        for (int d = 0; d < x->rank; d++) at[d] = index[graph__permuted_dim(n, x->rank, d)];
+        return true;
+    }
+    if (ind__views[n->op].stride != ind__stride_reshape) return false;
+    ind__delinearise(c, ind__linearise(c, index, from->size, from->rank), x->size, x->rank, at);
+    return true;
+}
+
+/* Goes on from element i.. of the part's src, which stands at step[i..] in what the part was before. */
+static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
+    const ind__tensor_info *x = &w->graph->tensor[p->src];
+    ind_expr from[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
+    for (int k = 0; k < rank; k++) p->at[k] = ind__substitute(p->at[k], from, step, x->rank);
+    p->src = src;
+}
+
+static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind_expr *symbol) {
+    const ind__tensor_info *x = &w->graph->tensor[tensor];
+    for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
+}
+
+/* Does `base` show the very part of the memory of `self` that p stands for? */
+static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
+    const ind__box *x = w->box[base];
+    const ind__tensor_info *src = &w->graph->tensor[p->src];
+    if (!x || x->storage != self->storage || x->rank != src->rank) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_expr_same(x->size[d], src->size[d])) return false;
+    for (int k = 0; k < self->rank; k++) {
+        ind_expr map = x->identity ? ind__index_symbol(w->graph->context, 'i', k, x->size[k]) : x->map[k];
+        if (!ind_expr_same(map, p->at[k])) return false;
+    }
+    return true;
+}
+
+static bool graph__is_part_put(const ind__node *n) {
+    return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
+}
+
+/* What has to be stored at all: goes into the src of p as long as that changes a part of the part. */
+static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
+    graph__part at = *p;
+    for (;;) {
+        const ind__node *n = graph__producer_of(w->graph, at.src);
+        ind_expr index[IND_MAX_RANK], step[IND_MAX_RANK];
+        const bool put = graph__is_part_put(n);
+        if (put) {
+            if (!graph__shows_part(w, self, &at, n->operand[0])) return;
+            graph__part_symbols(w, n->operand[1], index);
+            graph__part_place(w, n, index, step);
+        } else {
+            if (!ind__op_has(n->op, 'V')) return;
+            graph__part_symbols(w, n->operand[0], index);
+            if (!graph__view_place(w, n, index, step)) return;
+        }
+        graph__part_step(w, &at, n->operand[put ? 1 : 0], step, self->rank);
+        if (put || graph__scatters_once(w, graph__producer_of(w->graph, at.src))) *p = at;
+    }
+}
+
+/* The one index of a dimension of size 1 is 0, as broadcast operands have it: equal places have equal indices. */
+static void graph__only_indices(const ind__box *x, const ind_expr *index, ind_expr *only) {
+    for (int d = 0; d < x->rank; d++)
+        only[d] = graph__size_is_one(x->size[d]) ? ind_int(x->size[d].context, 0) : index[d];
+}
+
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr from[IND_MAX_RANK], at[IND_MAX_RANK], only[IND_MAX_RANK];
+    const ind__box *src = l->part[0];
+    graph__only_indices(src, index, only);
+    for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
+}
+
+/* The part is what a scatter makes of it: that scatters into the memory itself. */
+static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__part *p, ind__box *self,
+                                      ind__box **results) {
+    const ind__node *n = graph__producer_of(l->w->graph, p->src);
+    graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = graph__lowering_of(n->op)};
+    inner.result = &l->w->graph->tensor[n->result];
+    inner.compute = ind_dtype_compute(inner.result->dtype);
+    inner.into = self;
+    memcpy(inner.place, p->at, sizeof p->at);
+    return inner.row->lower(&inner, results);
+}
+
+static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, const ind__box *self) {
+    for (uint32_t k = 1; k < n->num_operands; k++)
+        if (n->operand[k] && graph__same_memory(w->box[n->operand[k]], self)) return true;
+    return false;
+}
+
+/* Stores the part where it belongs in self. */
+static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
+    const graph__lower_walk *w = l->w;
+    const ind__node *n = graph__producer_of(w->graph, p->src);
+    const ind__tensor_info *src = &w->graph->tensor[p->src];
+    if (graph__scatters_once(w, n) && graph__shows_part(w, self, p, n->operand[0]) && !graph__reads_memory(w, n, self))
+        return graph__scatter_into(l, p, self, results);
+    l->part[0] = w->box[p->src];
+    if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
+    if (!l->part[0]) return ind__failed(l->context);
+    memcpy(l->place, p->at, sizeof p->at);
+    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
+}
+
+static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    const ind__tensor_info *src = graph__lower_operand_info(l, 1);
-    if (!self->storage->buffer || !graph__dies_here(l, self)) return graph__lower_pointwise(l, results);
-    return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__slice_put_element, IND_REDUCE_NONE, results);
+    const graph__lower_walk *w = l->w;
+    graph__part p = {.src = l->node->operand[1]};
+    ind_expr index[IND_MAX_RANK];
+    if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
+        graph__note_kept(l, self);
+        return graph__lower_pointwise(l, results);
+    }
+    graph__part_symbols(w, p.src, index);
+    graph__part_place(w, l->node, index, p.at);
+    graph__narrow_part(w, self, &p);
+    return graph__store_part(l, self, &p, results);
+}
+
+/* The whole of a buffer that part of is put back into, if the op n turns or reshapes what was put: the memory that the
+   chain of views before the put begins with. NULL: none. */
+static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
+    const ind__tensor_info *x = &w->graph->tensor[n->result];
+    while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
+        n = graph__producer_of(w->graph, n->operand[0]);
+    const ind__box *base = graph__is_part_put(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
+    if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
+    for (int d = 0; d < x->rank; d++)
+        if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
+    ind__box *whole = ind__arena_alloc(&w->program->arena, sizeof *whole);
+    if (!whole) return NULL;
+    whole->storage = base->storage;
+    whole->rank = x->rank;
+    whole->identity = true;
+    memcpy(whole->size, x->size, (size_t)x->rank * sizeof *whole->size);
+    return whole;
+}
+
+/* A view of what was put into a view of a buffer may be the buffer again: x.T[i] = y is put into x. */
+static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
+    ind__box *self = graph__put_home(l->w, l->node);
+    graph__part p = {.src = l->node->result};
+    if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
+    graph__part_symbols(l->w, p.src, p.at);
+    graph__narrow_part(l->w, self, &p);
+    if (p.src == l->node->result) return false;
+    *status = graph__store_part(l, self, &p, results);
+    return true;
 }
 
 /* ---- inputs, and the table ---- */
@@ -14073,6 +18019,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PHILOX, pointwise, graph__lower_philox, NONE, NONE)                                                              \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
     X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
+    X(DFT_MATRIX, pointwise, graph__lower_dft_matrix, NONE, NONE)                                                      \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
@@ -14278,9 +18225,9 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
     X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
-    X(SELECT_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                \
-    X(SLICE_SCATTER, slice_put, graph__lower_view_scatter, NONE, NONE)                                                 \
-    X(DIAGONAL_SCATTER, pointwise, graph__lower_view_scatter, NONE, NONE)                                              \
+    X(SELECT_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                 \
+    X(SLICE_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                  \
+    X(DIAGONAL_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                               \
     X(TRIL, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(TRIU, pointwise, graph__lower_triangle, NONE, NONE)                                                              \
     X(ONE_HOT, pointwise, graph__lower_one_hot, NONE, NONE)                                                            \
@@ -14368,6 +18315,12 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, search, NULL, NONE, NONE)                                                                          \
     X(BUCKETIZE, search, NULL, NONE, NONE)                                                                             \
     X(MASKED_SCATTER, masked_scatter, NULL, NONE, NONE)                                                                \
+    X(NONZERO, where_nonzero, NULL, NONE, NONE)                                                                        \
+    X(ARGWHERE, where_nonzero, NULL, NONE, NONE)                                                                       \
+    X(MASKED_SELECT, masked_select, NULL, NONE, NONE)                                                                  \
+    X(UNIQUE, unique, NULL, NONE, NONE)                                                                                \
+    X(UNIQUE_CONSECUTIVE, unique, NULL, NONE, NONE)                                                                    \
+    X(REPEAT_INTERLEAVE, repeat_interleave, NULL, NONE, NONE)                                                          \
     X(MATMUL, matmul, NULL, NONE, NONE)                                                                                \
     X(MM, matmul, NULL, NONE, NONE)                                                                                    \
     X(BMM, matmul, NULL, NONE, NONE)                                                                                   \
@@ -14381,6 +18334,10 @@ static const graph__lowering_row graph__lowering_table[] = {
 #undef X
 };
 
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op) {
+    return &graph__lowering_table[op];
+}
+
 /* A missing row, or one out of place, does not compile. */
 enum {
 #define X(name, lower, element, op, bool_op) IND__LOWERING_##name,
@@ -14392,7 +18349,8 @@ enum {
     _Static_assert((int)IND__LOWERING_##name == (int)IND_OP_##name, "lowering of " #name " is out of place");
 IND__LOWERINGS(X)
 #undef X
-_Static_assert((int)IND__NUM_LOWERINGS == (int)IND_NUM_OPS, "every op has a lowering");
+/* The composites have none: no node is of one (>>composites). */
+_Static_assert((int)IND__NUM_LOWERINGS == (int)IND__FIRST_COMPOSITE, "every op has a lowering");
 
 /* ---- the walk ---- */
 
@@ -14437,14 +18395,14 @@ static void graph__link_outputs(const graph__lower_walk *w) {
 static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
     const char *op = ind__op_name(n->op);
     char why[256];
-    snprintf(why, sizeof why, "%s", ind_error(c));
+    snprintf(why, sizeof why, "%.255s", ind_error(c));
     if (status == IND_OUT_OF_MEMORY || strncmp(why, op, strlen(op)) == 0) return status;
     return ind__fail(c, status, "%s: %s", op, why);
 }
 
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
-    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = &graph__lowering_table[n->op]};
+    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = graph__lowering_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
         results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);
@@ -14482,43 +18440,47 @@ static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind
     return v->identity && v->storage->buffer && v->storage->buffer == graph__newest(w, m->input);
 }
 
-/* Is every load of this body one of `own` at the indices of the loop, or of memory that no run changes? */
-static bool graph__reads_in_step(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        const ind__inst *x = &b->inst[i];
-        if (x->op != IND_LOOP_LOAD) continue;
-        bool step = x->source == own && x->num_index == (uint32_t)b->rank;
-        for (uint32_t k = 0; step && k < x->num_index; k++) step = b->index[x->index + k].id == b->var[k].id;
-        if (!step && w->program->buffer[ind__buffer_home(w->program, x->source)].kind == IND__BUFFER_INPUT)
-            return false;
-    }
-    return true;
+static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
+    const ind__buffer *b = &w->program->buffer[home];
+    return b->kind == IND__BUFFER_INPUT &&
+           ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of an input, or
-   would be computed from that later, unless point by point from the very memory that it goes to. */
+/* Does the body read memory that runs change, other than `own`? */
+static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        uint32_t home = ind__buffer_home(w->program, b->inst[i].source);
+        if (home != own && graph__is_mutated(w, home)) return true;
+    }
+    return false;
+}
+
+/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of one, or would
+   be computed from that of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
     if (graph__mutation_is_done(w, m)) return IND_OK;
     if (v->storage->buffer) {
-        bool safe = p->buffer[ind__buffer_home(p, v->storage->buffer)].kind == IND__BUFFER_COMPUTED;
-        if (!safe) *value = ind__box_copy(p, v);
+        if (graph__is_mutated(w, ind__buffer_home(p, v->storage->buffer))) *value = ind__box_copy(p, v);
         return *value ? IND_OK : ind__failed(w->graph->context);
     }
-    return v->identity && graph__reads_in_step(w, v->storage->body, graph__newest(w, m->input))
-               ? IND_OK
-               : ind__box_realise(p, v);
+    uint32_t own = ind__buffer_home(p, graph__newest(w, m->input));
+    return graph__reads_mutated(w, v->storage->body, own) ? ind__box_realise(p, v) : IND_OK;
 }
 
 static void graph__mutate_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *value) {
-    ind__emit_store(o, to, index, rank, ind__box_load(o, (const ind__box *)value, index, rank));
+    ind_expr only[IND_MAX_RANK];
+    graph__only_indices(value, index, only);
+    ind__emit_store(o, to, only, rank, ind__box_load(o, (const ind__box *)value, only, rank));
 }
 
 static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct ind__mutation *m, ind__box *value) {
     if (graph__mutation_is_done(w, m)) return IND_OK;
     const ind__tensor_info *x = &w->graph->tensor[m->input];
-    ind__scatter_desc d = {.size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value};
+    ind__scatter_desc d = {
+        .size = x->size, .rank = x->rank, .fn = graph__mutate_element, .user = value, .each_once = true};
     ind__box *to = ind__box_buffer(w->program, graph__newest(w, m->input)), *result;
     w->program->origin = w->graph->tensor[m->value].node;
     return to ? ind__box_scatter(w->program, to, &d, &result) : ind__failed(w->graph->context);
@@ -16289,6 +20251,13 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     const ind_schedule *s = module->desc.schedule;
     if (kernel < 0 || (uint32_t)kernel >= s->num_kernels) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        return NULL;
+    }
+    if (ind__body_unbacked(module->desc.lowered, s->kernel[kernel].body)) {
+        ind__fail(module->context, IND_NOT_SUPPORTED,
+                  "kernel graph of %s: a size of it comes from data, which another "
+                  "kernel counts",
+                  s->kernel[kernel].name);
         return NULL;
     }
     const uint32_t refusals = module->context->refusals;

@@ -102,6 +102,7 @@ typedef struct ind__kernel_arg {
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
+    bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -400,7 +401,7 @@ typedef struct ind__writer {
       "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n"                    \
       "static IND_INLINE double ind_zeta(double x, double a) {\n"                                                      \
       "    const bool negative = a <= 0;\n"                                                                            \
-      "    if (x == 1 || (x > 1 && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n"         \
+      "    if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n"      \
       "    if (x < 1 || (negative && x != floor(x))) return (double)__uint_as_float(0x7fc00000u);\n"                   \
       "    const double f = -a - floor(-a), sign = fmod(x, 2.0) == 1 ? -1 : 1;\n"                                      \
       "    double sum = 0;\n"                                                                                          \
@@ -1357,7 +1358,8 @@ static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciproca
         cg__fail(w);
         return 0;
     }
-    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal};
+    bool computed = ind__expr_has_kind(formula, IND_SYMBOL_UNBACKED);
+    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal, .computed = computed};
     return number;
 }
 
@@ -2077,6 +2079,7 @@ static bool cg__guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* nobody knows before the launch */
     for (int i = 0; i < cg__num_conditions(v->guard); i++)
         if (cg__implies(cg__condition(v->guard, i), condition)) return true;
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
@@ -2103,6 +2106,7 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
 static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
     if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (cg__promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
     int64_t value;
@@ -5047,9 +5051,14 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
-    uint32_t size = 0, reciprocal = 0;
+    uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
+    while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
         const ind__kernel_arg *a = &w->arg[i];
+        if (a->computed) {
+            *(a->reciprocal ? &reciprocal : &size) += 1;
+            continue;
+        }
         if (a->kind == IND__ARG_BUFFER) {
             const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
             ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type,
@@ -5061,15 +5070,107 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
         } else {
             ind__textf(t, "unsigned long long *error");
         }
-        ind__textf(t, i + 1 < w->num_args ? ",\n" : ") {\n");
+        ind__textf(t, i < last ? ",\n" : ") {\n");
     }
+    t->indent--;
+}
+
+/* ---- sizes that come from data */
+
+/* e with every maximal part that does not hang on data replaced by the symbol of a size argument. */
+static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
+    ind_expr a[32];
+    const int n = ind_expr_num_args(e);
+    if (!ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return cg__size_symbol(w, e);
+    if (n == 0) return e;
+    if (n > 32 || depth > IND__CG_MAX_DEPTH) {
+        ind__fail(w->context, IND_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
+        return (ind_expr){0};
+    }
+    for (int i = 0; i < n; i++) a[i] = cg__known_to_args(w, ind_expr_arg(e, i), depth + 1);
+    return ind__expr_rebuild(e, a, n);
+}
+
+static void cg__data_size_name(ind__text *t, ind_expr symbol, void *user) {
+    const ind__writer *w = (const ind__writer *)user;
+    const ind__lowered *p = w->schedule->program;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if (!ind_expr_same(symbol, p->unbacked[u].symbol)) continue;
+        ind__textf(t, "u%u", u);
+        return;
+    }
+    ind__textf(t, "(long long)%s", ind_expr_symbol(symbol)->name);
+}
+
+/* A formula with sizes from data, in C: always in 64 bits, as the sizes are read. */
+static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
+    ind_expr known = cg__known_to_args(w, e, 0);
+    if (!ind__ok(known)) {
+        cg__fail(w);
+        return;
+    }
+    size_t from = t->size;
+    ind__text_expr_c(t, known, true, cg__data_size_name, w);
+    const char *text = t->data ? t->data + from : "";
+    if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
+    if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
+}
+
+/* The largest value of a formula of the launch, whatever the data are. */
+static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
+    const ind__lowered *p = w->schedule->program;
+    ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
+    if (ind__ok(e) && !ind__ok(most)) {
+        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
+                  w->kernel->name, what);
+        cg__fail(w);
+    }
+    return most;
+}
+
+/* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
+static void cg__leave_beyond(ind__writer *w, ind__text *t) {
+    ind__variant *v = w->variant;
+    for (int d = 0; d < 3; d++) {
+        if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
+        ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
+        cg__data_formula(w, t, v->grid[d]);
+        ind__textf(t, ") return;\n");
+        v->grid[d] = cg__most(w, v->grid[d], "grid");
+    }
+    if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
+}
+
+/* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
+static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
+    const ind__lowered *p = w->schedule->program;
+    uint64_t sizes = ind__body_unbacked(p, w->body);
+    uint32_t number[2] = {0, 0};
+    if (!sizes) return;
+    t->indent++;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if (!(sizes >> u & 1)) continue;
+        ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
+    }
+    for (uint32_t i = 0; i < w->num_args; i++) { /* formulas may add arguments, computed ones do not */
+        const ind__kernel_arg a = w->arg[i];
+        if (a.kind != IND__ARG_SIZE) continue;
+        uint32_t k = number[a.reciprocal]++;
+        if (!a.computed) continue;
+        const char *type = a.reciprocal ? "unsigned long long" : cg__int(w);
+        ind__textf(t, "const %s %c%u = (%s)(", type, "nm"[a.reciprocal], k, type);
+        cg__data_formula(w, t, a.size);
+        ind__textf(t, ");\n");
+    }
+    cg__leave_beyond(w, t);
     t->indent--;
 }
 
 /* Prelude, signature and body become the variant's source. */
 static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
-    ind__text t = {.context = w->context};
+    ind__text t = {.context = w->context}, sizes = t;
+    cg__write_data_sizes(w, &sizes);
     if (w->needs_error) {
         ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
         if (!a) return ind__failed(w->context);
@@ -5085,15 +5186,18 @@ static ind_status cg__assemble(ind__writer *w) {
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
+    if (sizes.size) ind__text_raw(&t, sizes.data, sizes.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
-    v->num_args = w->num_args;
+    for (uint32_t i = 0; v->arg && i < w->num_args; i++)
+        if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
     v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
     v->source_bytes = t.size;
-    bool failed = t.failed || w->code.failed || w->failed || !v->arg || !v->source;
+    bool failed = t.failed || sizes.failed || w->code.failed || w->failed || !v->arg || !v->source;
     ind__text_free(&t);
+    ind__text_free(&sizes);
     return failed ? ind__failed(w->context) : IND_OK;
 }
 
@@ -5313,6 +5417,11 @@ static bool cg__power_of_two(int n) {
     return n > 0 && !(n & (n - 1));
 }
 
+/* Made of declared sizes alone: known before the launch. */
+static bool cg__is_declared(ind_expr e) {
+    return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
+}
+
 /* What every variant promises, as a list; NULL: all holds. */
 static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -5323,8 +5432,10 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
     for (int d = 0; d < 3; d++)
-        if (!ind__ok(v->grid[d]) || !ind__expr_is_size(v->grid[d])) return "the grid is no formula of the sizes";
-    if (!ind__ok(v->shared_bytes) || cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
+        if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
+    if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is no condition on the sizes";
+    if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
+        cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
     if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -5332,7 +5443,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         if (i && v->arg[i - 1].kind > a->kind) return "arguments are not in the order buffers, sizes, error record";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
-        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !ind__expr_is_size(a->size)))
+        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
     return NULL;

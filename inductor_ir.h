@@ -300,7 +300,7 @@ IND_API bool ind_known_lt(ind_expr a, ind_expr b);
 IND_API bool ind_known_multiple(ind_expr e, int64_t of);
 IND_API int64_t ind_known_divisor(ind_expr e); /* the largest integer proven to divide e; 0 for the constant 0 */
 
-/* Hint: a likely value; loop indices count as 0. Unbacked symbols have none: their lower bound stands in. */
+/* Hint: a likely value; loop indices count as 0. An unbacked symbol needs none: then its lower bound stands in. */
 IND_API int64_t ind_hint(ind_expr e);
 
 /* A fact set: what holds of symbols beyond their own ranges. Declared facts are promises; guards are conditions that
@@ -1126,6 +1126,25 @@ typedef struct ind__loop {
     const char *note; /* for texts: why it is as it is; NULL: nothing to say */
 } ind__loop;
 
+/* A size that is known only once the data are: a symbol, and the i64 buffer of one element that holds its value. Every
+   loop that has the symbol in a range or an index reads that buffer. */
+#define IND__MAX_UNBACKED 64 /* of a graph: sets of them are bits of one word */
+typedef struct ind__unbacked {
+    ind_expr symbol, most; /* most: a formula in the declared sizes that it never exceeds */
+    uint32_t buffer;       /* 0 while it is of a graph */
+    uint32_t node;         /* of the graph: the op that it comes from */
+    uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
+} ind__unbacked;
+/* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
+ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
+/* Which of the listed symbols e has, as bits. */
+uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e);
+/* A buffer that graph node `op` had to copy, or make anew as a whole, to change a part of it: `reader` needs its old
+   contents. */
+typedef struct ind__kept {
+    uint32_t buffer, op, reader; /* reader: a graph node; op itself, or UINT32_MAX: what is handed out */
+} ind__kept;
+
 typedef struct ind__lowered {
     ind_context *context;
     ind__arena arena;
@@ -1133,11 +1152,15 @@ typedef struct ind__lowered {
     uint32_t num_buffers, cap_buffers;
     ind__loop *loop; /* in an order in which they can run */
     uint32_t num_loops, cap_loops;
+    ind__kept *kept; /* for the schedule's text */
+    uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
     void *storages;     /* every storage made, newest first */
     uint32_t origin;    /* graph node being lowered now: given to what is made */
-    const char *note;   /* .. and so is this */
+    ind__unbacked unbacked[IND__MAX_UNBACKED];
+    uint32_t num_unbacked;
+    const char *note; /* .. and so is this */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -1147,6 +1170,10 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops nobody reads. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 ind_status ind__lowered_verify(const ind__lowered *p);
+/* The unbacked symbols in the ranges and indices of a body, as bits. */
+uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
+/* Bytes that the buffer takes at most, whatever the data are. Error: IND_NOT_SUPPORTED. */
+ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
 void ind__lowered_print(ind__text *t, const ind__lowered *p);
 /* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
 uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
@@ -1197,13 +1224,15 @@ typedef struct ind__reduction_desc {
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
 /* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at the
    indices that it computes (usually ind_op_indirect). What is not stored keeps the value it has in x, which must be a
-   whole buffer (x->identity) that nobody reads from then on; loads of its old contents inside fn must be of the very
-   element that the same point stores. *result is the new version. */
+   whole buffer (x->identity) that nobody reads from then on. fn is run again, after all that is not stored yet and
+   reads x was stored, if it reads other elements of x than the one that the same point stores: so what it loads must
+   be such boxes, not x itself. *result is the new version. */
 typedef struct ind__scatter_desc {
     const ind_expr *size;
     int rank;
     void (*fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t version, void *user);
     void *user;
+    bool each_once; /* no two points store the same element, so that it may be read at the same point */
 } ind__scatter_desc;
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
 /* A box over a buffer of its own that holds a copy of x. */
@@ -4716,7 +4745,7 @@ ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int6
 static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     (void)user;
     int64_t least = s->lo != INT64_MIN ? s->lo : s->hi < 0 ? s->hi : 0;
-    *out = ind__ok(s->extent) ? 0 : s->kind == IND_SYMBOL_SIZE ? s->hint : least;
+    *out = ind__ok(s->extent) ? 0 : s->kind == IND_SYMBOL_SIZE || s->hint ? s->hint : least;
     return true;
 }
 
@@ -10222,6 +10251,7 @@ void ind__lowered_free(ind__lowered *p) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) ind__body_free(s->storage.body);
     ind__free(p->context, p->buffer);
     ind__free(p->context, p->loop);
+    ind__free(p->context, p->kept);
     ind__arena_free(&p->arena);
     memset(p, 0, sizeof *p);
 }
@@ -10665,6 +10695,17 @@ static bool ir__body_loads(const ind_body *b, uint32_t buffer) {
     return false;
 }
 
+/* Can the loop read the old contents while it stores the version: one load, of the element that is stored, if any? */
+static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version, bool each_once) {
+    uint32_t load = 0, loads = 0, stores = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (x->op == IND_LOOP_LOAD && x->source == old) load = i, loads++;
+        if (x->op == IND_LOOP_STORE && x->source == version) stores++;
+    }
+    return !loads || (each_once && loads == 1 && stores == 1 && ir__loads_own_element(b, &b->inst[load], version));
+}
+
 /* What was not stored yet and would read the old contents later is stored now. */
 static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) {
@@ -10705,21 +10746,37 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     return IND_OK;
 }
 
+/* Records the loop: at first with all that is not stored yet computed in it, which must not read the memory that other
+   points change; then the readers of the old contents are stored, and if need be the loop reads that. */
+static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const ind__scatter_desc *d, uint32_t version,
+                                     ind__origins *origins) {
+    const uint32_t old = p->buffer[version].mutates;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        if (ind__record_begin(r, p->context, d->size, d->rank, NULL, 0)) return ind__failed(p->context);
+        r->ops.origins = origins;
+        d->fn(&r->ops, r->body->var, d->rank, version, d->user);
+        if (!ir__stores_into(r->body, version)) return ind__failed(p->context);
+        const bool in_step = ir__reads_in_step(r->body, old, version, d->each_once);
+        ind_status status = attempt ? IND_OK : ir__realise_readers(p, old);
+        if (status || in_step) return status;
+        if (attempt == 0) ind__record_abort(r);
+    }
+    return ind__fail(p->context, IND_VERIFY, "a scatter reads what other points of it change");
+}
+
 ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result) {
     ind_context *c = p->context;
-    ind__recorder r;
+    ind__recorder r = {0};
     *result = NULL;
     uint32_t old = x ? x->storage->buffer : 0;
     if (!old || !x->identity || p->buffer[old].mutated_by || p->buffer[old].output)
         return ind__fail(c, IND_VERIFY, "a scatter needs a whole buffer that it may change");
-    ind_status status = ir__realise_readers(p, old);
-    uint32_t version = status ? 0 : ir__add_version(p, old);
-    if (!version || ind__record_begin(&r, c, d->size, d->rank, NULL, 0)) return ind__failed(c);
+    uint32_t version = ir__add_version(p, old);
+    if (!version) return ind__failed(c);
     ind__origins origins = {.context = c};
     ir__origins_add(&origins, p->origin);
-    r.ops.origins = &origins;
-    d->fn(&r.ops, r.body->var, d->rank, version, d->user);
-    status = ir__stores_into(r.body, version) ? ir__add_scatter(p, &r, version, &origins) : ind__failed(c);
+    ind_status status = ir__record_scatter(p, &r, d, version, &origins);
+    if (!status) status = ir__add_scatter(p, &r, version, &origins);
     ind__record_abort(&r);
     ind__free(c, origins.node);
     if (status) return status;
@@ -10882,6 +10939,119 @@ ind_expr ind__buffer_bytes(const ind__buffer *b) {
     return ir__mul2(ind__buffer_numel(b), ind_int(b->layout.offset.context, ind_dtype_bytes(b->dtype)));
 }
 
+uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e) {
+    uint64_t in = 0;
+    if (!num || !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return 0;
+    for (uint32_t u = 0; u < num; u++) in |= (uint64_t)ind__expr_depends(e, list[u].symbol) << u;
+    return in;
+}
+
+uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *b) {
+    uint64_t in = 0;
+    if (!p->num_unbacked) return 0;
+    for (int v = 0; v < b->rank + b->rrank; v++)
+        in |= ind__unbacked_in(p->unbacked, p->num_unbacked, ind_expr_symbol(b->var[v])->extent);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        for (uint32_t k = 0; k < x->num_index; k++)
+            in |= ind__unbacked_in(p->unbacked, p->num_unbacked, b->index[x->index + k]);
+    }
+    return in;
+}
+
+typedef struct ir__extreme {
+    const ind__unbacked *list;
+    uint32_t num;
+} ir__extreme;
+
+#define IND__MAX_EXTREME_DEPTH 64
+
+static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth);
+
+/* Sums, minima and maxima grow with each of their terms. */
+static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, int depth) {
+    ind_expr sum = {e.context, 0};
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        ind_expr a = ir__extreme_of(x, ind_expr_arg(e, i), most, depth);
+        if (!ind__ok(a)) return a;
+        sum = i ? ind__expr_rebuild(e, (ind_expr[]){sum, a}, 2) : a;
+    }
+    return sum;
+}
+
+/* A product of factors that are never negative, perhaps by a negative integer. */
+static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most, int depth) {
+    ind_expr product = ind_int(e.context, 1), none = {e.context, 0};
+    bool negative = false;
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        int64_t value;
+        if (ind_expr_is_int(ind_expr_arg(e, i), &value) && value < 0) negative = !negative;
+    }
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        ind_expr a = ind_expr_arg(e, i);
+        if (!ind_expr_is_int(a, NULL)) {
+            if (!ind_known_le(ind_int(e.context, 0), a)) return none;
+            a = ir__extreme_of(x, a, most != negative, depth);
+        }
+        if (!ind__ok(a)) return none;
+        product = ind_expr_mul(product, a);
+    }
+    return product;
+}
+
+/* x // d and x % d by a divisor that is known and positive; and what is never negative by one that is not known. */
+static ind_expr ir__extreme_quotient(const ir__extreme *x, ind_expr e, bool most, int depth) {
+    ind_context *c = e.context;
+    ind_expr a = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), zero = ind_int(c, 0), none = {c, 0};
+    bool known = !ind__unbacked_in(x->list, x->num, d), natural = ind_known_le(zero, a);
+    if (!ind_known_lt(zero, d)) return none;
+    if (ind_expr_query_kind(e) == IND_EXPR_MOD) {
+        if (!most) return zero;
+        return natural ? ir__extreme_of(x, a, true, depth) : none;
+    }
+    if (!known && !natural) return none;
+    if (!known) return most ? ir__extreme_of(x, a, true, depth) : zero;
+    a = ir__extreme_of(x, a, most, depth);
+    return ind__ok(a) ? ind_expr_floordiv(a, d) : a;
+}
+
+static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth) {
+    ind_expr none = {e.context, 0};
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if (!ind__ok(e) || depth > IND__MAX_EXTREME_DEPTH) return none;
+    if (!ind__unbacked_in(x->list, x->num, e)) return e;
+    if (kind == IND_EXPR_SYM) {
+        for (uint32_t u = 0; u < x->num; u++)
+            if (ind_expr_same(e, x->list[u].symbol))
+                return most ? x->list[u].most : ind_int(e.context, ind_expr_symbol(e)->lo);
+        return none;
+    }
+    if (kind == IND_EXPR_ADD || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX)
+        return ir__extreme_terms(x, e, most, depth + 1);
+    if (kind == IND_EXPR_MUL) return ir__extreme_product(x, e, most, depth + 1);
+    if (kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD) return ir__extreme_quotient(x, e, most, depth + 1);
+    if (kind != IND_EXPR_WHERE) return none;
+    ind_expr a = ir__extreme_of(x, ind_expr_arg(e, 1), most, depth + 1);
+    ind_expr b = ir__extreme_of(x, ind_expr_arg(e, 2), most, depth + 1);
+    if (!ind__ok(a) || !ind__ok(b)) return none;
+    return most ? ind_expr_max(a, b) : ind_expr_min(a, b);
+}
+
+ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e) {
+    ir__extreme x = {list, num};
+    return num ? ir__extreme_of(&x, e, true, 0) : e;
+}
+
+ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b) {
+    ind_expr bytes = ind__buffer_bytes(b), most = ind__most(p->unbacked, p->num_unbacked, bytes);
+    char text[200];
+    if (!ind__ok(bytes) || ind__ok(most)) return most;
+    ind_expr_print(bytes, text, sizeof text);
+    ind__fail(p->context, IND_NOT_SUPPORTED, "buffer %s: no bound in the declared sizes is found for its %s bytes",
+              b->name, text);
+    return most;
+}
+
 static bool ir__fix_layout(ind_context *c, ind_layout *l) {
     ind_expr stride = ind_int(c, 1);
     for (int k = l->rank - 1; k >= 0; k--) {
@@ -10917,7 +11087,11 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
     if (!used) return ind__failed(p->context);
     for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after what they are versions of */
         const ind__buffer *x = &p->buffer[b];
-        used[b] = x->output || (x->mutates ? used[x->mutates] : x->kind != IND__BUFFER_COMPUTED);
+        uint64_t sizes = 0;
+        for (int d = 0; x->output && d < x->layout.rank; d++)
+            sizes |= ind__unbacked_in(p->unbacked, p->num_unbacked, x->layout.size[d]);
+        for (uint32_t u = 0; u < p->num_unbacked; u++) used[p->unbacked[u].buffer] |= sizes >> u & 1;
+        used[b] |= x->output || (x->mutates ? used[x->mutates] : x->kind != IND__BUFFER_COMPUTED);
     }
     for (uint32_t l = p->num_loops; l-- > 0;) {
         ind__loop *loop = &p->loop[l];
@@ -10930,6 +11104,8 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
         }
         for (uint32_t i = 1; i < loop->body->num_inst; i++)
             if (loop->body->inst[i].op == IND_LOOP_LOAD) used[loop->body->inst[i].source] = 1;
+        uint64_t sizes = ind__body_unbacked(p, loop->body);
+        for (uint32_t u = 0; u < p->num_unbacked; u++) used[p->unbacked[u].buffer] |= sizes >> u & 1;
         for (uint32_t k = 0; k < loop->num_outputs; k++) used[p->buffer[loop->output[k]].mutates] = 1;
     }
     ind__free(p->context, used);
@@ -11075,10 +11251,21 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
     return same ? IND_OK : ir__body_broken(body, store, "the versions of a buffer differ in layout");
 }
 
+/* The sizes from data that a loop uses were written before. */
+static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
+    uint64_t sizes = ind__body_unbacked(p, p->loop[loop].body);
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if ((sizes >> u & 1) && p->buffer[p->unbacked[u].buffer].loop >= loop)
+            return ir__body_broken(p->loop[loop].body, 0, "uses a size that is counted later");
+    }
+    return IND_OK;
+}
+
 ind_status ind__lowered_verify(const ind__lowered *p) {
     for (uint32_t l = 0; l < p->num_loops; l++) {
         const ind__loop *loop = &p->loop[l];
         ind_status status = ind__body_verify(loop->body);
+        if (!status) status = ir__verify_unbacked(p, l);
         if (status) return status;
         for (uint32_t i = 1; i < loop->body->num_inst; i++) {
             const ind__inst *x = &loop->body->inst[i];

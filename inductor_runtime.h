@@ -75,6 +75,18 @@ IND_API const ind_symbol *ind_module_query_size(const ind_module *module, int in
  */
 IND_API ind_expr ind_module_size_formula(const ind_module *module, int index);
 
+/* Sizes that come from data (of ind_nonzero and its like), in the order of the ops that make them: known only once a
+   run is done. Memory of outputs and of the workspace is that of the most they can be, a formula in the declared sizes;
+   an output is row-major in its actual shape at the beginning of its memory. */
+IND_API int ind_module_num_data_sizes(const ind_module *module);
+IND_API const ind_symbol *ind_module_query_data_size(const ind_module *module, int index);
+IND_API ind_expr ind_module_data_size_most(const ind_module *module, int index); /* invalid past the last */
+/* The shape of binding `index` (into `shape`, one number per dimension) for declared sizes given as text ("B=7, S=300";
+   NULL: none) and those that come from data (NULL: the most they can be, as memory is taken for). Errors:
+   IND_INVALID_ARGUMENT (no such binding, shape is NULL), those of ind_run for the sizes. */
+IND_API ind_status ind_module_shape(ind_module *module, int index, const char *sizes, const int64_t *data_sizes,
+                                    int64_t *shape);
+
 /* Conditions on the sizes beyond their ranges, in order of declaration: facts (promised by whoever made the graph) and
    guards (the module was compiled for sizes where they hold). Every launch checks them. The text of one; *guard (may be
    NULL) says which it is. NULL past the last. */
@@ -152,7 +164,8 @@ typedef struct ind_run_desc {
     const char *sizes;      /* "B=8, S=128"; or */
     const int64_t *sizes_v; /* values in the order of declaration */
     ind_memory memory;
-    void *stream; /* CUstream; NULL: the default stream */
+    void *stream;        /* CUstream; NULL: the default stream */
+    int64_t *data_sizes; /* gets the sizes that came from data, as ind_instance_data_sizes; NULL: not wanted */
 } ind_run_desc;
 IND_API ind_status ind_run(ind_module *module, const ind_run_desc *desc);
 
@@ -179,6 +192,10 @@ typedef struct ind_launch_desc {
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
+/* The sizes that came from the data of the last launch, in the order of ind_module_query_data_size, up to `max` of
+   them. Waits for the stream; nothing else ever does, so a launch with such sizes can be captured. Before any launch:
+   IND_INVALID_ARGUMENT. */
+IND_API ind_status ind_instance_data_sizes(ind_instance *instance, int64_t *values, int max);
 /* The last failure of this instance (ind_error of the context is shared by threads). */
 IND_API const char *ind_instance_error(const ind_instance *instance);
 
@@ -1497,11 +1514,18 @@ typedef struct ind__executable {
     rt__runtime *runtime;
     ind__program program;
     ind_symbol *size; /* own copies: launches never read the context's tables */
+    ind_expr *symbol; /* inputs of the program: the declared sizes, then those that come from data */
+    uint32_t num_symbols;
+    ind__program most; /* over the same; what sizes from data are at most */
+    struct rt__data_size {
+        ind_symbol symbol;
+        uint32_t most_slot, step; /* step: the one that writes it */
+    } data_size[IND__MAX_UNBACKED];
     uint32_t arena_slot;
     uint32_t num_buffers;
     uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes;
-    char **binding_text; /* input "x" f32[B, 256] */
+    uint32_t *binding_bytes, *binding_used;                  /* slots: bytes at most; bytes of the actual shape */
+    char **binding_text;                                     /* input "x" f32[B, 256] */
     /* Conditions are a program of their own: they may be what keeps the other one from dividing by zero. */
     ind__program check, derive;
     rt__exec_condition *condition;
@@ -1569,8 +1593,8 @@ static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) 
     return *slot == IND__RT_NONE ? ind__failed(x->program.context) : IND_OK;
 }
 
-static ind_expr rt__buffer_bytes_tight(ind_context *c, const ind__buffer *b) {
-    return ind_expr_mul(ind_expr_product(c, b->layout.size, b->layout.rank), ind_int(c, ind_dtype_bytes(b->dtype)));
+static uint32_t rt__num_data_sizes(const ind_module *m) {
+    return m->desc.lowered->num_unbacked;
 }
 
 /* 0 input, 1 constant, 2 output, -1 neither. */
@@ -1602,7 +1626,8 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     ind_status status = ind__text_status(&t);
     if (!status) x->binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
     ind__text_free(&t);
-    if (!status) status = rt__exec_slot(x, rt__buffer_bytes_tight(m->context, b), &x->binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->binding_used[at]);
     return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
@@ -1620,8 +1645,9 @@ static ind_status rt__module_bindings(ind_module *m) {
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
     x->binding_bytes = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_bytes);
+    x->binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_used);
     x->binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_text);
-    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_text)
+    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_used || !x->binding_text)
         return IND_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
@@ -1715,7 +1741,9 @@ static ind_status rt__module_conditions(ind_module *m) {
     if (!status) status = rt__module_derived(m);
     for (uint32_t i = 0; i < num && !status; i++)
         status = rt__module_condition(m, &m->desc.condition[i], &x->condition[i]);
-    x->num_scratch = sizes + (x->check.num_ops > x->derive.num_ops ? x->check.num_ops : x->derive.num_ops);
+    uint32_t most = x->check.num_ops > x->derive.num_ops ? x->check.num_ops : x->derive.num_ops;
+    if (x->most.num_ops > most) most = x->most.num_ops;
+    x->num_scratch = x->num_symbols + most;
     return status;
 }
 
@@ -1740,6 +1768,57 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
+/* The step that writes the buffer. */
+static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
+    const ind_schedule *s = m->desc.schedule;
+    for (uint32_t i = 0; i < s->num_kernels; i++)
+        for (uint32_t k = s->kernel[i].num_reads; k < s->kernel[i].num_args; k++)
+            if (s->kernel[i].arg[k] == buffer) return i;
+    return IND__RT_NONE;
+}
+
+/* The inputs of the program, and the program that bounds the sizes from data. A size that no kernel needs to know was
+   dropped with the loops that count it: it has no step. */
+static ind_status rt__module_symbols(ind_module *m) {
+    ind__executable *x = m->executable;
+    const ind__unbacked *list = m->desc.lowered->unbacked;
+    uint32_t sizes = m->desc.num_sizes, num = rt__num_data_sizes(m);
+    x->num_symbols = sizes + num;
+    x->symbol = (ind_expr *)ind__arena_alloc(&m->arena, (x->num_symbols + (size_t)1) * sizeof *x->symbol);
+    if (!x->symbol) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < sizes; i++) x->symbol[i] = m->desc.sizes[i];
+    for (uint32_t u = 0; u < num; u++) {
+        struct rt__data_size *d = &x->data_size[u];
+        x->symbol[sizes + u] = list[u].symbol;
+        d->symbol = *ind_expr_symbol(list[u].symbol);
+        d->symbol.name = ind__arena_string(&m->arena, d->symbol.name, strlen(d->symbol.name));
+        d->step = rt__step_of(m, list[u].buffer);
+        if (!d->symbol.name) return IND_OUT_OF_MEMORY;
+    }
+    ind_status status = ind__program_init(&x->program, m->context, x->symbol, x->num_symbols);
+    if (!status) status = ind__program_init(&x->most, m->context, x->symbol, x->num_symbols);
+    for (uint32_t u = 0; u < num && !status; u++) {
+        x->data_size[u].most_slot = ind__program_add(&x->most, list[u].most);
+        if (x->data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
+    }
+    return status;
+}
+
+/* Runs the module's program on sizes, for the most that data can make of theirs. */
+static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
+    uint32_t num = x->most.num_inputs, declared = num;
+    while (declared && ind_expr_symbol(x->symbol[declared - 1])->kind == IND_SYMBOL_UNBACKED) declared--;
+    memcpy(slot, sizes, declared * sizeof *slot);
+    if (num > declared) {
+        memcpy(scratch, sizes, declared * sizeof *scratch);
+        memset(scratch + declared, 0, (num - declared) * sizeof *scratch);
+        ind_status status = ind__program_run(&x->most, scratch);
+        if (status) return status;
+    }
+    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->data_size[u - declared].most_slot];
+    return ind__program_run(&x->program, slot);
+}
+
 static ind_status rt__module_tables(ind_module *m) {
     ind_context *c = m->context;
     ind__arena *a = &m->arena;
@@ -1760,7 +1839,7 @@ static ind_status rt__module_tables(ind_module *m) {
         if (!(x->size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
     }
     for (uint32_t i = 0; i < x->num_steps; i++) x->step[i].name = m->desc.schedule->kernel[i].name;
-    return ind__program_init(&x->program, c, m->desc.sizes, m->desc.num_sizes);
+    return rt__module_symbols(m);
 }
 
 /* Does the body read indices from memory? They are checked. */
@@ -1842,6 +1921,7 @@ static void rt__module_free(ind__owned *owned) {
         ind__program_free(&x->program);
         ind__program_free(&x->check);
         ind__program_free(&x->derive);
+        ind__program_free(&x->most);
         ind__free(c, x->arg);
         ind__free(c, x);
     }
@@ -1909,6 +1989,62 @@ ind_expr ind_module_size_formula(const ind_module *m, int index) {
     bool derived =
         m && index >= 0 && (uint32_t)index < m->desc.num_sizes && ind__ok(m->executable->size_formula[index]);
     return derived ? m->executable->size_formula[index] : none;
+}
+
+int ind_module_num_data_sizes(const ind_module *m) {
+    return m ? (int)rt__num_data_sizes(m) : 0;
+}
+
+static bool rt__is_data_size(const ind_module *m, int index) {
+    return m && index >= 0 && (uint32_t)index < rt__num_data_sizes(m);
+}
+
+const ind_symbol *ind_module_query_data_size(const ind_module *m, int index) {
+    return rt__is_data_size(m, index) ? &m->executable->data_size[index].symbol : NULL;
+}
+
+ind_expr ind_module_data_size_most(const ind_module *m, int index) {
+    ind_expr none = {m ? m->context : NULL, 0};
+    return rt__is_data_size(m, index) ? m->desc.lowered->unbacked[index].most : none;
+}
+
+typedef struct rt__shape_values {
+    const ind__executable *x;
+    const int64_t *sizes, *data_sizes;
+} rt__shape_values;
+
+static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
+    const rt__shape_values *v = (const rt__shape_values *)user;
+    uint32_t declared = 0;
+    for (uint32_t i = 0; i < v->x->num_symbols; i++) {
+        const ind_symbol *own = ind_expr_symbol(v->x->symbol[i]);
+        bool data = own->kind == IND_SYMBOL_UNBACKED;
+        declared += !data;
+        if (own->kind == s->kind && !strcmp(own->name, s->name))
+            return *out = data ? v->data_sizes[i - declared] : v->sizes[i], true;
+    }
+    return false;
+}
+
+ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const int64_t *data_sizes, int64_t *shape) {
+    if (!m) return IND_INVALID_ARGUMENT;
+    if (index < 0 || (uint32_t)index >= m->num_bindings || !shape)
+        return ind__fail(m->context, IND_INVALID_ARGUMENT, "shape: there is no binding %d, or shape is NULL", index);
+    const ind__lowered *p = m->desc.lowered;
+    const ind_binding_info *b = &m->binding[index];
+    int64_t *values = (int64_t *)ind__alloc(m->context, (m->desc.num_sizes + (size_t)1) * sizeof *values);
+    if (!values) return IND_OUT_OF_MEMORY;
+    rt__shape_values v = {m->executable, values, data_sizes};
+    ind_facts *before = ind_facts_enter(m->context, m->facts);
+    ind_status status = ind__module_sizes(m, "run", sizes, values);
+    for (int d = 0; d < b->rank && !status; d++) {
+        ind_expr e = data_sizes ? b->size[d] : ind__most(p->unbacked, p->num_unbacked, b->size[d]);
+        status = ind__ok(e) ? ind_expr_eval(e, rt__shape_value, &v, &shape[d])
+                            : ind__fail(m->context, IND_NOT_SUPPORTED, "shape: dim %d of %s has no bound", d, b->name);
+    }
+    (void)ind_facts_enter(m->context, before);
+    ind__free(m->context, values);
+    return status;
 }
 
 int ind_module_num_conditions(const ind_module *m) {
@@ -2441,8 +2577,7 @@ static ind_status rt__instance_sizes(ind_instance *n, const char *text, const in
     n->evaluated = n->bound = false;
     ind_status status = rt__check_conditions(m, "run", n->next_size, n->scratch, &guard);
     if (status) return status;
-    memcpy(n->slot, n->next_size, num * sizeof *n->slot);
-    status = ind__program_run(&x->program, n->slot);
+    status = rt__run_program(x, n->next_size, n->slot, n->scratch);
     if (status) return status;
     memcpy(n->size, n->next_size, num * sizeof *n->size);
     n->evaluated = true;
@@ -2726,6 +2861,39 @@ ind_status ind_instance_check(ind_instance *n) {
     return rt__instance_failed(n, status);
 }
 
+static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
+    ind_module *m = n->module;
+    const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
+    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* nothing has this size */
+    if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
+                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
+}
+
+/* Inside the device's context. */
+static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int max) {
+    ind_module *m = n->module;
+    ind_status status = IND_OK;
+    for (uint32_t u = 0; u < rt__num_data_sizes(m) && (int)u < max && !status; u++)
+        status = rt__fetch_data_size(n, u, &values[u]);
+    if (status || m->desc.device != IND_DEVICE_CUDA || !rt__num_data_sizes(m)) return status;
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->stream));
+}
+
+ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
+    if (!n) return IND_INVALID_ARGUMENT;
+    ind_context *c = n->module->context;
+    if (max < 0 || (max && !values))
+        return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: values is NULL"));
+    if (!n->launched)
+        return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: nothing was launched"));
+    ind_status status = rt__module_enter(n->module);
+    if (status) return rt__instance_failed(n, status);
+    status = rt__instance_data_sizes(n, values, max);
+    rt__module_leave(n->module);
+    return rt__instance_failed(n, status);
+}
+
 /* --------------------------------------------------------------------------------------------------- >>run */
 
 /* Device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in. `host` gets
@@ -2756,13 +2924,15 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     return status;
 }
 
+/* Outputs whose size comes from data are as long as they turned out. */
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    ind_status status = IND_OK;
+    ind_status status = rt__instance_data_sizes(n, &n->slot[m->desc.num_sizes], IND__MAX_UNBACKED);
+    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->program, n->slot);
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
-        size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
+        size_t bytes = (size_t)n->slot[x->binding_used[i]];
         rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
         if (bytes)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
@@ -2807,6 +2977,7 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
     if (status) return status;
     status = rt__instance_init(&n, m, NULL);
     if (!status) status = rt__run_once(&n, desc);
+    if (!status && desc->data_sizes) status = rt__instance_data_sizes(&n, desc->data_sizes, IND__MAX_UNBACKED);
     rt__instance_clear(&n);
     rt__module_leave(m);
     return status;
@@ -3130,15 +3301,14 @@ static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
-    int64_t *zeros = (int64_t *)ind__alloc(c, m->desc.num_sizes * sizeof *zeros);
+    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
     ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < x->num_steps && !status; i++) {
         rt__host_kernel *h = &x->host[i];
         if (x->step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
-            status =
-                ind__eval_init(&h->eval, c, h->body, m->desc.sizes, zeros, m->desc.num_sizes, NULL, x->num_buffers);
+            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
         if (status) break;
         /* What differs between workers is not kept here. */
         ind__free(c, h->eval.value);
@@ -4045,7 +4215,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     e->varying = at;
     memset(e->varying, 0, slots);
     e->epoch = 1;
-    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->size[i];
+    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->slot[i];
     w->status = IND_OK;
 }
 
@@ -4133,9 +4303,29 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     return rt__host_task_end(&t, step);
 }
 
+/* Sizes that this step has just counted become known: what depends on them is computed anew. */
+static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
+    ind_module *m = n->module;
+    ind__executable *x = m->executable;
+    bool any = false;
+    for (uint32_t u = 0; u < rt__num_data_sizes(m); u++) {
+        if (x->data_size[u].step != step) continue;
+        const ind__eval_buffer *count = &n->buffer[m->desc.lowered->unbacked[u].buffer];
+        memcpy(&n->slot[m->desc.num_sizes + u], count->data, sizeof *n->slot);
+        any = true;
+    }
+    if (!any) return IND_OK;
+    ind_status status = ind__program_run(&x->program, n->slot);
+    if (!status) rt__bind_addresses(n);
+    return status;
+}
+
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count) {
     ind_status status = IND_OK;
-    for (uint32_t i = first; i < first + count && !status; i++) status = rt__host_run_kernel(n, i);
+    for (uint32_t i = first; i < first + count && !status; i++) {
+        status = rt__host_run_kernel(n, i);
+        if (!status) status = rt__host_learn_sizes(n, i);
+    }
     return status;
 }
 
@@ -4678,8 +4868,9 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
 static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     ind_module *m = r->module;
     const ind_plan *plan = m->desc.plan;
-    memcpy(slots, r->sizes.value, m->desc.num_sizes * sizeof *slots);
-    ind_status status = ind__program_run(&m->executable->program, slots);
+    const ind__executable *x = m->executable;
+    int64_t *scratch = slots + x->program.num_inputs + x->program.num_ops;
+    ind_status status = rt__run_program(x, r->sizes.value, slots, scratch);
     for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
         status = rt__kernel_readiness(r, &plan->kernel[i]);
     return status;

@@ -53,6 +53,7 @@ typedef struct ind__access {
     bool masked;
     bool operand; /* feeds a DOT reduction */
     bool whole;   /* all that the buffer holds, by a loop that makes its next version: no index */
+    bool size;    /* a size from data, for the ranges and indices of the loop: not in its body */
 } ind__access;
 
 /* ------------------------------------------------------------------------------------------------ >>kernel */
@@ -131,7 +132,8 @@ typedef struct ind_fusion_policy {
     X(COALESCING, "neighbouring threads would reach for memory far apart")                                             \
     X(MEMORY, "the results of both would live at the same time")                                                       \
     X(TOO_FAR, "too far apart in the program")                                                                         \
-    X(MUTATION, "one changes in place what the other reads or writes")
+    X(MUTATION, "one changes in place what the other reads or writes")                                                 \
+    X(SIZE, "the consumer's ranges or indices depend on what the producer counts")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -543,7 +545,19 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         uint32_t old = f->program->buffer[f->program->loop[l].output[o]].mutates;
         if (old) *a++ = (ind__access){.buffer = old, .index = ind_int(f->context, 0), .whole = true};
     }
+    uint64_t sizes = ind__body_unbacked(f->program, body);
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) {
+        ind__access size = {.buffer = f->program->unbacked[u].buffer, .index = ind_int(f->context, 0), .size = true};
+        if (sizes >> u & 1) *a++ = size;
+    }
     return true;
+}
+
+/* Sizes from data that the body has. */
+static uint32_t sched__num_sizes(const sched__fuser *f, const ind_body *body) {
+    uint32_t n = 0;
+    for (uint64_t sizes = ind__body_unbacked(f->program, body); sizes; sizes &= sizes - 1) n++;
+    return n;
 }
 
 /* Counts, so that everything can be allocated at once. */
@@ -554,7 +568,7 @@ static uint32_t sched__count(sched__fuser *f) {
         f->first_access[l] = accesses, f->first_var[l] = vars;
         vars += (uint32_t)(body->rank + body->rrank);
         for (uint32_t i = 1; i < body->num_inst; i++) accesses += sched__is_access(&body->inst[i]);
-        accesses += sched__num_mutated(f, l);
+        accesses += sched__num_mutated(f, l) + sched__num_sizes(f, body);
         if (body->num_inst > most) most = body->num_inst;
     }
     f->first_access[f->program->num_loops] = accesses, f->first_var[f->program->num_loops] = vars;
@@ -585,7 +599,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
         if (!sched__collect_loop(f, l, flag)) return false;
     }
     for (uint32_t b = 1; b < buffers; b++) {
-        f->bytes[b] = ind__buffer_bytes(&f->program->buffer[b]);
+        f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
         f->home[b] = f->program->buffer[b].mutates ? f->home[f->program->buffer[b].mutates] : b;
@@ -979,6 +993,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         uint32_t writer = sched__writer(f, w.at->buffer);
         if (w.at->whole && sched__reads(f, a, w.at->buffer)) return IND_FUSION_MUTATION;
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (w.at->size) return IND_FUSION_SIZE;
         if (w.at->whole || f->program->buffer[w.at->buffer].mutates) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
@@ -1123,13 +1138,13 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     int64_t bytes = 0;
     f->epoch++;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole) continue;
+        if (w.at->write || w.at->operand || w.at->whole || w.at->size) continue;
         f->mark[w.at->buffer] = f->epoch;
         f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
     }
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t buffer = w.at->buffer;
-        if (w.at->write || w.at->operand || w.at->whole || f->mark[buffer] != f->epoch) continue;
+        if (w.at->write || w.at->operand || w.at->whole || w.at->size || f->mark[buffer] != f->epoch) continue;
         ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
         if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
         f->mark[buffer] = 0;
@@ -1152,7 +1167,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (!sched__fused(reason)) return reason;
-    if (kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION) return kind;
+    bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
+    if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
@@ -1190,13 +1206,15 @@ static bool sched__shared_access(sched__fuser *f, uint32_t a, uint32_t b, int at
     int64_t most = 0;
     f->epoch++;
     for (sched__walk w = sched__first(f, a); attempt && w.at; sched__next(f, &w)) {
-        if (w.at->write || w.at->operand || w.at->whole || w.at->indirect) continue;
+        if (w.at->write || w.at->operand || w.at->whole || w.at->size || w.at->indirect) continue;
         f->mark[w.at->buffer] = f->epoch;
         f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
     }
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
-        if (w.at->write || w.at->operand || w.at->whole || w.at->indirect || f->bytes_hint[buffer] <= most) continue;
+        if (w.at->write || w.at->operand || w.at->whole || w.at->size || w.at->indirect ||
+            f->bytes_hint[buffer] <= most)
+            continue;
         bool made = writer != IND__SCHED_NONE && f->group_of[writer] == a;
         if (attempt ? f->mark[buffer] != f->epoch : !made) continue;
         most = f->bytes_hint[buffer];
@@ -1212,7 +1230,7 @@ static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32
     for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
         uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
         uint32_t from = writer == IND__SCHED_NONE ? writer : f->group_of[writer];
-        if (w.at->whole || w.at->indirect || w.at->operand || (!w.at->write && !d->rrank)) continue;
+        if (w.at->whole || w.at->size || w.at->indirect || w.at->operand || (!w.at->write && !d->rrank)) continue;
         if (w.at->write ? !sched__stored(f, buffer, a, b) : from != IND__SCHED_NONE && (from == a || from == b))
             continue;
         int64_t bytes = ind_dtype_bytes(f->program->buffer[buffer].dtype), sector = IND__SCHED_SECTOR / bytes - 1;
@@ -1770,21 +1788,32 @@ static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, 
 static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
     uint32_t accesses = 0;
     for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched__is_access(&k->body->inst[i]);
-    k->arg = sched__keep(f, NULL, accesses, sizeof *k->arg);
+    k->arg = sched__keep(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
     if (!k->arg) return false;
     sched__collect_args(f, k, IND_LOOP_LOAD, k->arg);
+    uint64_t sizes = ind__body_unbacked(f->program, k->body);
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) {
+        uint32_t count = f->program->unbacked[u].buffer;
+        if ((sizes >> u & 1) && f->mark[count] != f->epoch) k->arg[k->num_args++] = count;
+    }
     k->num_reads = k->num_args;
     sched__collect_args(f, k, IND_LOOP_STORE, k->arg);
     return true;
+}
+
+/* An amount of work in the declared sizes: at most, where it hangs on data; 0 where no bound is found. */
+static ind_expr sched__most(sched__fuser *f, ind_expr e) {
+    ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
+    return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
 }
 
 static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
     const ind_body *body = k->body;
     k->numel = sched__points(body, (1u << body->rank) - 1);
     k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
-    k->bytes_read = sched__touched_bytes(f, k, mask, false);
-    k->bytes_written = sched__touched_bytes(f, k, mask, true);
-    k->flops = sched__flops(k, mask);
+    k->bytes_read = sched__most(f, sched__touched_bytes(f, k, mask, false));
+    k->bytes_written = sched__most(f, sched__touched_bytes(f, k, mask, true));
+    k->flops = sched__most(f, sched__flops(k, mask));
     bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
               ind__ok(k->flops);
     if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
@@ -2050,6 +2079,10 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
             life[b].end = k;
         }
     }
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* they are read back after a run */
+        uint32_t count = f->program->unbacked[u].buffer;
+        if (ind__ok(life[count].size)) life[count].end = s->num_kernels - 1;
+    }
     return true;
 }
 
@@ -2086,6 +2119,13 @@ static uint32_t sched__only_store(const ind_body *body, uint32_t buffer) {
     return at;
 }
 
+/* Does the buffer hold a size, which every block of a kernel reads when it begins? */
+static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (p->unbacked[u].buffer == buffer) return true;
+    return false;
+}
+
 /* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
    the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
    what belongs to a whole row. Operands of a matrix product are read by all. A sort moves what it has written. */
@@ -2093,7 +2133,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
     const ind__buffer *x = &f->program->buffer[in], *y = &f->program->buffer[out];
-    if (k->kind == IND_KERNEL_SORT || k->kind == IND_KERNEL_EXTERN) return false;
+    if (k->kind == IND_KERNEL_SORT || k->kind == IND_KERNEL_EXTERN || sched__is_size(f->program, in)) return false;
     if (ind_dtype_bytes(x->dtype) != ind_dtype_bytes(y->dtype) || !ind_known_eq(f->bytes[in], f->bytes[out]))
         return false;
     uint32_t store = sched__only_store(body, out);
@@ -2406,6 +2446,13 @@ static bool sched__check_args(sched__check *v) {
             v->buffer = in->source;
             if (sched__is_access(in) && !sched__has_arg(kernel, in->source, in->op == IND_LOOP_STORE)) return false;
         }
+        const ind__lowered *p = v->s->program;
+        uint64_t sizes = ind__body_unbacked(p, kernel->body);
+        for (uint32_t u = 0; u < p->num_unbacked; u++) {
+            uint32_t count = v->buffer = p->unbacked[u].buffer;
+            if ((sizes >> u & 1) && (!sched__has_arg(kernel, count, false) || sched__has_arg(kernel, count, true)))
+                return false;
+        }
         if (kernel->num_reads == kernel->num_args) return false;
     }
     return true;
@@ -2499,16 +2546,22 @@ static bool sched__check_outputs(sched__check *v) {
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
         v->life[b].buffer = b;
-        v->life[b].size = ind__align_up(ind__buffer_bytes(buffer), IND__ALIGNMENT);
+        v->life[b].size = ind__align_up(ind__buffer_most_bytes(v->s->program, buffer), IND__ALIGNMENT);
     }
     return true;
+}
+
+/* end <= begin, also where only the facts in force prove it: maxima that they decided were left out of offsets. */
+static bool sched__follows(ind_expr end, ind_expr begin) {
+    return ind_known_true(ind_expr_le(end, begin));
 }
 
 static bool sched__check_offsets(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         if (!ind__ok(v->s->offset[b])) continue;
         if (!ind_known_multiple(v->s->offset[b], IND__ALIGNMENT)) return false;
-        if (!ind__known_le_max(ind_expr_add(v->s->offset[b], v->life[b].size), v->s->arena_bytes)) return false;
+        ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
+        if (!ind__known_le_max(end, v->s->arena_bytes) && !sched__follows(end, v->s->arena_bytes)) return false;
     }
     return true;
 }
@@ -2546,7 +2599,10 @@ static bool sched__check_pair(sched__check *v, const sched__life *a, const sched
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
         return a->end == b->begin && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
-    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size)) return false;
+    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
+    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
+        !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
+        return false;
     return sched__check_numbers(offset[a->buffer], a->size, offset[b->buffer], b->size);
 }
 
@@ -2756,6 +2812,20 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "\n");
 }
 
+/* What was not changed in place, and because of whom. */
+static void sched__print_kept(const sched__printer *p) {
+    for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
+        const ind__kept *x = &p->s->program->kept[i];
+        const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
+        const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
+        ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
+                   reader ? reader : "its old contents are handed out",
+                   !reader              ? ""
+                   : x->op == x->reader ? " itself reads it elsewhere"
+                                        : " reads its old contents later");
+    }
+}
+
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
@@ -2802,6 +2872,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*orig
         sched__print_kernel(&p, k);
         sched__print_edges(&p, &s->kernel[k], first, next);
     }
+    sched__print_kept(&p);
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);

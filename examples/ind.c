@@ -434,8 +434,8 @@ static int make_sizes(session *s) {
 
 static int make_shape(session *s, tensor *t) {
     t->count = 1;
+    if (ind_module_shape(s->m, (int)(t - s->t), s->sizes, NULL, t->shape)) return fail("%s", ind_error(s->ctx));
     for (int d = 0; d < t->info->rank; d++) {
-        if (ind_formula_eval(s->m, t->info->size[d], s->sizes, &t->shape[d])) return fail("%s", ind_error(s->ctx));
         t->count *= t->shape[d]; /* fits: the graph's check of overflow covers the whole range of the sizes */
     }
     t->data = calloc((size_t)t->count + 1, (size_t)ind_dtype_bytes(t->info->dtype));
@@ -590,15 +590,27 @@ static int write_tensor(const tensor *t, const char *dir) {
     return 0;
 }
 
+/* The tensor as the run left it: where its shape came from data, the elements that there are. */
+static int take_shape(session *s, tensor *t, const int64_t *data_sizes) {
+    t->count = 1;
+    if (ind_module_shape(s->m, (int)(t - s->t), s->sizes, data_sizes, t->shape)) return fail("%s", ind_error(s->ctx));
+    for (int d = 0; d < t->info->rank; d++) t->count *= t->shape[d];
+    return 0;
+}
+
 static int run(session *s) {
     ind_run_desc desc = {.bindings = s->binding, .num_bindings = s->n, .sizes = s->sizes, .memory = IND_MEMORY_HOST};
-    if (ind_run(s->m, &desc)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
-    for (int i = 0; i < s->n; i++) {
+    desc.data_sizes = calloc((size_t)ind_module_num_data_sizes(s->m) + 1, sizeof *desc.data_sizes);
+    if (!desc.data_sizes) return fail("no memory");
+    int failed = ind_run(s->m, &desc) ? fail("%s: %s", s->o->file, ind_error(s->ctx)) : 0;
+    for (int i = 0; i < s->n && !failed; i++) failed = take_shape(s, &s->t[i], desc.data_sizes);
+    free(desc.data_sizes);
+    for (int i = 0; i < s->n && !failed; i++) {
         if (s->t[i].info->kind != IND_BINDING_OUTPUT && !s->t[i].info->mutated) continue;
-        if (s->o->output && write_tensor(&s->t[i], s->o->output)) return 1;
+        if (s->o->output && write_tensor(&s->t[i], s->o->output)) failed = 1;
         if (!s->o->output) print_tensor(&s->t[i]);
     }
-    return 0;
+    return failed;
 }
 
 /* ---- bench */
@@ -666,7 +678,7 @@ static const struct op_row {
     const char *flags;
 } op_rows[] = {
 #define X(name, text, operands, attributes, results, flags) {text, operands, attributes, results, flags},
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
 };
 
@@ -675,6 +687,8 @@ static const struct op_class {
     char flag;
     const char *text;
 } op_classes[] = {
+    {'E', "other ops: as those"},
+    {'Z', "several loops: the size of the result comes from data"},
     {'V', "view: nothing is moved"},
     {'S', "source: computed where it is read"},
     {'U', "source: computed where it is read"},

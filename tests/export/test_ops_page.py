@@ -8,7 +8,7 @@ import subprocess
 import make_ops_page
 import pytest
 from conftest import ROOT, make
-from export_graph import NUM_CORE_ATEN, TABLE
+from export_graph import NO_RULE, NUM_CORE_ATEN, TABLE, rule_of
 
 HERE = pathlib.Path(__file__).parent
 
@@ -66,3 +66,17 @@ def test_readme_counts(rows):
     core = list(TABLE.values())[:NUM_CORE_ATEN]
     supported = sum(not (isinstance(rule, str) and rule.startswith("not supported")) for rule in core)
     assert f"{len(rows)}, with {supported} of the {len(core)} of Core ATen" in (ROOT / "README.md").read_text()
+
+
+def test_ops_in_place_are_written_as_such():
+    """What an export left in place has the line of the pure op, with an underscore behind its name; views are no such ops."""
+    for target, want in (
+        ("aten.add_.Tensor", "add_(self, other, alpha=)"),
+        ("aten.copy_.default", "copy_(self, src)"),
+        ("aten.index_put_.default", "index_put_(self, values=, indices=, accumulate=)"),
+        ("aten.zero_.default", "fill_(self, value=0)"),
+        ("aten.add.Tensor", "add(self, other, alpha=)"),
+        ("aten.gcd_.default", NO_RULE),
+        ("mine.add_.Tensor", NO_RULE),
+    ):
+        assert rule_of(target) == want, target

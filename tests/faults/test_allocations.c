@@ -23,7 +23,12 @@ static const char text[] = "graph job {\n"
                            "  c = cumsum(v, 0)\n"
                            "  s, k = sort(c, 0)\n"
                            "  p = gt(v, 0.2)\n"
-                           "  y = masked_scatter(s, p, c)\n"
+                           "  f = masked_scatter(s, p, c)\n"
+                           "  l = masked_select(s, p)\n"
+                           "  q, r = unique(l, return_counts=true)\n"
+                           "  o = repeat_interleave(q, r, dim=0, max_output_size=8)\n"
+                           "  e = sum(o)\n"
+                           "  y = add(f, e)\n"
                            "  output y, i\n"
                            "}\n";
 

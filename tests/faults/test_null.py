@@ -106,6 +106,8 @@ ALLOWED = {
     ("ind_max_pool", "indices"),
     ("ind_median", "indices"),
     ("ind_min", "indices"),
+    ("ind_module_shape", "data_sizes"),
+    ("ind_module_shape", "sizes"),  # the module has no size
     ("ind_mode", "indices"),
     ("ind_named", "name"),
     ("ind_nan_to_num", "neginf"),
@@ -133,6 +135,10 @@ ALLOWED = {
     ("ind_topk", "indices"),
     ("ind_tril", "diagonal"),
     ("ind_triu", "diagonal"),
+    ("ind_unique", "counts"),
+    ("ind_unique", "inverse"),
+    ("ind_unique_consecutive", "counts"),
+    ("ind_unique_consecutive", "inverse"),
     ("ind_var_mean", "mean"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.

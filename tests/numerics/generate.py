@@ -20,6 +20,7 @@ import numpy as np
 import reference
 from cases import CASES, FAMILIES
 from reference import NUMPY, SMALLEST, Tensor, is_float, load, store
+from reference_inplace import Memories
 from table import DTYPES, EIGHTHS
 
 HERE = pathlib.Path(__file__).parent
@@ -98,6 +99,8 @@ def draw(dtype, shape, how, seed):
 
 # ---- running a graph
 
+IN_PLACE = re.compile(r"[a-z0-9]_\(")
+
 MODULES = [reference] + [importlib.import_module(path.stem) for path in sorted(HERE.glob("reference_*.py"))]
 
 
@@ -114,9 +117,11 @@ def shape_of(text, sizes):
 
 
 def run(c, sizes):
-    """Inputs (name -> (dtype, array)) and outputs (name -> Tensor) of one run."""
+    """Inputs (name -> (dtype, array)) and outputs (name -> Tensor) of one run; inputs that are written to are outputs, too."""
     names = {"true": True, "false": False, "none": None, "inf": np.inf, **{t: t for t in DTYPES + EIGHTHS}}
     tensors, inputs, outputs = dict(sizes), {}, {}
+    evaluate = lambda line, values: exec(line, {**ops_of(c.family), **names}, values)
+    memories = Memories(tensors, inputs, evaluate) if IN_PLACE.search(c.text) else None
     for line in c.text.splitlines()[1:-1]:
         line = line.strip()
         declared = re.match(r"(?:input|const) (\w+) : (\w+)\[(.*)\]$", line)
@@ -131,7 +136,8 @@ def run(c, sizes):
             changed, value = line[7:].split(" = ")
             outputs[changed] = value
         elif not line.startswith("size ") and not c.error:
-            exec(line, {**ops_of(c.family), **names}, tensors)
+            memories.statement(line) if memories else evaluate(line, tensors)
+    outputs.update({name: name for name in (memories.written if memories else [])})
     return inputs, {name: tensors.get(value or name) for name, value in outputs.items()}
 
 

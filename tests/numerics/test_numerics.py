@@ -33,7 +33,8 @@ class Binding(ctypes.Structure):
 
 class RunDesc(ctypes.Structure):
     _fields_ = [("bindings", ctypes.POINTER(Binding)), ("num_bindings", ctypes.c_int), ("sizes", ctypes.c_char_p),
-                ("sizes_v", ctypes.POINTER(ctypes.c_int64)), ("memory", ctypes.c_int), ("stream", ctypes.c_void_p)]
+                ("sizes_v", ctypes.POINTER(ctypes.c_int64)), ("memory", ctypes.c_int), ("stream", ctypes.c_void_p),
+                ("data_sizes", ctypes.POINTER(ctypes.c_int64))]
 
 
 def build():
@@ -86,8 +87,17 @@ class Library:
     def run(self, module, arrays, sizes):
         bindings = (Binding * len(arrays))(*[Binding(name.encode(), data.ctypes.data) for name, data in arrays.items()])
         sizes_text = ", ".join(f"{k}={v}" for k, v in sizes.items()).encode()
-        desc = RunDesc(bindings, len(arrays), sizes_text, None, MEMORY_HOST, None)
+        self.data_sizes = (ctypes.c_int64 * 64)()  # those that come from data
+        desc = RunDesc(bindings, len(arrays), sizes_text, None, MEMORY_HOST, None, self.data_sizes)
         return self.c.ind_run(module, ctypes.byref(desc))
+
+    def shape(self, module, at, sizes, rank):
+        """The shape that binding `at` has after the last run."""
+        shape = (ctypes.c_int64 * 8)()
+        sizes_text = ", ".join(f"{k}={v}" for k, v in sizes.items()).encode()
+        status = self.c.ind_module_shape(module, at, sizes_text, self.data_sizes, shape)
+        assert status == 0, self.error()
+        return list(shape[:rank])
 
 
 @pytest.fixture(scope="session")
@@ -211,6 +221,12 @@ def test_numerics(case, library, data):
         library.c.ind_module_destroy(module)
 
 
+def case_outputs(case):
+    """Names of the outputs, in order: the last bindings."""
+    lines = [line.strip()[7:] for line in case.text.splitlines() if line.strip().startswith("output ")]
+    return [name.split("=")[0].strip() for line in lines for name in line.split(",")]
+
+
 def check_run(case, library, data, module, sizes, run):
     inputs = {e["name"]: data.array(e["data"], NUMPY[e["dtype"]], e["shape"]).copy() for e in run["inputs"]}  # aligned
     outputs = {e["name"]: Output(e) for e in run["outputs"] if e["name"] not in inputs}
@@ -229,6 +245,10 @@ def check_run(case, library, data, module, sizes, run):
         pytest.fail(f"{where}: run: {library.status(status)}: {library.error()}\n{case.text}", pytrace=False)
     wrong = [w for w in (compare(data, o, case.bits) for o in [*outputs.values(), *changed.values()]) if w]
     wrong += [f"{name}: written past its end" for name, o in outputs.items() if not o.guard_intact()]
+    first = library.c.ind_module_num_bindings(module) - len(case_outputs(case))
+    for at, name in enumerate(case_outputs(case), first):
+        shape = library.shape(module, at, sizes, len(outputs[name].shape))
+        wrong += [f"{name}: its shape is {shape}, want {outputs[name].shape}"] if shape != outputs[name].shape else []
     wrong += [f"{name}: an input was changed" for name, a in inputs.items() if name not in changed and a.tobytes() != before[name].tobytes()]
     if wrong:
         pytest.fail(f"{where}:\n" + "\n".join(wrong) + f"\n{case.text}", pytrace=False)
