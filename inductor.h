@@ -20973,6 +20973,7 @@ static const char *const graph__page_script[] = {
     "  e.oninput = update;",
     "  inputs.set(s.name, e);",
     "});",
+    "for (const name in D.most) add($('sizes'), 'small', name + ' comes from data; shown at its most, ' + D.most[name]);",
     "function readSizes() {",
     "  const v = Object.create(null);",
     "  for (const s of S.sizes) {",
@@ -20984,6 +20985,7 @@ static const char *const graph__page_script[] = {
     "    v[s.name] = n;",
     "  }",
     "  for (const name in D.follows) inputs.get(name).value = v[name] = parse(D.follows[name])(v);",
+    "  for (const name in D.most) v[name] = parse(D.most[name])(v);",
     "  for (const c of S.facts.concat(S.guards)) if (!parse(c)(v)) return 'not allowed: ' + c + ' does not hold';",
     "  sizes = v;",
     "  return '';",
@@ -21142,12 +21144,20 @@ static void graph__page_sources(ind__text *t, const ind_plan *plan) {
     ind__textf(t, "],\n");
 }
 
-/* The values at which the page starts, and the sizes that follow from others by a fact. */
+/* The values at which the page starts, the sizes that follow from others by a fact, and what those from data never
+   exceed. */
 static void graph__page_sizes(ind__text *t, ind_module *m, const int64_t *value) {
     const char *before = "";
     ind__textf(t, "\"start\": {");
     for (uint32_t i = 0; i < m->desc.num_sizes; i++)
         ind__textf(t, "%s\"%s\": %lld", i ? ", " : "", ind_module_query_size(m, (int)i)->name, (long long)value[i]);
+    ind__textf(t, "},\n\"most\": {");
+    for (uint32_t u = 0; u < m->desc.lowered->num_unbacked; u++) {
+        const ind__unbacked *size = &m->desc.lowered->unbacked[u];
+        ind__textf(t, "%s\"%s\": \"", u ? ", " : "", ind_expr_symbol(size->symbol)->name);
+        ind__text_expr(t, size->most);
+        ind__textf(t, "\"");
+    }
     ind__textf(t, "},\n\"follows\": {");
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         ind_expr e = ind_module_size_formula(m, (int)i);

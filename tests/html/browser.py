@@ -100,10 +100,10 @@ class Browser:
                   mobile=width < 600)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Page.navigate", url="about:blank")
-        self.events.clear()
-        self.call("Page.navigate", url=url)
-        self.wait("Page.loadEventFired")
+        for place in ["about:blank", url]:  # by way of another page: a new #fragment alone loads nothing
+            self.events.clear()
+            self.call("Page.navigate", url=place)
+            self.wait("Page.loadEventFired")
 
     def value(self, expression):
         """The value of a JavaScript expression in the page, as JSON has it."""

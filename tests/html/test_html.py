@@ -35,9 +35,19 @@ HARM = """graph harm {
   output y
 }
 """
+DATA = """graph data {
+  size N in [1, 100] hint 8
+  input x : f32[N]
+  i = nonzero(x)
+  y = cast(i, dtype=f32)
+  z = sum(y, dim=[0])
+  output y, z
+}
+"""
 # graph, sizes to begin with, other sizes
 GRAPHS = {
-    "small": (None, {"B": 4, "S": 32}, {"B": 16, "S": 63}),
+    "data": (DATA, {"N": 8}, {"N": 99}),
+    "small": (SMALL, {"B": 4, "S": 32}, {"B": 16, "S": 63}),
     "minilm": ("tests/schedule/minilm.ind", {"B": 32, "S": 128}, {"B": 3, "S": 509}),
     "llama": ("tests/export/llama.core.ind", {"s87": 2, "s85": 7}, {"s87": 16, "s85": 39}),
 }
@@ -47,10 +57,10 @@ class Page:
     """A graph, its page, and what `explain` says of it."""
 
     def __init__(self, name, folder):
-        self.name, (path, self.first, self.other) = name, GRAPHS[name]
-        self.graph = ROOT / path if path else folder / f"{name}.ind"
-        if not path:
-            self.graph.write_text(SMALL)
+        self.name, (graph, self.first, self.other) = name, GRAPHS[name]
+        self.graph = folder / f"{name}.ind" if "{" in graph else ROOT / graph
+        if "{" in graph:
+            self.graph.write_text(graph)
         self.ind = make("build/ind")
         self.html = folder / f"{name}.html"
         self.html.write_bytes(self.emit("--html"))
@@ -215,10 +225,10 @@ def test_all_is_shown(browser, page):
     cuda = page.emit("--stage", "cuda").decode()
     sources = browser.value("[...document.querySelectorAll('.source pre:last-child')].map(e => e.textContent)")
     assert sources and all(text in cuda for text in sources)
-    assert len(sources) == len(re.findall("^// kernel ", cuda, re.M))
+    assert len(sources) == len(re.findall(r"^// kernel [\d, ]+: ", cuda, re.M))
 
 
-CLICKS = {"small": ("n", "layer_norm"), "minilm": ("linear_1", "linear"), "llama": ("rsqrt", "rsqrt")}
+CLICKS = {"data": ("y", "cast"), "small": ("n", "layer_norm"), "minilm": ("linear_1", "linear"), "llama": ("rsqrt", "rsqrt")}
 
 
 def test_click_on_op(browser, page):
