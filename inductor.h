@@ -20712,7 +20712,8 @@ static const char *const graph__page_head[] = {
     "#edges table { min-width: 680px; } #edges { max-height: 70vh; overflow: auto; }",
     "svg { display: block; font: 11px system-ui, sans-serif; } svg text { fill: var(--dim); }",
     "@media (max-width: 900px) { body { padding: 8px; } #panes, #right { display: block; height: auto; }",
-    "  #panes section { margin-bottom: 10px; } .scroll { max-height: 60vh; } .wide-only { display: none; } }",
+    "  #panes section { margin-bottom: 10px; } .scroll { max-height: 60vh; } .wide-only { display: none; }",
+    "  td.line { white-space: normal; } }",
     "</style>",
 };
 
