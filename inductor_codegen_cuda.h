@@ -22,7 +22,7 @@
        if (ind__target_parse(ctx, "sm_90a", &target)) return ind_error_status(ctx);
        if (ind__plan_create(ctx, schedule, &target, &plan)) return ind_error_status(ctx);
        ind__plan_print(&text, plan);        // what was decided for each kernel, and why
-       ind__plan_print_source(&text, plan); // every distinct source
+       ind__plan_print_source(&text, plan, NULL, NULL, NULL); // every distinct source
        puts(text.data);
        ind__text_free(&text);
        ind__plan_free(plan);
@@ -59,6 +59,12 @@ typedef struct ind_target {
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
     int registers_per_thread; /* 255 */
+    /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
+       Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
+    int memory_bytes_per_ns;
+    int f32_flops_per_ns;
+    int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
+    int launch_ns;           /* 1000 */
 } ind_target;
 void ind__target_defaults(ind_target *t);
 /* "sm_90a" -> target. Error: IND_INVALID_ARGUMENT names what is allowed (sm_80, sm_86, sm_90a, sm_100, ...). */
@@ -128,6 +134,7 @@ typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
     int num_variants; /* 0: an opaque call */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -138,6 +145,7 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels;
+    ind_expr time_ns; /* predicted, of all kernels */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
@@ -150,10 +158,16 @@ const char *ind__strategy_text(ind_strategy s);
 
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
-void ind__plan_print_source(ind__text *t, const ind_plan *p);
+/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints.
+   With names of the graph's ops and their results (NULL: without) it says what each kernel makes. */
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
+
+bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* Does an earlier variant of the plan have this source? */
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
@@ -5359,6 +5373,54 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     return cg__plan_variant(p, k, &kp->variant[1], false);
 }
 
+/* ---- predicted times */
+
+enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
+
+/* Whole nanoseconds that an amount takes at a rate. */
+static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
+    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
+}
+
+/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
+   by itself. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind_expr_bounds(k->bytes_read, &lo, &read);
+    ind_expr_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
+/* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
+   behind that or hides it. Transcendental functions and f64 count as f32 operations. */
+static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
+    ind_context *c = p->context;
+    const ind_target *t = &p->target;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
+    const ind_strategy first = kp->variant[0].strategy;
+    const bool tensor = kp->num_variants && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
+    const ind_kernel *k = kp->kernel;
+    ind_expr longest[3] = {
+        ind_int(c, t->launch_ns),
+        cg__moved_duration(c, k, copy),
+        cg__duration(c, k->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns),
+    };
+    kp->time_ns = ind_expr_max_of(c, longest, 3);
+    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
+}
+
+static ind_status cg__predict_all(ind_plan *p) {
+    ind_context *c = p->context;
+    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
+    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
+    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
+    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
+    ind__free(c, term);
+    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
 void ind__plan_free(ind_plan *p) {
     if (!p) return;
     ind_context *c = p->context;
@@ -5378,8 +5440,12 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
     const uint32_t refusals = c->refusals;
-    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++)
-        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], &p->kernel[p->num_kernels]);
+    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++) {
+        ind_kernel_plan *kp = &p->kernel[p->num_kernels];
+        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], kp);
+        if (!status) status = cg__predict(p, kp);
+    }
+    if (!status) status = cg__predict_all(p);
     if (!status) status = ind__refused_since(c, refusals);
     if (!status && ind__verifying(c)) status = ind__plan_verify(p);
     if (status)
@@ -5392,15 +5458,22 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* --------------------------------------------------------------------------------------------------- >>arch */
 
 /* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications); number of multiprocessors of the common board. */
+   specifications); number of multiprocessors of the common board, and its rates as NVIDIA's data sheets state them:
+   GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
 static const struct {
     int sm;
     bool specific; /* has an "a" form */
     int num_sms, shared_per_block, shared_per_sm;
+    int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
 } cg__archs[] = {
-    {80, false, 108, 166912, 167936}, {86, false, 84, 101376, 102400},  {87, false, 16, 166912, 167936},
-    {89, false, 142, 101376, 102400}, {90, true, 132, 232448, 233472},  {100, true, 148, 232448, 233472},
-    {103, true, 148, 232448, 233472}, {120, true, 170, 101376, 102400},
+    {80, false, 108, 166912, 167936, 2039, 19500, 312000},  /* A100 80 GB SXM */
+    {86, false, 84, 101376, 102400, 768, 38700, 154800},    /* RTX A6000 */
+    {87, false, 16, 166912, 167936, 204, 5300, 42500},      /* Jetson AGX Orin */
+    {89, false, 142, 101376, 102400, 864, 91600, 362000},   /* L40S */
+    {90, true, 132, 232448, 233472, 4800, 67000, 989000},   /* H200 SXM */
+    {100, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B200 */
+    {103, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B300 */
+    {120, true, 170, 101376, 102400, 1792, 104800, 209500}, /* RTX 5090 */
 };
 #define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
 
@@ -5416,6 +5489,10 @@ void ind__target_defaults(ind_target *t) {
     if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
     if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
     if (!t->registers_per_thread) t->registers_per_thread = 255;
+    if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
+    if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
+    if (!t->tensor_flops_per_ns) t->tensor_flops_per_ns = cg__archs[a].tensor_flops_per_ns;
+    if (!t->launch_ns) t->launch_ns = 1000;
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
@@ -5553,8 +5630,15 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
         if (p->kernel[i].kernel->body->call)
             ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
+        cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
+        ind__textf(t, "\n");
         t->indent--;
     }
+    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    ind__textf(
+        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
+        p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -5616,6 +5700,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__target_name(&p->target, arch);
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
+    ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
+               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+    ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
+               p->target.launch_ns);
+    cg__print_json_expr(t, p->time_ns);
     ind__textf(t, ", \"kernels\": [\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "{\"name\": ");
@@ -5624,6 +5713,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
             ind__textf(t, ", \"call\": ");
             ind__text_json(t, p->kernel[i].kernel->body->call->name);
         }
+        ind__textf(t, ", \"time_ns\": ");
+        cg__print_json_expr(t, p->kernel[i].time_ns);
         ind__textf(t, ", \"variants\": [\n");
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             cg__print_json_variant(t, p, &p->kernel[i].variant[v]);
@@ -5634,15 +5725,14 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "]}\n");
 }
 
-static bool cg__same_source(const ind__variant *a, const ind__variant *b) {
+bool ind__same_source(const ind__variant *a, const ind__variant *b) {
     return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
 }
 
-/* Does an earlier variant of the plan have this source? */
-static bool cg__printed_before(const ind_plan *p, uint32_t kernel, int variant) {
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
     for (uint32_t i = 0; i <= kernel; i++)
         for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
-            if (cg__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
+            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
     return false;
 }
 
@@ -5652,7 +5742,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     const char *before = "// kernel ";
     for (uint32_t i = kernel; i < p->num_kernels; i++)
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
-            if (!cg__same_source(&p->kernel[i].variant[k], v)) continue;
+            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
         }
@@ -5660,14 +5750,33 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
-    ind__textf(t, "\n// %s\n\n", v->why);
+    ind__textf(t, "\n// %s\n", v->why);
 }
 
-void ind__plan_print_source(ind__text *t, const ind_plan *p) {
+/* "// kernel 3 makes h (add), y (layer_norm)" */
+static void cg__print_made(ind__text *t, const ind_kernel *k, uint32_t number, ind__node_name_fn origin_name,
+                           ind__node_name_fn result_name, void *user) {
+    ind__textf(t, "// kernel %u makes", (unsigned)number);
+    for (uint32_t i = 0; i < k->num_origins; i++) {
+        const char *op = origin_name(k->origin[i], user), *result = result_name(k->origin[i], user);
+        ind__textf(t, "%s %s (%s)", i ? "," : "", result ? result : "?", op ? op : "?");
+    }
+    ind__textf(t, "\n");
+}
+
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user) {
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
-            if (cg__printed_before(p, i, v)) continue;
+            if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
+            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                bool same = false;
+                for (int w = 0; w < p->kernel[k].num_variants; w++)
+                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
+            }
+            ind__textf(t, "\n");
             ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
             ind__textf(t, "\n");
         }

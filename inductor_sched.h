@@ -167,6 +167,8 @@ typedef struct ind_schedule {
     uint32_t num_kernels;
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
+    uint32_t *kernel_of;            /* by loop: the kernel that runs it */
+    uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
     ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                           constants, outputs, and buffers that never reach memory) */
@@ -186,17 +188,26 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
 void ind__schedule_free(ind_schedule *s);
 ind_status ind__schedule_verify(const ind_schedule *s);
 const char *ind__fusion_reason_text(ind_fusion_reason r);
+const char *ind__fusion_reason_name(ind_fusion_reason r); /* "INDEX_DIFFERS" */
+bool ind__fusion_reason_fused(ind_fusion_reason r);
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e); /* `from` writes the buffer */
 const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
-   {"kernels": [{"name", "kind", "origins": [names], "reads", "writes", "bytes_read", "bytes_written", "flops",
-   "domain"}], "buffers": [{"name", "bytes", "offset", "storage"}], "edges": [{"from", "to", "buffer", "fused",
-   "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. */
+   {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
+   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
+   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
+   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
+   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user);
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user);
+/* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
@@ -2856,11 +2867,30 @@ const char *ind__kernel_kind_text(ind_kernel_kind k) {
     return (size_t)k < sizeof text / sizeof *text ? text[k] : "?";
 }
 
+const char *ind__fusion_reason_name(ind_fusion_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+bool ind__fusion_reason_fused(ind_fusion_reason r) {
+    return sched__fused(r);
+}
+
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e) {
+    const ind__buffer *b = &s->program->buffer[e->buffer];
+    return b->kind == IND__BUFFER_COMPUTED && b->loop == e->from;
+}
+
 typedef struct sched__printer {
     ind__text *t;
     const ind_schedule *s;
-    const char *(*origin_name)(uint32_t, void *);
+    ind__node_name_fn origin_name;
     void *user;
+    ind__node_name_fn result_name;
 } sched__printer;
 
 static const char *sched__origin(const sched__printer *p, uint32_t node) {
@@ -2880,6 +2910,11 @@ static void sched__print_loop_name(const sched__printer *p, uint32_t l) {
         ind__textf(p->t, "%s", p->s->program->buffer[loop->output[0]].name);
 }
 
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = name, .user = user};
+    sched__print_loop_name(&p, loop);
+}
+
 static void sched__print_domain(const sched__printer *p, const ind_body *body) {
     ind__textf(p->t, "[");
     for (int v = 0; v < body->rank + body->rrank; v++) {
@@ -2896,8 +2931,7 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
 }
 
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
-    bool fused = sched__fused(e->reason), vertical = p->s->program->buffer[e->buffer].kind == IND__BUFFER_COMPUTED &&
-                                                     p->s->program->buffer[e->buffer].loop == e->from;
+    bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
     sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
@@ -2983,7 +3017,7 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
 
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
                          void *user) {
-    sched__printer p = {t, s, origin_name, user};
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user};
     uint32_t *first, *next;
     if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
@@ -3021,13 +3055,22 @@ static void sched__json_buffers(const sched__printer *p, const char *key, const 
     ind__textf(p->t, "]");
 }
 
-static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
-    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\", \"origins\": [", k->name, ind__kernel_kind_text(k->kind));
-    for (uint32_t i = 0; i < k->num_origins; i++) {
+/* Names of graph nodes, parallel to them. */
+static void sched__json_nodes(const sched__printer *p, const char *key, const uint32_t *node, uint32_t num,
+                              ind__node_name_fn name_of) {
+    ind__textf(p->t, ", \"%s\": [", key);
+    for (uint32_t i = 0; i < num; i++) {
+        const char *name = name_of ? name_of(node[i], p->user) : NULL;
         if (i) ind__textf(p->t, ", ");
-        ind__text_json(p->t, sched__origin(p, k->origin[i]));
+        ind__text_json(p->t, name ? name : "?");
     }
     ind__textf(p->t, "]");
+}
+
+static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
+    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\"", k->name, ind__kernel_kind_text(k->kind));
+    sched__json_nodes(p, "origins", k->origin, k->num_origins, p->origin_name);
+    sched__json_nodes(p, "results", k->origin, k->num_origins, p->result_name);
     sched__json_buffers(p, "reads", k->arg, k->num_reads);
     sched__json_buffers(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads);
     sched__json_formula(p, "bytes_read", k->bytes_read);
@@ -3038,8 +3081,16 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, "\"}");
 }
 
+static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
+    if (k == IND__SCHED_NONE)
+        ind__textf(p->t, ", \"%s\": null", key);
+    else
+        ind__textf(p->t, ", \"%s\": %u", key, (unsigned)k);
+}
+
 static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
+    const ind__loop *loop = buffer->kind == IND__BUFFER_COMPUTED ? &p->s->program->loop[buffer->loop] : NULL;
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
     sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
@@ -3049,35 +3100,41 @@ static void sched__json_buffer(const sched__printer *p, uint32_t b) {
         ind__textf(p->t, ", \"offset\": null");
     ind__textf(p->t, ", \"storage\": ");
     ind__text_json(p->t, p->s->program->buffer[p->s->storage[b]].name);
+    sched__json_kernel_number(p, "first", p->s->first_use[b]);
+    sched__json_kernel_number(p, "last", p->s->last_use[b]);
+    sched__json_nodes(p, "results", loop ? loop->origin : NULL, loop ? loop->num_origins : 0, p->result_name);
     ind__textf(p->t, "}");
 }
 
-static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l) {
+static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l, ind__node_name_fn name_of) {
     ind__text name = {.context = p->s->context};
-    sched__printer inner = {&name, p->s, p->origin_name, p->user};
-    sched__print_loop_name(&inner, l);
+    ind__schedule_print_loop(&name, p->s, l, name_of, p->user);
     ind__textf(p->t, "\"%s\": ", key);
     ind__text_json(p->t, name.data ? name.data : "");
+    ind__textf(p->t, ", ");
     p->t->failed |= name.failed;
     ind__text_free(&name);
 }
 
 static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "{");
-    sched__json_loop(p, "from", e->from);
-    ind__textf(p->t, ", ");
-    sched__json_loop(p, "to", e->to);
-    ind__textf(p->t, ", \"buffer\": ");
+    sched__json_loop(p, "from", e->from, p->origin_name);
+    sched__json_loop(p, "to", e->to, p->origin_name);
+    sched__json_loop(p, "from_results", e->from, p->result_name);
+    sched__json_loop(p, "to_results", e->to, p->result_name);
+    ind__textf(p->t, "\"from_kernel\": %u, \"to_kernel\": %u, \"buffer\": ", (unsigned)p->s->kernel_of[e->from],
+               (unsigned)p->s->kernel_of[e->to]);
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
-    ind__textf(p->t, ", \"fused\": %s, \"reason\": \"%s\"", sched__fused(e->reason) ? "true" : "false",
-               ind__fusion_reason_text(e->reason));
+    ind__textf(p->t, ", \"vertical\": %s, \"fused\": %s, \"code\": \"%s\", \"reason\": \"%s\"",
+               ind__edge_vertical(p->s, e) ? "true" : "false", sched__fused(e->reason) ? "true" : "false",
+               ind__fusion_reason_name(e->reason), ind__fusion_reason_text(e->reason));
     sched__json_formula(p, "bytes", e->bytes);
     ind__textf(p->t, "}");
 }
 
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user) {
-    sched__printer p = {t, s, origin_name, user};
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user) {
+    sched__printer p = {t, s, origin_name, user, result_name};
     bool comma = false;
     ind__textf(t, "{\"kernels\": [");
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -3109,12 +3166,34 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->max_distance <= 0) p->max_distance = 64;
 }
 
+/* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
+static bool sched__note_uses(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
+    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *kernel = &s->kernel[k];
+        for (uint32_t i = 0; i < kernel->num_loops; i++) s->kernel_of[kernel->loop[i]] = k;
+        for (uint32_t i = 0; i < kernel->num_args; i++) {
+            uint32_t b = kernel->arg[i];
+            if (s->first_use[b] == IND__SCHED_NONE) s->first_use[b] = k;
+            s->last_use[b] = k;
+        }
+    }
+    return true;
+}
+
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
    a failure too. */
 static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
+              sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }
