@@ -23,8 +23,11 @@
    kernel, if every point reads exactly the element that it writes.
 
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
-   depends on the whole old version and waits for all that reads that; it joins no kernel with its readers or its
-   writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
+   depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
+   the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
+   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only if
+   that reads nothing of the old version. All versions have one place: that of the input or output they end up in, else
+   one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_split_parts).
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
@@ -53,6 +56,7 @@ typedef struct ind__access {
     bool masked;
     bool operand; /* feeds a DOT reduction */
     bool whole;   /* all that the buffer holds, by a loop that makes its next version: no index */
+    bool partly;  /* a store that is masked, or combines with what is there: its value is not what memory holds */
     bool size;    /* a size from data, for the ranges and indices of the loop: not in its body */
 } ind__access;
 
@@ -106,6 +110,7 @@ typedef struct ind_fusion_policy {
     int max_distance;     /* horizontal: how far apart in the original order; default 64 */
     bool disable_inplace; /* memory plan: no output takes over an input's memory */
     bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
+    bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                              default 4 MiB, about a microsecond of an H200 */
 } ind_fusion_policy;
@@ -526,8 +531,12 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         a->buffer = in->source, a->write = in->op == IND_LOOP_STORE;
         a->indirect = ind__expr_has_kind(index, IND_SYMBOL_INDIRECT);
         a->masked = !a->write && in->arg[0], a->operand = flag[i], a->index = index;
+        a->partly = a->write && (in->arg[1] || in->reduction || in->flags);
         if (!sched__map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
-        if (a->write) f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+        if (a->write) {
+            if (f->written[a->buffer]) a->partly = true; /* the last of several stores */
+            f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+        }
         a++;
     }
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
@@ -564,6 +573,14 @@ static uint32_t sched__count(sched__fuser *f) {
     return most;
 }
 
+/* As ind__buffer_home, for all versions of the buffer. */
+static void sched__set_home(sched__fuser *f, uint32_t first) {
+    uint32_t last = first;
+    while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
+    for (uint32_t b = first; b; b = f->program->buffer[b].mutated_by)
+        f->home[b] = f->program->buffer[last].output ? last : first;
+}
+
 static bool sched__collect_accesses(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     f->first_access = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
@@ -591,13 +608,9 @@ static bool sched__collect_accesses(sched__fuser *f) {
         f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
-        f->home[b] = f->program->buffer[b].mutates ? f->home[f->program->buffer[b].mutates] : b;
     }
-    for (uint32_t b = buffers; b-- > 1;) { /* as ind__buffer_home */
-        const ind__buffer *x = &f->program->buffer[b];
-        uint32_t last = x->mutated_by ? f->home[x->mutated_by] : b;
-        if (f->program->buffer[last].output) f->home[b] = last;
-    }
+    for (uint32_t b = 1; b < buffers; b++)
+        if (!f->program->buffer[b].mutates) sched__set_home(f, b);
     return true;
 }
 
@@ -974,16 +987,41 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
+   point stores? For rows, whose kernels may read an element again after it was stored, that is not enough; the epilogue
+   of a matrix product handles each element once. */
+static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+    const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
+    if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
+    if (fit->domain->rrank && !product) return false;
+    ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        if (w.at->buffer != old) continue;
+        if (w.at->write || w.at->whole || w.at->size || w.at->operand || w.at->indirect) return false;
+        if (!ind_expr_same(sched__index_in(f, w.at, fit->a, fit->map_a), changed)) return false;
+    }
+    return true;
+}
+
+/* May a read of what a loop has changed in place be of the value that it has stored? */
+static bool sched__forwards(const sched__fuser *f, uint32_t version) {
+    const ind__access *store = &f->access[f->written[version] - 1];
+    return !f->policy.disable_mutation && !store->partly && !store->indirect;
+}
+
 /* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
    FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer)) return IND_FUSION_MUTATION;
+        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+            return IND_FUSION_MUTATION;
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
         if (w.at->size) return IND_FUSION_SIZE;
-        if (w.at->whole || f->program->buffer[w.at->buffer].mutates) return IND_FUSION_MUTATION;
+        bool version = f->program->buffer[w.at->buffer].mutates;
+        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
@@ -995,12 +1033,27 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
+/* May what the group changes in place be changed by a kernel that works on rows? That may store an element more than
+   once, so that it must not combine it with what is there, nor read that, unless as epilogue of a matrix product. */
+static bool sched__row_versions(const sched__fuser *f, uint32_t g, bool product) {
+    if (f->group[g].mutates && f->policy.disable_mutation) return false;
+    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
+        const ind__buffer *b = &f->program->buffer[w.at->buffer];
+        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
+        if (product && !w.at->operand) continue;
+        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+        if (mutator != IND__SCHED_NONE && f->group_of[mutator] == g) return false;
+    }
+    return true;
+}
+
 static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
-    /* kernels that work on rows may store an element more than once */
-    if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
+    bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
+    if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
+        return IND_FUSION_MUTATION;
     if (x->scans || y->scans) return IND_FUSION_SCAN;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
@@ -2447,8 +2500,51 @@ static bool sched__check_args(sched__check *v) {
     return true;
 }
 
+static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
+        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
+        at = i;
+    }
+    return at;
+}
+
+/* Is the value that the kernel stores what memory holds then? */
+static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
+    const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
+    return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
+}
+
+/* Does the value of the load feed a matrix product? */
+static bool sched__is_operand(const ind_body *body, uint32_t load) {
+    uint8_t *flag = ind__alloc(body->context, body->num_inst);
+    bool operand = !flag || (sched__mark_operands(body, flag), flag[load]);
+    ind__free(body->context, flag);
+    return operand;
+}
+
+/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
+   they do? */
+static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+    if (!sched__has_arg(k, old, false)) return true;
+    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
+    return load && store && load < store && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_MATMUL) &&
+           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+}
+
+/* May the kernel that makes the version hold others that read the old one? */
+static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+    const ind_kernel *k = &v->s->kernel[v->kernel];
+    return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
+           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+}
+
 /* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
-   it, and in no kernel after or with the one that changes it in place, but for that loop itself. */
+   it, and in no kernel after the one that changes it in place; in that one only if all that it reads of the buffer is
+   what the same point stores. */
 static bool sched__check_order(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -2460,7 +2556,11 @@ static bool sched__check_order(sched__check *v) {
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
-            if (changes != l && v->step[changes] <= v->step[l]) return false;
+            if (changes != l && v->step[changes] < v->step[l]) return false;
+            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+                return false;
+            bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
+            if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
             uint32_t old = p->buffer[p->loop[l].output[o]].mutates;
@@ -2489,25 +2589,6 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
         }
     }
     return true;
-}
-
-static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
-    uint32_t at = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
-        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
-        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
-        at = i;
-    }
-    return at;
-}
-
-/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store? */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
-    if (!sched__has_arg(k, old, false)) return true;
-    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
-    if (k->kind == IND_KERNEL_EXTERN) return load && store;
-    return load && store && k->kind == IND_KERNEL_POINTWISE &&
-           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
 }
 
 /* Also ends the lifetimes of old versions. */
