@@ -27,7 +27,7 @@
    the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
    as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only if
    that reads nothing of the old version. All versions have one place: that of the input or output they end up in, else
-   one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_split_parts).
+   one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
