@@ -1138,7 +1138,7 @@ typedef struct ind__loop {
     uint32_t num_origins;
     uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
     uint32_t num_outputs;
-    const char *note; /* for texts: why it is as it is; NULL: nothing to say */
+    const char *note;        /* for texts: why it is as it is; NULL: nothing to say */
     const ind__parts *parts; /* of the value that it stores; NULL: none */
 } ind__loop;
 
@@ -11240,8 +11240,34 @@ typedef struct ir__use {
     bool in_step;     /* one of them handles as many points as it has elements, and so could join its loop's kernel */
 } ir__use;
 
+static bool ir__is_product(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_REDUCE && b->inst[i].reduction == IND_REDUCE_DOT) return true;
+    return false;
+}
+
+/* Can what makes `read` store the part that reads it instead, dimensions for dimensions? Elements must come in the same
+   order, and a matrix product must not have its rows or columns taken apart: the tiles would be those of many small
+   ones. The part lies in memory in pieces, of all from dimension dim on. */
+static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__inst *read, int dim) {
+    const ind__buffer *x = &p->buffer[read->source];
+    const ind_body *from = p->loop[x->loop].body;
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < b->rank; d++) size[d] = ind_expr_symbol(b->var[d])->extent;
+    ind_expr at = ind__linearise(p->context, b->var, size, b->rank);
+    ind_expr lies = ind__linearise(p->context, b->index + read->index, x->layout.size, x->layout.rank);
+    if (!ind__ok(at) || !ind_expr_same(at, lies)) return false;
+    ind_expr pieces = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
+    bool whole = !ir__is_product(from) || ind_known_eq(pieces, outer);
+    for (int d = 0; d < from->rank && !whole; d++) {
+        outer = ind_expr_mul(outer, ind_expr_symbol(from->var[d])->extent);
+        whole = ind_known_eq(pieces, outer);
+    }
+    return whole;
+}
+
 /* Which reduction does the part come out of, element by element or row by row? */
-static void ir__find_source(const ind__lowered *p, const ir__use *use, ir__part_loop *part) {
+static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, ir__part_loop *part) {
     const ind_body *b = part->body;
     ind_expr points = ir__points(b);
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -11250,7 +11276,7 @@ static void ir__find_source(const ind__lowered *p, const ir__use *use, ir__part_
         const ind_body *from = p->loop[x->loop].body;
         if (!ir__reduces(from) || from->call) continue;
         bool same = ind_known_eq(points, ind__buffer_numel(x));
-        if (!same && !ind_known_eq(points, ir__points(from))) continue;
+        if (same ? !ir__makes_part(p, b, &b->inst[i], dim) : !ind_known_eq(points, ir__points(from))) continue;
         double bytes = ir__bytes_at_hint(points, x->dtype);
         part->saved += same && use[b->inst[i].source].readers == 1 && !x->output ? 2 * bytes : bytes;
         if (part->source <= x->loop) part->source = x->loop + 1;
@@ -11265,7 +11291,7 @@ static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *lo
     for (uint32_t k = 0; k < loop->parts->num; k++) {
         ir__part_loop part = {.body = ir__record_part(p, loop, k, k + 1), .first = k, .end = k + 1};
         if (!part.body) break;
-        ir__find_source(p, use, &part);
+        ir__find_source(p, use, loop->parts->dim, &part);
         saved += part.saved;
         bool joins = !part.source && n && !list[n - 1].source;
         if (joins) list[n - 1].end = k + 1;
@@ -11390,8 +11416,7 @@ static bool ir__place_parts(ind__lowered *p, ir__cuts *s) {
     for (to = p->num_loops; from-- > 0;) { /* from the end, as to >= from */
         const ir__cut_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
         if (cut) ind__body_free(p->loop[from].body);
-        for (uint32_t k = cut ? cut->num : 1; k-- > 0;)
-            p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];
+        for (uint32_t k = cut ? cut->num : 1; k-- > 0;) p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];
     }
     s->num_made = 0;
     for (uint32_t l = 0; l < p->num_loops; l++)

@@ -25,9 +25,9 @@
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
    depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
    the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
-   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only if
-   that reads nothing of the old version. All versions have one place: that of the input or output they end up in, else
-   one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
+   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only
+   if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
+   else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
@@ -103,16 +103,16 @@ typedef struct ind_kernel {
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;         /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;        /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;         /* buffers of one kernel; default 32 */
-    int64_t min_saved;    /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;     /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace; /* memory plan: no output takes over an input's memory */
-    bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
+    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;          /* buffers of one kernel; default 32 */
+    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
+    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
-    int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
-                             default 4 MiB, about a microsecond of an H200 */
+    int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
+                              default 4 MiB, about a microsecond of an H200 */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -1204,6 +1204,41 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
+/* Does the access walk through what dimension `whole` of a product became, steps of the common domain, as through one?
+   Then they are merged again. */
+static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
+    ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
+    for (int v = d->rank - 1; v >= 0; v--) {
+        if (!ind__affine(whole, d->var[v], &at, NULL)) return false;
+        int64_t none;
+        if (ind_expr_is_int(at, &none) && !none) continue;
+        if (!ind__affine(index, d->var[v], &step, NULL)) return false;
+        if (ind__ok(inner) && !ind_known_eq(ind_expr_mul(step, inner), ind_expr_mul(inner_step, at))) return false;
+        if (!ind__ok(inner)) inner = at, inner_step = step;
+    }
+    return true;
+}
+
+/* Is it one of several versions? */
+static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
+    return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
+}
+
+/* A matrix product whose rows or columns must be taken apart for what it changes in place would have the tiles of many
+   small ones: the copy that this saves is not worth it. */
+static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    bool first = f->group[a].dot != IND__SCHED_NONE;
+    const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
+    const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
+    for (sched__walk w = sched__first(f, first ? b : a); w.at; sched__next(f, &w)) {
+        if (!w.at->write || !sched__versioned(f, w.at->buffer)) continue;
+        ind_expr index = sched__index_in(f, w.at, other, map_other);
+        for (int v = 0; v < product->rank; v++)
+            if (!sched__walks_as_one(fit->domain, map[v], index)) return false;
+    }
+    return true;
+}
+
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
@@ -1212,6 +1247,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
+    if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;

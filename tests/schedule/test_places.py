@@ -185,7 +185,7 @@ k = transpose(b, 1, 2)
 y = cat([cache, k], dim=2)
 output y""", {"cache": "B 2 T 4", "x": "B S 8", "w": "8 8"}, {"B": 2, "S": 3, "T": 5},
      lambda cache, x, w: {"y": np.concatenate([cache, heads(x @ w.T, 2)], 2)},
-     (2, 2 * 2 * 2 * 5 * 4 + 2 * 2 * 3 * 8 + 64)),
+     (2, 2 * 2 * 2 * 5 * 4 + 5 * 2 * 3 * 8 - 2 * 3 * 8 + 64)),
     ("split of a product", """a = linear(x, w)
 s, t, u = split(a, 8, 1)
 q = mul(s, 0.5)
@@ -265,7 +265,7 @@ class Program:
             a = (np.abs(a) if positive else a).astype({"f32": np.float32, "f16": np.float16}[dtype])
             self.arrays[key], before[key] = a, a.astype(np.float64)
         self.wanted = wanted(**before)
-        declared = [f"size {s} in [0, 4096] hint {max(n, 1)}" for s, n in sizes.items()]
+        declared = [f"size {s} in [{min(n, 1)}, 4096] hint {max(n, 1)}" for s, n in sizes.items()]
         self.text = "\n".join(["graph p {", *declared, *lines, body, "}\n"])
         half = any(a.dtype == np.float16 for a in self.arrays.values())
         self.tolerance = SEEN["f16" if half else "f32"] * (10 if "long" in name else 5)
