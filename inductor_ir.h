@@ -11190,6 +11190,13 @@ typedef struct ir__part_loop {
     double saved;        /* bytes at the hints, if it joins that loop's kernel */
 } ir__part_loop;
 
+/* The variable, or the only value that it takes. */
+static ind_expr ir__point_index(const ind_body *b, int d) {
+    int64_t n;
+    bool one = ind_expr_is_int(ind_expr_symbol(b->var[d])->extent, &n) && n == 1;
+    return one ? ind_int(b->context, 0) : b->var[d];
+}
+
 /* The loop's body over parts [first, end). Recorded twice, since only replaying drops what is not needed. */
 static ind_body *ir__record_part(ind__lowered *p, const ind__loop *loop, uint32_t first, uint32_t end) {
     ind_context *c = p->context;
@@ -11203,7 +11210,7 @@ static ind_body *ir__record_part(ind__lowered *p, const ind__loop *loop, uint32_
         ind__recorder r;
         bool ok = ind__ok(size[parts->dim]) && !ind__record_begin(&r, c, size, from->rank, NULL, 0);
         if (!ok) break;
-        for (int d = 0; d < from->rank; d++) var[d] = r.body->var[d];
+        for (int d = 0; d < from->rank; d++) var[d] = ir__point_index(r.body, d);
         if (!pass) r.ops.emit = ir__part_emit, var[parts->dim] = ind_expr_add(var[parts->dim], start);
         ok = ind__ok(var[parts->dim]) &&
              ind__body_replay(&r.ops, &(ind__replay){.body = pass ? made : from, .var = var}).id;
@@ -11252,9 +11259,9 @@ static bool ir__is_product(const ind_body *b) {
 static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__inst *read, int dim) {
     const ind__buffer *x = &p->buffer[read->source];
     const ind_body *from = p->loop[x->loop].body;
-    ind_expr size[IND_MAX_RANK];
-    for (int d = 0; d < b->rank; d++) size[d] = ind_expr_symbol(b->var[d])->extent;
-    ind_expr at = ind__linearise(p->context, b->var, size, b->rank);
+    ind_expr size[IND_MAX_RANK], point[IND_MAX_RANK];
+    for (int d = 0; d < b->rank; d++) size[d] = ind_expr_symbol(b->var[d])->extent, point[d] = ir__point_index(b, d);
+    ind_expr at = ind__linearise(p->context, point, size, b->rank);
     ind_expr lies = ind__linearise(p->context, b->index + read->index, x->layout.size, x->layout.rank);
     if (!ind__ok(at) || !ind_expr_same(at, lies)) return false;
     ind_expr pieces = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
