@@ -2,11 +2,13 @@
    scan made in double, element after element: what is joined, in which order, where it begins, types, layouts, lengths of
    one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans cubins ARCH` compiles
    all kernels. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
 #include "cubins.h"
+
+#include <math.h>
+#include <string.h>
 
 #define MAX_NUMEL 20000
 

@@ -1,7 +1,6 @@
 /* test_scatter.c - scatters and mutated inputs: types and errors of the ops, their C builders against their text, a KV
  * cache over 64 steps (one compile, one position written per step), order and memory of what is changed in place,
  * indices out of range, failing allocations. Values of all ops are in tests/numerics. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <math.h>
