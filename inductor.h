@@ -13724,7 +13724,7 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
 static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     ind__arena *arena = &l->w->program->arena;
     ind__parts *parts = ind__arena_alloc(arena, sizeof *parts);
-    ind__part *part = ind__arena_alloc(arena, l->node->num_operands * sizeof *part);
+    ind__part_info *part = ind__arena_alloc(arena, l->node->num_operands * sizeof *part);
     ind_expr end = ind_int(l->context, 0);
     if (!parts || !part) return NULL;
     *parts = (ind__parts){.dim = dim, .origin = l->w->program->origin, .part = part};
@@ -13734,7 +13734,7 @@ static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
         ind_expr size = x->rank == l->result->rank ? x->size[dim] : ind_int(l->context, 1);
         if (graph__size_is_zero(size)) continue;
         end = ind_expr_add(end, size);
-        part[parts->num] = (ind__part){.end = end};
+        part[parts->num] = (ind__part_info){.end = end};
         if (!from->buffer) part[parts->num].origin = from->origin, part[parts->num].num_origins = from->num_origins;
         parts->num++;
     }

@@ -1118,16 +1118,16 @@ typedef struct ind__buffer {
 
 /* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
    that were computed for it alone. */
-typedef struct ind__part {
+typedef struct ind__part_info {
     ind_expr end;
     const uint32_t *origin;
     uint32_t num_origins;
-} ind__part;
+} ind__part_info;
 typedef struct ind__parts {
     int dim;
     uint32_t num;
     uint32_t origin; /* graph node of the whole */
-    ind__part *part;
+    ind__part_info *part;
 } ind__parts;
 
 /* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */

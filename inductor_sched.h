@@ -297,7 +297,8 @@ typedef struct sched__fuser {
     void *user;
     ind__arena scratch;
     bool failed;
-    bool vertical_only;
+    bool vertical_only; /* what only shares reads stays apart */
+    bool parts_apart;   /* and so do versions of buffers in the arena */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -1224,6 +1225,13 @@ static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
     return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
 }
 
+/* Does the group store into a buffer of several versions that lies in the arena? It lives from the first one on. */
+static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
+        if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
+    return false;
+}
+
 /* A matrix product whose rows or columns must be taken apart for what it changes in place would have the tiles of many
    small ones: the copy that this saves is not worth it. */
 static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
@@ -1248,6 +1256,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
@@ -2131,9 +2140,13 @@ static bool sched__op_by_op(sched__fuser *f) {
     sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        uint32_t writer = sched__writer(f, b), readers = sched__num_readers(f, b);
-        if (!sched__in_arena(f, b)) continue;
-        uint32_t end = readers ? f->reader[f->first_reader[b + 1] - 1] : writer;
+        uint32_t writer = sched__writer(f, b), end = writer;
+        if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions are one memory */
+            if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
+                end = f->reader[f->first_reader[v + 1] - 1];
+            if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
+        }
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -3091,7 +3104,7 @@ void ind__schedule_free(ind_schedule *s) {
     ind__free(c, s);
 }
 
-static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedule **out) {
+static ind_status sched__create(sched__fuser *f, int level, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
@@ -3100,7 +3113,7 @@ static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedul
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
-        run->schedule = s, run->scratch.context = c, run->vertical_only = vertical_only;
+        run->schedule = s, run->scratch.context = c, run->vertical_only = level > 0, run->parts_apart = level > 1;
         status = sched__run(run);
         ind__arena_free(&run->scratch);
     }
@@ -3111,16 +3124,18 @@ static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedul
     return status;
 }
 
-/* Kernels that share reads make their results at the same time. Where that takes more memory than running op by op,
-   they are left apart; a second schedule is made, as only the whole plan shows it. */
+/* Kernels that share reads make their results at the same time, and what is stored in parts lives from the first one
+   on. Where that takes more memory than running op by op, they are left apart, first the ones, then the others too;
+   each time another schedule is made, as only the whole plan shows it. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
-    ind_schedule *other;
-    if (ind_hint((*s)->arena_bytes) <= ind_hint((*s)->op_by_op_bytes)) return IND_OK;
-    ind_status status = sched__create(f, true, &other);
-    if (status) return status;
-    bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
-    ind__schedule_free(better ? *s : other);
-    if (better) *s = other;
+    for (int level = 1; level <= 2 && ind_hint((*s)->arena_bytes) > ind_hint((*s)->op_by_op_bytes); level++) {
+        ind_schedule *other;
+        ind_status status = sched__create(f, level, &other);
+        if (status) return status;
+        bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
+        ind__schedule_free(better ? *s : other);
+        if (better) *s = other;
+    }
     return IND_OK;
 }
 
@@ -3138,7 +3153,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);
     const uint32_t refusals = c->refusals;
-    ind_status status = sched__create(f, false, out);
+    ind_status status = sched__create(f, 0, out);
     if (!status) status = sched__limit_memory(f, out);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     if (!status) status = ind__refused_since(c, refusals);
