@@ -13749,6 +13749,36 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
 
 /* ---- cat ---- */
 
+/* Where each operand ends along the dimension (a stacked one takes one place), and what is computed for it alone. */
+static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
+    ind__arena *arena = &l->w->program->arena;
+    ind__parts *parts = ind__arena_alloc(arena, sizeof *parts);
+    ind__part_info *part = ind__arena_alloc(arena, l->node->num_operands * sizeof *part);
+    ind_expr end = ind_int(l->context, 0);
+    if (!parts || !part) return NULL;
+    *parts = (ind__parts){.dim = dim, .origin = l->w->program->origin, .part = part};
+    for (uint32_t k = 0; k < l->node->num_operands; k++) {
+        const ind__tensor_info *x = graph__lower_operand_info(l, k);
+        const ind__storage *from = graph__lower_operand_box(l, k)->storage;
+        ind_expr size = x->rank == l->result->rank ? x->size[dim] : ind_int(l->context, 1);
+        if (graph__size_is_zero(size)) continue;
+        end = ind_expr_add(end, size);
+        part[parts->num] = (ind__part_info){.end = end};
+        if (!from->buffer) part[parts->num].origin = from->origin, part[parts->num].num_origins = from->num_origins;
+        parts->num++;
+    }
+    return ind__ok(end) ? parts : NULL;
+}
+
+/* One loop for now; where it is stored, its parts may be stored one by one. */
+static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
+    ind_status status = graph__lower_pointwise(l, results);
+    int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + l->result->rank : l->node->attr[0].i);
+    if (status) return status;
+    results[0]->storage->parts = graph__parts_of(l, dim);
+    return results[0]->storage->parts ? IND_OK : ind__failed(l->context);
+}
+
 /* Input k of a cat, which begins at `start` of the result. */
 static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
                                     int dim, ind_expr start) {
@@ -18200,7 +18230,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(SQUEEZE, squeeze, NULL, NONE, NONE)                                                                              \
     X(SLICE, slice, NULL, NONE, NONE)                                                                                  \
     X(SELECT, select, NULL, NONE, NONE)                                                                                \
-    X(CAT, pointwise, graph__lower_cat, NONE, NONE)                                                                    \
+    X(CAT, parts, graph__lower_cat, NONE, NONE)                                                                        \
     X(RESHAPE, view, NULL, NONE, NONE)                                                                                 \
     X(VIEW_AS, view, NULL, NONE, NONE)                                                                                 \
     X(FLATTEN, view, NULL, NONE, NONE)                                                                                 \
@@ -18224,7 +18254,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(TILE, repeat, NULL, NONE, NONE)                                                                                  \
     X(PIXEL_SHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                  \
     X(PIXEL_UNSHUFFLE, pixel_shuffle, NULL, NONE, NONE)                                                                \
-    X(STACK, pointwise, graph__lower_stack, NONE, NONE)                                                                \
+    X(STACK, parts, graph__lower_stack, NONE, NONE)                                                                    \
     X(SELECT_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                 \
     X(SLICE_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                                  \
     X(DIAGONAL_SCATTER, put_part, graph__lower_view_scatter, NONE, NONE)                                               \

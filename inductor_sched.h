@@ -23,8 +23,11 @@
    kernel, if every point reads exactly the element that it writes.
 
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
-   depends on the whole old version and waits for all that reads that; it joins no kernel with its readers or its
-   writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
+   depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
+   the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
+   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only
+   if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
+   else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
    producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
@@ -53,6 +56,7 @@ typedef struct ind__access {
     bool masked;
     bool operand; /* feeds a DOT reduction */
     bool whole;   /* all that the buffer holds, by a loop that makes its next version: no index */
+    bool partly;  /* a store that is masked, or combines with what is there: its value is not what memory holds */
     bool size;    /* a size from data, for the ranges and indices of the loop: not in its body */
 } ind__access;
 
@@ -101,14 +105,15 @@ typedef struct ind_kernel {
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;         /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;        /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;         /* buffers of one kernel; default 32 */
-    int64_t min_saved;    /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;     /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace; /* memory plan: no output takes over an input's memory */
-    bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
-    bool disable_scans;   /* a scan is a kernel of its own */
+    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;          /* buffers of one kernel; default 32 */
+    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
+    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
+    bool disable_scans;    /* a scan is a kernel of its own */
+    bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
     int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
@@ -312,7 +317,8 @@ typedef struct sched__fuser {
     void *user;
     ind__arena scratch;
     bool failed;
-    bool vertical_only;
+    bool vertical_only; /* what only shares reads stays apart */
+    bool parts_apart;   /* and so do versions of buffers in the arena */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -546,8 +552,12 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         a->buffer = in->source, a->write = in->op == IND_LOOP_STORE;
         a->indirect = ind__expr_has_kind(index, IND_SYMBOL_INDIRECT);
         a->masked = !a->write && in->arg[0], a->operand = flag[i], a->index = index;
+        a->partly = a->write && (in->arg[1] || in->reduction || in->flags);
         if (!sched__map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
-        if (a->write) f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+        if (a->write) {
+            if (f->written[a->buffer]) a->partly = true; /* the last of several stores */
+            f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+        }
         a++;
     }
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
@@ -584,6 +594,14 @@ static uint32_t sched__count(sched__fuser *f) {
     return most;
 }
 
+/* As ind__buffer_home, for all versions of the buffer. */
+static void sched__set_home(sched__fuser *f, uint32_t first) {
+    uint32_t last = first;
+    while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
+    for (uint32_t b = first; b; b = f->program->buffer[b].mutated_by)
+        f->home[b] = f->program->buffer[last].output ? last : first;
+}
+
 static bool sched__collect_accesses(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     f->first_access = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
@@ -611,13 +629,9 @@ static bool sched__collect_accesses(sched__fuser *f) {
         f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
-        f->home[b] = f->program->buffer[b].mutates ? f->home[f->program->buffer[b].mutates] : b;
     }
-    for (uint32_t b = buffers; b-- > 1;) { /* as ind__buffer_home */
-        const ind__buffer *x = &f->program->buffer[b];
-        uint32_t last = x->mutated_by ? f->home[x->mutated_by] : b;
-        if (f->program->buffer[last].output) f->home[b] = last;
-    }
+    for (uint32_t b = 1; b < buffers; b++)
+        if (!f->program->buffer[b].mutates) sched__set_home(f, b);
     return true;
 }
 
@@ -994,16 +1008,41 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
+   point stores? For rows, whose kernels may read an element again after it was stored, that is not enough; the epilogue
+   of a matrix product handles each element once. */
+static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+    const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
+    if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
+    if (fit->domain->rrank && !product) return false;
+    ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        if (w.at->buffer != old) continue;
+        if (w.at->write || w.at->whole || w.at->size || w.at->operand || w.at->indirect) return false;
+        if (!ind_expr_same(sched__index_in(f, w.at, fit->a, fit->map_a), changed)) return false;
+    }
+    return true;
+}
+
+/* May a read of what a loop has changed in place be of the value that it has stored? */
+static bool sched__forwards(const sched__fuser *f, uint32_t version) {
+    const ind__access *store = &f->access[f->written[version] - 1];
+    return !f->policy.disable_mutation && !store->partly && !store->indirect;
+}
+
 /* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
    FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer)) return IND_FUSION_MUTATION;
+        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+            return IND_FUSION_MUTATION;
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
         if (w.at->size) return IND_FUSION_SIZE;
-        if (w.at->whole || f->program->buffer[w.at->buffer].mutates) return IND_FUSION_MUTATION;
+        bool version = f->program->buffer[w.at->buffer].mutates;
+        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
@@ -1015,12 +1054,27 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
+/* May what the group changes in place be changed by a kernel that works on rows? That may store an element more than
+   once, so that it must not combine it with what is there, nor read that, unless as epilogue of a matrix product. */
+static bool sched__row_versions(const sched__fuser *f, uint32_t g, bool product) {
+    if (f->group[g].mutates && f->policy.disable_mutation) return false;
+    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
+        const ind__buffer *b = &f->program->buffer[w.at->buffer];
+        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
+        if (product && !w.at->operand) continue;
+        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+        if (mutator != IND__SCHED_NONE && f->group_of[mutator] == g) return false;
+    }
+    return true;
+}
+
 static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
-    /* kernels that work on rows may store an element more than once */
-    if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
+    bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
+    if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
+        return IND_FUSION_MUTATION;
     if (x->sorts || y->sorts) return IND_FUSION_SCAN;
     if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
@@ -1272,6 +1326,48 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
+/* Does the access walk through what dimension `whole` of a product became, steps of the common domain, as through one?
+   Then they are merged again. */
+static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
+    ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
+    for (int v = d->rank - 1; v >= 0; v--) {
+        if (!ind__affine(whole, d->var[v], &at, NULL)) return false;
+        int64_t none;
+        if (ind_expr_is_int(at, &none) && !none) continue;
+        if (!ind__affine(index, d->var[v], &step, NULL)) return false;
+        if (ind__ok(inner) && !ind_known_eq(ind_expr_mul(step, inner), ind_expr_mul(inner_step, at))) return false;
+        if (!ind__ok(inner)) inner = at, inner_step = step;
+    }
+    return true;
+}
+
+/* Is it one of several versions? */
+static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
+    return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
+}
+
+/* Does the group store into a buffer of several versions that lies in the arena? It lives from the first one on. */
+static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
+        if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
+    return false;
+}
+
+/* A matrix product whose rows or columns must be taken apart for what it changes in place would have the tiles of many
+   small ones: the copy that this saves is not worth it. */
+static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    bool first = f->group[a].dot != IND__SCHED_NONE;
+    const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
+    const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
+    for (sched__walk w = sched__first(f, first ? b : a); w.at; sched__next(f, &w)) {
+        if (!w.at->write || !sched__versioned(f, w.at->buffer)) continue;
+        ind_expr index = sched__index_in(f, w.at, other, map_other);
+        for (int v = 0; v < product->rank; v++)
+            if (!sched__walks_as_one(fit->domain, map[v], index)) return false;
+    }
+    return true;
+}
+
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
@@ -1280,6 +1376,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
+    if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
@@ -2169,9 +2267,13 @@ static bool sched__op_by_op(sched__fuser *f) {
     sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        uint32_t writer = sched__writer(f, b), readers = sched__num_readers(f, b);
-        if (!sched__in_arena(f, b)) continue;
-        uint32_t end = readers ? f->reader[f->first_reader[b + 1] - 1] : writer;
+        uint32_t writer = sched__writer(f, b), end = writer;
+        if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions are one memory */
+            if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
+                end = f->reader[f->first_reader[v + 1] - 1];
+            if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
+        }
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -2575,8 +2677,51 @@ static bool sched__check_args(sched__check *v) {
     return true;
 }
 
+static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
+        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
+        at = i;
+    }
+    return at;
+}
+
+/* Is the value that the kernel stores what memory holds then? */
+static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
+    const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
+    return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
+}
+
+/* Does the value of the load feed a matrix product? */
+static bool sched__is_operand(const ind_body *body, uint32_t load) {
+    uint8_t *flag = ind__alloc(body->context, body->num_inst);
+    bool operand = !flag || (sched__mark_operands(body, flag), flag[load]);
+    ind__free(body->context, flag);
+    return operand;
+}
+
+/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
+   they do? */
+static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+    if (!sched__has_arg(k, old, false)) return true;
+    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
+    return load && store && load < store && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_MATMUL) &&
+           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+}
+
+/* May the kernel that makes the version hold others that read the old one? */
+static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+    const ind_kernel *k = &v->s->kernel[v->kernel];
+    return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
+           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+}
+
 /* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
-   it, and in no kernel after or with the one that changes it in place, but for that loop itself. */
+   it, and in no kernel after the one that changes it in place; in that one only if all that it reads of the buffer is
+   what the same point stores. */
 static bool sched__check_order(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -2588,7 +2733,11 @@ static bool sched__check_order(sched__check *v) {
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
-            if (changes != l && v->step[changes] <= v->step[l]) return false;
+            if (changes != l && v->step[changes] < v->step[l]) return false;
+            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+                return false;
+            bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
+            if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
             uint32_t old = p->buffer[p->loop[l].output[o]].mutates;
@@ -2617,25 +2766,6 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
         }
     }
     return true;
-}
-
-static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
-    uint32_t at = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
-        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
-        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
-        at = i;
-    }
-    return at;
-}
-
-/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store? */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
-    if (!sched__has_arg(k, old, false)) return true;
-    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
-    if (k->kind == IND_KERNEL_EXTERN) return load && store;
-    return load && store && k->kind == IND_KERNEL_POINTWISE &&
-           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
 }
 
 /* Also ends the lifetimes of old versions. */
@@ -3209,7 +3339,7 @@ void ind__schedule_free(ind_schedule *s) {
     ind__free(c, s);
 }
 
-static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedule **out) {
+static ind_status sched__create(sched__fuser *f, int level, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
@@ -3218,7 +3348,7 @@ static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedul
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
-        run->schedule = s, run->scratch.context = c, run->vertical_only = vertical_only;
+        run->schedule = s, run->scratch.context = c, run->vertical_only = level > 0, run->parts_apart = level > 1;
         status = sched__run(run);
         ind__arena_free(&run->scratch);
     }
@@ -3229,16 +3359,18 @@ static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedul
     return status;
 }
 
-/* Kernels that share reads make their results at the same time. Where that takes more memory than running op by op,
-   they are left apart; a second schedule is made, as only the whole plan shows it. */
+/* Kernels that share reads make their results at the same time, and what is stored in parts lives from the first one
+   on. Where that takes more memory than running op by op, they are left apart, first the ones, then the others too;
+   each time another schedule is made, as only the whole plan shows it. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
-    ind_schedule *other;
-    if (ind_hint((*s)->arena_bytes) <= ind_hint((*s)->op_by_op_bytes)) return IND_OK;
-    ind_status status = sched__create(f, true, &other);
-    if (status) return status;
-    bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
-    ind__schedule_free(better ? *s : other);
-    if (better) *s = other;
+    for (int level = 1; level <= 2 && ind_hint((*s)->arena_bytes) > ind_hint((*s)->op_by_op_bytes); level++) {
+        ind_schedule *other;
+        ind_status status = sched__create(f, level, &other);
+        if (status) return status;
+        bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
+        ind__schedule_free(better ? *s : other);
+        if (better) *s = other;
+    }
     return IND_OK;
 }
 
@@ -3256,7 +3388,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);
     const uint32_t refusals = c->refusals;
-    ind_status status = sched__create(f, false, out);
+    ind_status status = sched__create(f, 0, out);
     if (!status) status = sched__limit_memory(f, out);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     if (!status) status = ind__refused_since(c, refusals);

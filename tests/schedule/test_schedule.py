@@ -54,8 +54,6 @@ def peak(plan, value):
 
 # Patterns that Inductor makes with fewer elements, and why we do not yet.
 BEHIND = {
-    "cat of softmax and x": "the pieces of a cat are not yet stored where they end up",
-    "adam step": "a loop that changes an input joins no other",
 }
 
 
