@@ -26,9 +26,13 @@
    depends on the whole old version and waits for all that reads that; it joins no kernel with its readers or its
    writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
 
+   How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
+   operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
+   those of the product, found by taking the read element's place in memory apart.
+
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
-   scan or a sort shares its kernel with no other loop.
+   reduction follows a matrix product in the same kernel; no loop is split in two; a scan or a sort shares its kernel
+   with no other loop.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -108,6 +112,15 @@ typedef struct ind_fusion_policy {
     bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
     int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                              default 4 MiB, about a microsecond of an H200 */
+    bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
+    int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
+                              A100 40 MiB and H200 50 MiB, less what else is under way */
+    int product_tile;      /* columns of an operand's tile of a product: for so many a prologue is computed once;
+                              default 64, as problems too small for large tiles are where a prologue pays */
+    int ops_per_byte;      /* f32 operations that are done while memory moves a byte; default 6 (H200 29e12 / 4.8e12) */
+    int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
+                              operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
+                              by 132 processors and 2743 bytes per cycle of an H200; default 64 */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -116,6 +129,7 @@ typedef struct ind_fusion_policy {
 #define IND_FUSION_REASONS(X)                                                                                          \
     X(FUSED_VERTICAL, "fused: consumer reads what the producer just made")                                             \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
+    X(FUSED_PROLOGUE, "fused: computed where the matrix product loads it")                                             \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is switched off")                                                                              \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -123,7 +137,7 @@ typedef struct ind_fusion_policy {
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
+    X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
     X(SCAN, "a scan or a sort is a kernel of its own")                                                                 \
     X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
@@ -208,6 +222,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #ifndef INDUCTOR_SCHED_IMPLEMENTATION_DONE
 #define INDUCTOR_SCHED_IMPLEMENTATION_DONE
 
+#include <math.h>
 #include <string.h>
 
 /* ================================================================================================ >>accesses */
@@ -974,6 +989,12 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
+}
+
 /* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
    FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
@@ -988,9 +1009,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        ind_expr made = sched__index_in(f, &f->access[f->written[w.at->buffer] - 1], fit->a, fit->map_a);
-        ind_expr read = sched__index_in(f, w.at, fit->b, fit->map_b);
-        if (!ind_expr_same(made, read)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -1294,6 +1313,150 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
 }
 
+/* ---- prologues: what a matrix product reads is computed where it loads it. */
+
+/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
+static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
+        if (sched__stored(f, in->source, a, b)) return false;
+    }
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].whole || f->access[i].size) return false;
+    return true;
+}
+
+/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
+   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. */
+static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
+    ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
+    int left = d->rank;
+    int64_t zero;
+    for (int k = 0; k < d->rank; k++) {
+        if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
+        map[k] = (ind_expr){0};
+    }
+    if (!ind_expr_is_int(rest, &zero) || zero) return false;
+    for (bool found = true; found && left;) {
+        found = false;
+        for (int k = 0; k < d->rank && !found; k++) {
+            if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
+            found = true, left--;
+            map[k] = ind_expr_floordiv(read, next);
+            if (left) map[k] = ind_expr_mod(map[k], d->size[k]);
+            next = ind_expr_mul(next, d->size[k]);
+            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+        }
+    }
+    return !left;
+}
+
+/* Is every access of the group as regular in the product's variables as it was in its own? */
+static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+        bool was = true, is = true;
+        for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
+        for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
+            is = ind__affine(mapped, fit->b->var[v], &step, &mapped);
+        if (was && !is) return false;
+    }
+    return true;
+}
+
+/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
+    double n = 1;
+    for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
+        if (ind__expr_depends(index, d->var[v]) != others) n *= (double)sched__hint(d->size[v]);
+    return n;
+}
+
+/* f32 operations for one element of the loop: functions of libm and the user's count as several. */
+static double sched__element_ops(const ind_body *body) {
+    enum { FUNCTION = 8, RANDOM = 64 };
+    double n = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        char class = ind__loop_op_class((ind_loop_op)body->inst[i].op);
+        n += class == 's' ? 0 : class == 'f' ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+    }
+    return n;
+}
+
+/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+static double sched__reread(const sched__fuser *f, double bytes, double times) {
+    return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
+}
+
+/* Does the prologue move fewer bytes, with time spent on computing counted as the bytes that memory moves meanwhile?
+   Apart: its inputs once, its result to memory and back, and again for every tile of the product's other dimension.
+   Together: its inputs for every tile, and the operations as often. All at the hints. */
+static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+    double points = sched__points_of(fit->b, read, false), other = sched__points_of(fit->b, read, true);
+    double times = ceil(other / f->policy.product_tile), made = 0, inputs = 0, ops = 0, lost = 0;
+    if (times < 1) times = 1;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype), own = (double)f->bytes_hint[w.at->buffer];
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (!w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a) continue;
+        if (w.at->write) { /* what one loop of the group makes for another never reaches memory, before or after */
+            if (!sched__stored(f, w.at->buffer, a, a)) continue;
+            made += own;
+            if (size == 2) lost = points * other / f->policy.macs_per_byte;
+            continue;
+        }
+        double touched = size * sched__points_of(fit->b, sched__index_in(f, w.at, fit->a, fit->map_a), false);
+        inputs += touched < own ? touched : own;
+    }
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        ops += sched__element_ops(f->program->loop[l].body);
+    double apart = inputs + made + sched__reread(f, made, times) + (double)f->policy.launch_bytes;
+    double together = sched__reread(f, inputs, times) + points * times * ops / f->policy.ops_per_byte + lost;
+    return together <= apart;
+}
+
+/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
+   or why not. */
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    const ind__access *read = NULL;
+    if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
+    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        read = w.at;
+    }
+    if (!read) return IND_FUSION_PROLOGUE;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_PROLOGUE;
+    *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
+    memcpy(own->map_b, y->domain->var, sizeof own->map_b);
+    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+        return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    }
+    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    if (f->vertical_only) return IND_FUSION_MEMORY;
+    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    if (!sched__fused(reason)) return reason;
+    *fit = own;
+    return IND_FUSION_FUSED_PROLOGUE;
+}
+
 /* =================================================================================================== >>score */
 
 /* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
@@ -1499,6 +1662,21 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
     return !f->failed;
 }
 
+/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
+   operand from then on. */
+static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
+    for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
+        uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
+        const sched__fit *fit;
+        if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
+        a = f->group_of[writer];
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        if (!sched__fuse_pair(f, a, b, fit, round)) return false;
+    }
+    return !f->failed;
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
     bool changed = !f->policy.disable;
@@ -1507,6 +1685,8 @@ static bool sched__fuse(sched__fuser *f) {
         sched__fuse_round(f, &p, &changed);
     }
     ind__free(f->context, p.items);
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
+        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
     return !f->failed;
 }
 
@@ -1525,6 +1705,7 @@ static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -1538,7 +1719,9 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             e->reason = sched__why_apart(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot != IND__SCHED_NONE ? IND_FUSION_FUSED_EPILOGUE : IND_FUSION_FUSED_VERTICAL;
+        e->reason = f->group[g].dot == IND__SCHED_NONE            ? IND_FUSION_FUSED_VERTICAL
+                    : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                                                                : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);
     }
@@ -1576,16 +1759,20 @@ static bool sched__explain(sched__fuser *f) {
 
 typedef struct sched__recording {
     sched__fuser *f;
-    uint32_t group;
+    uint32_t group, loop;
 } sched__recording;
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
-   precision of its f32, as in TorchInductor. */
+   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
+   bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
     if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
     ind_value made = {r->f->value[in->source]};
+    ind_dtype memory = r->f->program->buffer[in->source].dtype;
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
                                                               : ind_op_constant_int(o, 0, (ind_dtype)in->dtype);
@@ -1600,7 +1787,7 @@ static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr 
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g};
+    sched__recording user = {f, g, 0};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -1611,6 +1798,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .user = &user,
                               .load = sched__record_load,
                               .store = sched__record_store};
+        user.loop = l;
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);
@@ -2951,6 +3139,10 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->min_saved <= 0) p->min_saved = 10;
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->max_distance <= 0) p->max_distance = 64;
+    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
+    if (p->product_tile <= 0) p->product_tile = 64;
+    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
 }
 
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
