@@ -103,15 +103,15 @@ typedef struct ind_kernel {
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;         /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;        /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;         /* buffers of one kernel; default 32 */
-    int64_t min_saved;    /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;     /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace; /* memory plan: no output takes over an input's memory */
-    bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
-    int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
-                             default 4 MiB, about a microsecond of an H200 */
+    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;          /* buffers of one kernel; default 32 */
+    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
+    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
+    int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
+                              default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
     int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
                               A100 40 MiB and H200 50 MiB, less what else is under way */
@@ -1400,7 +1400,8 @@ static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *
     double times = ceil(other / f->policy.product_tile), made = 0, inputs = 0, ops = 0, lost = 0;
     if (times < 1) times = 1;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype), own = (double)f->bytes_hint[w.at->buffer];
+        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
+               own = (double)f->bytes_hint[w.at->buffer];
         uint32_t writer = sched__writer(f, w.at->buffer);
         if (!w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a) continue;
         if (w.at->write) { /* what one loop of the group makes for another never reaches memory, before or after */
@@ -1719,7 +1720,7 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             e->reason = sched__why_apart(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot == IND__SCHED_NONE            ? IND_FUSION_FUSED_VERTICAL
+        e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
                     : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
                                                                 : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
