@@ -115,12 +115,16 @@ typedef struct ind_fusion_policy {
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
     int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
                               A100 40 MiB and H200 50 MiB, less what else is under way */
-    int product_tile;      /* columns of an operand's tile of a product: for so many a prologue is computed once;
-                              default 64, as problems too small for large tiles are where a prologue pays */
-    int ops_per_byte;      /* f32 operations that are done while memory moves a byte; default 6 (H200 29e12 / 4.8e12) */
+    int product_tile;      /* rows and columns of a tile of a product: for so many others a prologue is computed once;
+                              default 32, as problems too small for larger tiles are where a prologue pays */
+    int ops_per_byte;      /* f32 operations that a busy GPU does while memory moves a byte; default 6 (H200: 29e12 / s
+                              and 4.8e12) */
+    int fill_blocks;       /* blocks that make it busy; fewer compute as much slower; default 528 (132 x 4) */
     int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
                               operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
                               by 132 processors and 2743 bytes per cycle of an H200; default 64 */
+    int64_t step_bytes;    /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed; default
+                              800 KiB: 300 cycles of an H200 for reading, computing, writing and a barrier */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -1376,13 +1380,16 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
     return n;
 }
 
-/* f32 operations for one element of the loop: functions of libm and the user's count as several. */
+/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
 static double sched__element_ops(const ind_body *body) {
     enum { FUNCTION = 8, RANDOM = 64 };
     double n = 0;
     for (uint32_t i = 1; i < body->num_inst; i++) {
-        char class = ind__loop_op_class((ind_loop_op)body->inst[i].op);
-        n += class == 's' ? 0 : class == 'f' ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+        ind_loop_op op = (ind_loop_op)body->inst[i].op;
+        char class = ind__loop_op_class(op);
+        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
     }
     return n;
 }
@@ -1392,31 +1399,51 @@ static double sched__reread(const sched__fuser *f, double bytes, double times) {
     return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
 }
 
-/* Does the prologue move fewer bytes, with time spent on computing counted as the bytes that memory moves meanwhile?
-   Apart: its inputs once, its result to memory and back, and again for every tile of the product's other dimension.
-   Together: its inputs for every tile, and the operations as often. All at the hints. */
-static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
-    double points = sched__points_of(fit->b, read, false), other = sched__points_of(fit->b, read, true);
-    double times = ceil(other / f->policy.product_tile), made = 0, inputs = 0, ops = 0, lost = 0;
-    if (times < 1) times = 1;
+/* What one prologue means, at the hints. */
+typedef struct sched__inlining {
+    double points, times;       /* elements of the operand; how often each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double blocks, steps, macs; /* of the product */
+    bool half;                  /* 16-bit elements */
+} sched__inlining;
+
+static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
+                                    sched__inlining *n) {
+    const sched__domain *d = fit->b;
+    double other = sched__points_of(d, read, true), tile = f->policy.product_tile;
+    *n = (sched__inlining){.points = sched__points_of(d, read, false), .times = ceil(other / tile)};
+    double rows = other > 0 ? (double)d->hint / other : 0;
+    n->times = n->times < 1 ? 1 : n->times;
+    n->blocks = ceil(rows / tile) * n->times;
+    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
                own = (double)f->bytes_hint[w.at->buffer];
         uint32_t writer = sched__writer(f, w.at->buffer);
-        if (!w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a) continue;
-        if (w.at->write) { /* what one loop of the group makes for another never reaches memory, before or after */
-            if (!sched__stored(f, w.at->buffer, a, a)) continue;
-            made += own;
-            if (size == 2) lost = points * other / f->policy.macs_per_byte;
-            continue;
-        }
-        double touched = size * sched__points_of(fit->b, sched__index_in(f, w.at, fit->a, fit->map_a), false);
-        inputs += touched < own ? touched : own;
+        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
+        n->half |= w.at->write && size == 2;
+        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        ops += sched__element_ops(f->program->loop[l].body);
-    double apart = inputs + made + sched__reread(f, made, times) + (double)f->policy.launch_bytes;
-    double together = sched__reread(f, inputs, times) + points * times * ops / f->policy.ops_per_byte + lost;
+        n->inner += sched__element_ops(f->program->loop[l].body);
+}
+
+/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
+   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
+   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+    const ind_fusion_policy *p = &f->policy;
+    sched__inlining n;
+    sched__measure_inlining(f, a, fit, read, &n);
+    double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
+    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double together = sched__reread(f, n.inputs, n.times);
+    double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
+    double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
+    together += computing > waiting ? computing : waiting;
+    if (n.half) together += n.macs / p->macs_per_byte;
     return together <= apart;
 }
 
@@ -3141,9 +3168,11 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->max_distance <= 0) p->max_distance = 64;
     if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
-    if (p->product_tile <= 0) p->product_tile = 64;
+    if (p->product_tile <= 0) p->product_tile = 32;
     if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->fill_blocks <= 0) p->fill_blocks = 528;
     if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
+    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
 }
 
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
