@@ -154,7 +154,9 @@ extern "C" {
    instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
    are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
    of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one. */
+   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
+   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
+   to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -232,8 +234,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
    operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
    comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
-   form in place (add_: the manual, IN PLACE). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool. */
+   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
+   to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -249,6 +251,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(EYE, "eye", "", "n:size m:size=none dtype:dtype=f32", 1, "S")                                                    \
     X(LINSPACE, "linspace", "", "start:scalar end:scalar steps:size dtype:dtype=f32", 1, "S")                          \
+    X(DFT_MATRIX, "_dft_matrix", "",                                                                                   \
+      "n:int rows:int columns:int row_parts:int=2 column_parts:int=2 inverse:bool=false half:bool=false "              \
+      "scale:float=1 dtype:dtype=f32",                                                                                 \
+      1, "S")                                                                                                          \
     X(ADD, "add", "self other", "alpha:scalar=1", 1, "P_")                                                             \
     X(SUB, "sub", "self other", "alpha:scalar=1", 1, "P_")                                                             \
     X(MUL, "mul", "self other", "", 1, "P_")                                                                           \
@@ -612,9 +618,141 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(SCALED_DOT_PRODUCT_ATTENTION, "scaled_dot_product_attention", "query key value attn_mask?",                      \
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
+/* Ops that are written as others when they are called, as PyTorch decomposes its composite ops: the graph, its text and
+   its schedule show those. Columns as above. Complex tensors are what torch.view_as_real makes of them: a last
+   dimension of two, which dimensions do not count. */
+#define IND_COMPOSITES(X)                                                                                              \
+    X(SMOOTH_L1_LOSS, "smooth_l1_loss", "self target", "reduction:str=\"mean\" beta:float=1", 1, "E")                  \
+    X(HUBER_LOSS, "huber_loss", "self target", "reduction:str=\"mean\" delta:float=1", 1, "E")                         \
+    X(BINARY_CROSS_ENTROPY, "binary_cross_entropy", "self target weight?", "reduction:str=\"mean\"", 1, "E")           \
+    X(BINARY_CROSS_ENTROPY_WITH_LOGITS, "binary_cross_entropy_with_logits", "self target weight? pos_weight?",         \
+      "reduction:str=\"mean\"", 1, "E")                                                                                \
+    X(KL_DIV, "kl_div", "self target", "reduction:str=\"mean\" log_target:bool=false", 1, "E")                         \
+    X(POISSON_NLL_LOSS, "poisson_nll_loss", "input target",                                                            \
+      "log_input:bool=true full:bool=false eps:float=1e-8 reduction:str=\"mean\"", 1, "E")                             \
+    X(GAUSSIAN_NLL_LOSS, "gaussian_nll_loss", "input target var",                                                      \
+      "full:bool=false eps:float=1e-6 reduction:str=\"mean\"", 1, "E")                                                 \
+    X(HINGE_EMBEDDING_LOSS, "hinge_embedding_loss", "self target", "margin:float=1 reduction:str=\"mean\"", 1, "E")    \
+    X(SOFT_MARGIN_LOSS, "soft_margin_loss", "self target", "reduction:str=\"mean\"", 1, "E")                           \
+    X(MARGIN_RANKING_LOSS, "margin_ranking_loss", "input1 input2 target", "margin:float=0 reduction:str=\"mean\"", 1,  \
+      "E")                                                                                                             \
+    X(TRIPLET_MARGIN_LOSS, "triplet_margin_loss", "anchor positive negative",                                          \
+      "margin:float=1 p:float=2 eps:float=1e-6 swap:bool=false reduction:str=\"mean\"", 1, "E")                        \
+    X(COSINE_EMBEDDING_LOSS, "cosine_embedding_loss", "input1 input2 target", "margin:float=0 reduction:str=\"mean\"", \
+      1, "E")                                                                                                          \
+    X(COSINE_SIMILARITY, "cosine_similarity", "x1 x2", "dim:int=1 eps:float=1e-8", 1, "E")                             \
+    X(PAIRWISE_DISTANCE, "pairwise_distance", "x1 x2", "p:float=2 eps:float=1e-6 keepdim:bool=false", 1, "E")          \
+    X(NORMALIZE, "normalize", "input", "p:float=2 dim:int=1 eps:float=1e-12", 1, "E")                                  \
+    X(DIST, "dist", "self other", "p:float=2", 1, "E")                                                                 \
+    X(SOFTSIGN, "softsign", "self", "", 1, "E")                                                                        \
+    X(TANHSHRINK, "tanhshrink", "self", "", 1, "E")                                                                    \
+    X(HARDSHRINK, "hardshrink", "self", "lambd:float=0.5", 1, "E")                                                     \
+    X(SOFTSHRINK, "softshrink", "self", "lambd:float=0.5", 1, "E")                                                     \
+    X(SOFTMIN, "softmin", "self", "dim:int", 1, "E")                                                                   \
+    X(GLU, "glu", "self", "dim:int=-1", 1, "E")                                                                        \
+    X(PRELU, "prelu", "self weight", "", 1, "E")                                                                       \
+    X(RSUB, "rsub", "self other", "alpha:scalar=1", 1, "PE")                                                           \
+    X(HEAVISIDE, "heaviside", "self values", "", 1, "E")                                                               \
+    X(FLOAT_POWER, "float_power", "self exponent", "", 1, "PE")                                                        \
+    X(LDEXP, "ldexp", "self other", "", 1, "E")                                                                        \
+    X(LOGADDEXP2, "logaddexp2", "self other", "", 1, "E")                                                              \
+    X(FMAX, "fmax", "self other", "", 1, "E")                                                                          \
+    X(FMIN, "fmin", "self other", "", 1, "E")                                                                          \
+    X(FRAC, "frac", "self", "", 1, "E")                                                                                \
+    X(DEG2RAD, "deg2rad", "self", "", 1, "E")                                                                          \
+    X(RAD2DEG, "rad2deg", "self", "", 1, "E")                                                                          \
+    X(CLAMP_MIN, "clamp_min", "self min", "", 1, "PE")                                                                 \
+    X(CLAMP_MAX, "clamp_max", "self max", "", 1, "PE")                                                                 \
+    X(ISCLOSE, "isclose", "self other", "rtol:float=1e-5 atol:float=1e-8 equal_nan:bool=false", 1, "E")                \
+    X(ISPOSINF, "isposinf", "self", "", 1, "E")                                                                        \
+    X(ISNEGINF, "isneginf", "self", "", 1, "E")                                                                        \
+    X(SPECIAL_ENTR, "special_entr", "self", "", 1, "E")                                                                \
+    X(SPECIAL_XLOG1PY, "special_xlog1py", "self other", "", 1, "PE")                                                   \
+    X(SPECIAL_NDTR, "special_ndtr", "self", "", 1, "E")                                                                \
+    X(TRACE, "trace", "self", "", 1, "E")                                                                              \
+    X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
+    X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
+    X(TRAPEZOID, "trapezoid", "y", "dx:float=1 dim:int=-1", 1, "E")                                                    \
+    X(DOT, "dot", "self tensor", "", 1, "E")                                                                           \
+    X(INNER, "inner", "self other", "", 1, "E")                                                                        \
+    X(OUTER, "outer", "self vec2", "", 1, "E")                                                                         \
+    X(MV, "mv", "self vec", "", 1, "E")                                                                                \
+    X(ADDMV, "addmv", "self mat vec", "beta:scalar=1 alpha:scalar=1", 1, "E")                                          \
+    X(ADDR, "addr", "self vec1 vec2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                          \
+    X(BADDBMM, "baddbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                \
+    X(ADDBMM, "addbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                  \
+    X(KRON, "kron", "self other", "", 1, "E")                                                                          \
+    X(TENSORDOT, "tensordot", "self other", "dims_self:ints dims_other:ints", 1, "E")                                  \
+    X(CROSS, "cross", "self other", "dim:int=-1", 1, "E")                                                              \
+    X(LINALG_VECDOT, "linalg_vecdot", "x y", "dim:int=-1", 1, "E")                                                     \
+    X(BILINEAR, "bilinear", "input1 input2 weight bias?", "", 1, "E")                                                  \
+    X(EINSUM, "einsum", "operands*", "equation:str", 1, "E")                                                           \
+    X(T, "t", "self", "", 1, "E")                                                                                      \
+    X(ADJOINT, "adjoint", "self", "", 1, "E")                                                                          \
+    X(RAVEL, "ravel", "self", "", 1, "E")                                                                              \
+    X(HSTACK, "hstack", "tensors*", "", 1, "E")                                                                        \
+    X(VSTACK, "vstack", "tensors*", "", 1, "E")                                                                        \
+    X(DSTACK, "dstack", "tensors*", "", 1, "E")                                                                        \
+    X(COLUMN_STACK, "column_stack", "tensors*", "", 1, "E")                                                            \
+    X(FLIPLR, "fliplr", "self", "", 1, "E")                                                                            \
+    X(FLIPUD, "flipud", "self", "", 1, "E")                                                                            \
+    X(ROT90, "rot90", "self", "k:int=1 dims:ints=none", 1, "E")                                                        \
+    X(DIAG, "diag", "self", "diagonal:int=0", 1, "E")                                                                  \
+    X(DIAG_EMBED, "diag_embed", "self", "offset:int=0 dim1:int=-2 dim2:int=-1", 1, "E")                                \
+    X(TAKE_ALONG_DIM, "take_along_dim", "self indices", "dim:int=none", 1, "E")                                        \
+    X(CHANNEL_SHUFFLE, "channel_shuffle", "self", "groups:int", 1, "E")                                                \
+    X(VANDER, "vander", "x", "N:int=none increasing:bool=false", 1, "E")                                               \
+    X(TYPE_AS, "type_as", "self other", "", 1, "E")                                                                    \
+    X(LOGSPACE, "logspace", "", "start:float end:float steps:size base:float=10 dtype:dtype=f32", 1, "E")              \
+    X(HANN_WINDOW, "hann_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")                  \
+    X(HAMMING_WINDOW, "hamming_window", "",                                                                            \
+      "window_length:int periodic:bool=true alpha:float=0.54 beta:float=0.46 dtype:dtype=f32", 1, "E")                 \
+    X(BLACKMAN_WINDOW, "blackman_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
+    X(BARTLETT_WINDOW, "bartlett_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
+    X(EMBEDDING_BAG, "embedding_bag", "weight indices offsets? per_sample_weights?",                                   \
+      "mode:str=\"mean\" include_last_offset:bool=false padding_idx:int=none scale_grad_by_freq:bool=false "           \
+      "sparse:bool=false",                                                                                             \
+      1, "E")                                                                                                          \
+    X(UPSAMPLE_BICUBIC2D, "upsample_bicubic2d", "self",                                                                \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(AFFINE_GRID, "affine_grid", "theta", "size:sizes align_corners:bool=false", 1, "E")                              \
+    X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
+      "E")                                                                                                             \
+    X(LP_POOL2D, "lp_pool2d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
+      "E")                                                                                                             \
+    X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
+      "E")                                                                                                             \
+    X(VIEW_AS_REAL, "view_as_real", "self", "", 1, "E")                                                                \
+    X(VIEW_AS_COMPLEX, "view_as_complex", "self", "", 1, "E")                                                          \
+    X(REAL, "real", "self", "", 1, "E")                                                                                \
+    X(IMAG, "imag", "self", "", 1, "E")                                                                                \
+    X(COMPLEX, "complex", "real imag", "", 1, "E")                                                                     \
+    X(POLAR, "polar", "abs angle", "", 1, "E")                                                                         \
+    X(FFT_R2C, "_fft_r2c", "self", "dim:ints normalization:int onesided:bool", 1, "E")                                 \
+    X(FFT_C2R, "_fft_c2r", "self", "dim:ints normalization:int last_dim_size:int", 1, "E")                             \
+    X(FFT_C2C, "_fft_c2c", "self", "dim:ints normalization:int forward:bool", 1, "E")                                  \
+    X(FFT_FFT, "fft_fft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                       \
+    X(FFT_IFFT, "fft_ifft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
+    X(FFT_RFFT, "fft_rfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
+    X(FFT_IRFFT, "fft_irfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                   \
+    X(FFT_HFFT, "fft_hfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
+    X(FFT_IHFFT, "fft_ihfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                   \
+    X(FFT_FFT2, "fft_fft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                                 \
+    X(FFT_IFFT2, "fft_ifft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_RFFT2, "fft_rfft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_IRFFT2, "fft_irfft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                             \
+    X(FFT_FFTN, "fft_fftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                                 \
+    X(FFT_IFFTN, "fft_ifftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_RFFTN, "fft_rfftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
+    X(FFT_IRFFTN, "fft_irfftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                             \
+    X(STFT, "stft", "input window?",                                                                                   \
+      "n_fft:int hop_length:int=none win_length:int=none center:bool=true pad_mode:str=\"reflect\" "                   \
+      "normalized:bool=false onesided:bool=true",                                                                      \
+      1, "E")
+
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
         IND_NUM_OPS
 } ind_graph_op;
@@ -1132,6 +1270,11 @@ typedef struct ind_attention_desc {
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
 
+/* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
+   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
+
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
    The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
    tensor of the graph at any index (ind_op_load). It fuses like every other op. */
@@ -1217,7 +1360,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
-     type      = dtype "[" [ expr { "," expr } ] "]"
+     type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      comments run from # to the end of the line. */
@@ -1489,6 +1632,8 @@ struct ind_graph {
     char error[1024];
     const char *here_file;
     int here_line;
+    uint32_t last_results; /* of the op added last, be it a composite */
+    int expanding;         /* composites being written as other ops */
     ind__text text;
 };
 
@@ -1537,6 +1682,13 @@ ind_status ind__graph_verify(const ind_graph *g);
 
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
+/* Ops before it are of IND_OPS, ops from it on of IND_COMPOSITES. */
+enum {
+#define X(name, text, operands, attributes, results, flags) +1
+    IND__FIRST_COMPOSITE = 0 IND_OPS(X)
+#undef X
+};
+
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
 #define IND__MAX_RESULTS  1024
@@ -1547,7 +1699,7 @@ static const struct ind__op_row {
     const char *flags;
 } ind__op_rows[IND_NUM_OPS] = {
 #define X(name, text, operands, attributes, results, flags) {text, operands, attributes, results, flags},
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
 };
 
@@ -1999,6 +2151,27 @@ static ind_status ind__rule_full_like(ind__infer *in) {
 
 static ind_status ind__rule_scalar_tensor(ind__infer *in) {
     ind__set_result(in, 0, ind__given_dtype(in, IND_F32), NULL, 0);
+    return IND_OK;
+}
+
+/* _dft_matrix[(r, q), (c, d)]: what part q of element r of a sum gives to part d of place c of its Fourier transform of
+   length n, parts being the real and the imaginary one: scale * cos(2 pi (r c / n + (d - q) / 4)), inverse: (q - d).
+   With one part there are real parts only. half: element r stands for n - r, too, as in irfft. */
+static ind_status ind__rule_dft_matrix(ind__infer *in) {
+    const ind__attr *a = in->attr;
+    const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
+    if (n < 1 || rows < 0 || columns < 0 || n > most || rows > most || columns > most) {
+        return ind__reject(
+            in, IND_OUT_OF_RANGE,
+            "n, rows and columns are %lld, %lld and %lld; at least 1, 0 and 0 and at most %lld are allowed",
+            (long long)n, (long long)rows, (long long)columns, (long long)most);
+    }
+    if (a[3].i < 1 || a[3].i > 2 || a[4].i < 1 || a[4].i > 2)
+        return ind__reject(in, IND_INVALID_ARGUMENT, "row_parts and column_parts are 1 or 2");
+    ind_dtype dtype = (ind_dtype)a[8].i;
+    if (dtype != IND_F32 && dtype != IND_F64) return ind__reject(in, IND_TYPE_MISMATCH, "dtype is f32 or f64");
+    ind_expr size[2] = {ind_int(in->c, rows * a[3].i), ind_int(in->c, columns * a[4].i)};
+    ind__set_result(in, 0, dtype, size, 2);
     return IND_OK;
 }
 
@@ -4022,10 +4195,11 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool scales = ind__resample_of(in->g, in->op, in->attr, x->rank, r);
     if (r->mode < 0) {
-        return ind__reject(in, IND_INVALID_ARGUMENT,
-                           "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"linear\" (3-d), "
-                           "\"bilinear\" (4-d), \"trilinear\" (5-d)",
-                           in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
+        return ind__reject(
+            in, IND_INVALID_ARGUMENT,
+            "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
+            "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
+            in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
@@ -4184,8 +4358,12 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *index = ind__operand(in, 1);
     int dim;
     if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
-    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, 1), ind__say_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (x->rank == 0) return IND_OK;
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
     return IND_OK;
 }
@@ -4553,6 +4731,8 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+        if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
     if (all && in->attr[1].i) /* then every dimension is kept */
@@ -4697,6 +4877,10 @@ static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
     if (most->kind != IND__ATTR_NONE) limit = most->e;
     in->least = least->i;
     in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (most->kind != IND__ATTR_NONE && ind__is_int(limit, 0)) {
+        ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+        return none;
+    }
     if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
     if (ind__ok(limit))
         ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
@@ -4979,6 +5163,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_ONES_LIKE] = ind__rule_full_like,
     [IND_OP_EMPTY_LIKE] = ind__rule_full_like,
     [IND_OP_SCALAR_TENSOR] = ind__rule_scalar_tensor,
+    [IND_OP_DFT_MATRIX] = ind__rule_dft_matrix,
     [IND_OP_ALIAS] = ind__rule_full_like,
     [IND_OP_MASKED_FILL] = ind__rule_masked_fill,
     [IND_OP_FILL] = ind__rule_fill,
@@ -5247,11 +5432,17 @@ static ind_status ind__check_floats(ind__infer *in, const ind__attr_schema *s, c
     return ind__reject(in, IND_INVALID_ARGUMENT, "%.*s is NULL", s->length, s->name);
 }
 
+/* padding="same" or "valid" of a convolution. */
+static bool ind__is_named_padding(ind_graph_op op, const ind__attr *attr) {
+    return op >= IND_OP_CONV1D && op <= IND_OP_CONV3D && attr[1].kind == IND__ATTR_STR;
+}
+
 static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, const ind__attr *a) {
     if (a->kind == IND__ATTR_NONE) {
         if (!s->required) return IND_OK;
         return ind__reject(in, IND_INVALID_ARGUMENT, "argument %.*s is missing", s->length, s->name);
     }
+    if (ind__is_named_padding(in->op, in->attr) && a == &in->attr[1]) return IND_OK;
     if (a->kind != s->kind) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%.*s must be %s", s->length, s->name,
                            ind__attr_kind_rows[s->kind].description);
@@ -5294,12 +5485,17 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-static ind_status ind__infer_results(ind__infer *in) {
+static ind_status ind__check_arguments_of(ind__infer *in) {
     const ind__schema *schema = &in->g->schema[in->op];
     if (ind__check_operands(in)) return in->status;
     for (uint32_t i = 0; i < schema->num_attrs; i++) {
         if (ind__check_attr(in, &schema->attr[i], &in->attr[i])) return in->status;
     }
+    return IND_OK;
+}
+
+static ind_status ind__infer_results(ind__infer *in) {
+    if (ind__check_arguments_of(in)) return in->status;
     if (in->op == IND_OP_INPUT || in->op == IND_OP_CONST) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
     }
@@ -5343,6 +5539,7 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
 
 /* A position holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
+    if (g->expanding) return;
     g->here_file = NULL;
     g->here_line = 0;
 }
@@ -5449,6 +5646,20 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     if (k == 0) return ind__rename(g, tensor, base, false);
     snprintf(name, sizeof name, "%.80s_%u", base, (unsigned)k);
     return ind__rename(g, tensor, name, false);
+}
+
+/* Names of a text come before those made up for the tensors inside of a composite. */
+static bool ind__give_way(ind_graph *g, const char *name) {
+    uint32_t id = ind__find_tensor(g, name, strlen(name));
+    if (!id || g->tensor[id].named) return true;
+    ind_graph_op op = g->node[g->tensor[id].node].op;
+    return ind__make_name(g, id, op, ind__op_name(op));
+}
+
+/* Tensor of this name, where the name was given; else 0. */
+static uint32_t ind__find_named(const ind_graph *g, const char *name) {
+    uint32_t id = ind__find_tensor(g, name, strlen(name));
+    return id && g->tensor[id].named ? id : 0;
 }
 
 /* Copies a user's name with every character that the text form does not allow replaced. */
@@ -5575,6 +5786,7 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
         to->s = ind__arena_string(&g->arena, from->s, strlen(from->s));
         return to->s != NULL;
     }
+    if (from->kind == IND__ATTR_FLOATS) to->list = NULL; /* the parser's room for elements, which ends with the call */
     if (from->kind == IND__ATTR_FLOATS && from->count > 0 && from->count <= IND_MAX_RANK && from->floats) {
         to->floats = ind__arena_copy(&g->arena, from->floats, (size_t)from->count * sizeof *from->floats);
         return to->floats != NULL;
@@ -5660,6 +5872,10 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
+/* >>composites: whether this call of an op is written as other ops, and its first result as such. */
+static bool ind__expands(const ind__node *node);
+static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
+
 /* The size from data that is this symbol; NULL: the graph has none. */
 static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length) {
     for (uint32_t u = 0; u < g->num_unbacked; u++)
@@ -5692,8 +5908,11 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
         return ind__graph_tensor(g, 0);
     }
     ind__infer_init(&in, g, node);
-    if (ind__infer_results(&in)) {
+    bool expands = ind__expands(node);
+    if (expands ? ind__check_arguments_of(&in) : ind__infer_results(&in)) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
+    } else if (expands) {
+        return ind__expand(g, node);
     } else if (ind__ok(in.length) && (other = ind__find_length(g, in.length)) != NULL &&
                (!in.source || in.source != other->source)) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: its length is that of another op", name);
@@ -5703,6 +5922,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
         ind__add_length(g, &in);
     }
     ind__infer_free(&in);
+    g->last_results = node->num_results;
     return ind__graph_tensor(g, g->status ? 0 : node->result);
 }
 
@@ -8482,6 +8702,2049 @@ ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
     return result;
 }
 
+/* ------------------------------------------------------------------------------------------------ >>composites */
+/* Ops of IND_COMPOSITES become others here, through the builders that a caller has. Their operands and attributes have
+   been checked against the table; a failure of an op inside is the composite's. */
+
+typedef struct ind__expansion {
+    ind_graph *g;
+    ind_context *c;
+    const ind__node *node;
+    const char *name;
+    ind_tensor *x; /* operands; absent ones have no id */
+    int num_x;
+    const ind__attr *a;
+    ind_tensor y; /* the result */
+} ind__expansion;
+
+typedef void (*ind__expander)(ind__expansion *e);
+
+static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
+static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) {
+    char why[700];
+    va_list args;
+    if (e->g->status) return;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    ind__graph_fail(e->g, status, "%s", why);
+}
+
+/* "x (f32[2, 3])" for messages. */
+static const char *ind__say_operand(const ind__expansion *e, int k, char *out, size_t bytes) {
+    const ind__tensor_info *t = ind__tensor_of(e->x[k]);
+    char type[200] = "?";
+    if (t) ind__print_type(type, sizeof type, t->dtype, t->size, t->rank);
+    snprintf(out, bytes, "%.60s (%s)", t && t->name ? t->name : "a number", type);
+    return out;
+}
+
+static bool ind__given(const ind__expansion *e, int k) {
+    return k < e->num_x && e->x[k].id != 0;
+}
+
+/* A number beside tensors: whole ones keep integers what they are. */
+static ind_tensor ind__num(const ind__expansion *e, double v) {
+    return ind__add_scalar(e->g, ind__attr_number(v));
+}
+
+/* A number as the text has it. */
+static ind_tensor ind__attr_tensor(const ind__expansion *e, int k) {
+    return ind__add_scalar(e->g, e->a[k]);
+}
+
+static ind_expr ind__e(const ind__expansion *e, int64_t v) {
+    return ind_int(e->c, v);
+}
+
+static ind_tensor ind__times(const ind__expansion *e, ind_tensor x, double v) {
+    return v == 1 ? x : ind_mul(x, ind__num(e, v));
+}
+
+static ind_tensor ind__plus(const ind__expansion *e, ind_tensor x, double v) {
+    return ind_add(x, ind__num(e, v));
+}
+
+static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
+    char text[300];
+    int rank = ind_tensor_rank(e->x[k]);
+    if (rank >= low && rank <= high) return true;
+    if (low == high) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
+                    ind__say_operand(e, k, text, sizeof text), rank, low);
+    } else {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
+                    ind__say_operand(e, k, text, sizeof text), rank, low, high);
+    }
+    return false;
+}
+
+static bool ind__need_float_of(ind__expansion *e, int k) {
+    char text[300];
+    if (ind_dtype_is_float(ind_tensor_dtype(e->x[k]))) return true;
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__say_operand(e, k, text, sizeof text));
+    return false;
+}
+
+/* dim of a tensor of this rank, from the front; -1 and an error if there is none. A 0-d tensor has dimension 0. */
+static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
+    int64_t most = rank > 0 ? rank : 1;
+    if (dim >= -most && dim < most) return (int)(dim < 0 ? dim + most : dim);
+    ind__refuse(e, IND_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
+                (long long)-most, (long long)(most - 1));
+    return -1;
+}
+
+/* Element i of a list of integers. */
+static int64_t ind__list_int(const ind__attr *a, int i) {
+    int64_t v = 0;
+    (void)ind_expr_is_int(a->list[i], &v);
+    return v;
+}
+
+static bool ind__known_size(ind__expansion *e, ind_tensor x, int dim, const char *what, int64_t *n) {
+    ind_expr size = ind_tensor_size(x, dim);
+    char text[100];
+    if (ind_expr_is_int(size, n)) return true;
+    ind_expr_print(size, text, sizeof text);
+    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, for what is computed hangs on it", what, text);
+    return false;
+}
+
+static ind_tensor ind__part(ind_tensor x, int dim, int64_t from, int64_t to) {
+    ind_context *c = x.graph ? x.graph->context : NULL;
+    return c ? ind_slice(x, dim, ind_int(c, from), ind_int(c, to), (ind_expr){0}) : x;
+}
+
+static ind_tensor ind__sum_last(ind_tensor x, int dim, bool keepdim) {
+    return ind_sum(x, &dim, 1, keepdim, IND_DTYPE_NONE);
+}
+
+/* ---- losses */
+
+/* The loss of every element, their mean or their sum. */
+static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
+    const char *how = e->a[k].s ? e->a[k].s : "";
+    if (!strcmp(how, "none")) return loss;
+    if (!strcmp(how, "sum")) return ind_sum(loss, NULL, 0, false, IND_DTYPE_NONE);
+    if (!strcmp(how, "mean")) return ind_mean(loss, NULL, 0, false, IND_DTYPE_NONE);
+    ind__refuse(e, IND_INVALID_ARGUMENT, "reduction is \"%.40s\"; allowed: \"none\", \"mean\", \"sum\"%s", how,
+                e->node->op == IND_OP_KL_DIV ? ", \"batchmean\"" : "");
+    return loss;
+}
+
+static ind_tensor ind__weighted(const ind__expansion *e, int k, ind_tensor loss) {
+    return ind__given(e, k) ? ind_mul(loss, e->x[k]) : loss;
+}
+
+/* d^2 / 2 where |d| < threshold, else linear: smooth_l1_loss divides that by beta, huber_loss multiplies by delta. */
+static void ind__expand_smooth_loss(ind__expansion *e) {
+    const bool huber = e->node->op == IND_OP_HUBER_LOSS;
+    const double t = e->a[1].f;
+    ind_tensor d = ind_abs(ind_sub(e->x[0], e->x[1]));
+    if (!(huber ? t > 0 : t >= 0)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    huber ? "delta is %g; it must be above 0" : "beta is %g; it must not be negative", t);
+        return;
+    }
+    if (t > 0) {
+        ind_tensor near = ind_mul(ind__times(e, d, 0.5), d), far = ind_sub(d, ind_scalar(e->g, 0.5 * t));
+        if (!huber) near = ind_div(near, ind_scalar(e->g, t));
+        if (huber) far = ind_mul(far, ind_scalar(e->g, t));
+        ind_tensor inside = huber ? ind_le(d, ind_scalar(e->g, t)) : ind_lt(d, ind_scalar(e->g, t));
+        d = ind_where(inside, near, far);
+    }
+    e->y = ind__reduced_loss(e, 0, d);
+}
+
+/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), as ATen bounds it. */
+static void ind__expand_binary_cross_entropy(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], low = ind__num(e, -100);
+    ind_tensor off = ind_mul(ind__plus(e, t, -1), ind_maximum(ind_log1p(ind_neg(x)), low));
+    e->y = ind_sub(off, ind_mul(t, ind_maximum(ind_log(x), low)));
+    e->y = ind__reduced_loss(e, 0, ind__weighted(e, 2, e->y));
+}
+
+static void ind__expand_binary_cross_entropy_with_logits(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], log_on = ind_log_sigmoid(x);
+    if (ind__given(e, 3)) {
+        ind_tensor more = ind_mul(ind__plus(e, e->x[3], -1), t);
+        log_on = ind_mul(ind__plus(e, more, 1), log_on);
+    }
+    e->y = ind_sub(ind_mul(ind_sub(ind__num(e, 1), t), x), log_on);
+    e->y = ind__reduced_loss(e, 0, ind__weighted(e, 2, e->y));
+}
+
+static void ind__expand_kl_div(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], loss;
+    if (e->a[1].i) {
+        loss = ind_mul(ind_exp(t), ind_sub(t, x));
+    } else {
+        loss = ind_sub(ind_xlogy(t, t), ind_mul(t, x));
+    }
+    const char *how = e->a[0].s ? e->a[0].s : "";
+    if (strcmp(how, "batchmean")) {
+        e->y = ind__reduced_loss(e, 0, loss);
+        return;
+    }
+    ind_expr batch = ind_tensor_rank(x) ? ind_tensor_size(x, 0) : ind__e(e, 1);
+    ind_tensor n =
+        ind_select(ind_arange(e->g, batch, ind_expr_add(batch, ind__e(e, 1)), ind__e(e, 1), IND_I64), 0, ind__e(e, 0));
+    e->y = ind_div(ind_sum(loss, NULL, 0, false, IND_DTYPE_NONE), n);
+}
+
+static const double ind__two_pi = 6.283185307179586476925286766559;
+
+static void ind__expand_poisson_nll_loss(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], loss;
+    if (e->a[0].i) {
+        loss = ind_sub(ind_exp(x), ind_mul(t, x));
+    } else {
+        loss = ind_sub(x, ind_mul(t, ind_log(ind__plus(e, x, e->a[2].f))));
+    }
+    if (e->a[1].i) { /* Stirling's term, for t above 1 */
+        ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
+        ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
+        loss = ind_add(loss, ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0)));
+    }
+    e->y = ind__reduced_loss(e, 3, loss);
+}
+
+/* (log(v) + (x - t)^2 / v) / 2 with v = max(var, eps); var may lack the last dimension. */
+static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
+    ind_tensor v = e->x[2], d = ind_sub(e->x[0], e->x[1]);
+    if (ind_tensor_rank(v) + 1 == ind_tensor_rank(e->x[0]) && ind_tensor_rank(v) > 0) v = ind_unsqueeze(v, -1);
+    if (!(e->a[1].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
+    v = ind_maximum(v, ind_scalar(e->g, e->a[1].f));
+    ind_tensor loss = ind__times(e, ind_add(ind_log(v), ind_div(ind_mul(d, d), v)), 0.5);
+    if (e->a[0].i) loss = ind__plus(e, loss, 0.5 * log(ind__two_pi));
+    e->y = ind__reduced_loss(e, 2, loss);
+}
+
+static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
+    ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
+    ind_tensor apart = ind_maximum(ind_sub(ind__num(e, e->a[0].f), x), zero);
+    ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
+    e->y = ind__reduced_loss(e, 1, ind_add(off, ind_where(ind_ne(t, ind__num(e, -1)), x, zero)));
+}
+
+static void ind__expand_soft_margin_loss(ind__expansion *e) {
+    e->y = ind__reduced_loss(e, 0, ind_log1p(ind_exp(ind_mul(ind_neg(e->x[1]), e->x[0]))));
+}
+
+static void ind__expand_margin_ranking_loss(ind__expansion *e) {
+    ind_tensor apart = ind_mul(ind_neg(e->x[2]), ind_sub(e->x[0], e->x[1]));
+    e->y = ind__reduced_loss(e, 1, ind_maximum(ind__plus(e, apart, e->a[0].f), ind__num(e, 0)));
+}
+
+static ind_tensor ind__distance(const ind__expansion *e, ind_tensor a, ind_tensor b, double p, double eps,
+                                bool keepdim) {
+    const int last = -1;
+    ind_tensor d = ind_add(ind_sub(a, b), ind_scalar(e->g, eps));
+    return ind_linalg_vector_norm(d, p, &last, 1, keepdim, IND_DTYPE_NONE);
+}
+
+static void ind__expand_pairwise_distance(ind__expansion *e) {
+    e->y = ind__distance(e, e->x[0], e->x[1], e->a[0].f, e->a[1].f, e->a[2].i);
+}
+
+static void ind__expand_triplet_margin_loss(ind__expansion *e) {
+    const double p = e->a[1].f, eps = e->a[2].f;
+    ind_tensor near = ind__distance(e, e->x[0], e->x[1], p, eps, false);
+    ind_tensor far = ind__distance(e, e->x[0], e->x[2], p, eps, false);
+    if (e->a[3].i) far = ind_minimum(far, ind__distance(e, e->x[1], e->x[2], p, eps, false));
+    ind_tensor loss = ind__plus(e, ind_sub(near, far), e->a[0].f);
+    e->y = ind__reduced_loss(e, 4, ind_maximum(loss, ind__num(e, 0)));
+}
+
+static void ind__expand_cosine_embedding_loss(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1], t = e->x[2], zero = ind__num(e, 0);
+    ind_tensor product = ind__sum_last(ind_mul(a, b), -1, false);
+    ind_tensor first = ind__plus(e, ind__sum_last(ind_mul(a, a), -1, false), 1e-12);
+    ind_tensor second = ind__plus(e, ind__sum_last(ind_mul(b, b), -1, false), 1e-12);
+    ind_tensor cosine = ind_div(product, ind_sqrt(ind_mul(first, second)));
+    ind_tensor same = ind_where(ind_eq(t, ind__num(e, 1)), ind_sub(ind__num(e, 1), cosine), zero);
+    ind_tensor apart = ind_maximum(ind__plus(e, cosine, -e->a[0].f), zero);
+    e->y = ind__reduced_loss(e, 1, ind_add(same, ind_where(ind_eq(t, ind__num(e, -1)), apart, zero)));
+}
+
+static ind_tensor ind__unit(const ind__expansion *e, ind_tensor x, double p, int dim, double eps) {
+    ind_tensor norm = ind_linalg_vector_norm(x, p, &dim, 1, true, IND_DTYPE_NONE);
+    return ind_div(x, ind_maximum(norm, ind_scalar(e->g, eps)));
+}
+
+static void ind__expand_cosine_similarity(ind__expansion *e) {
+    const int dim = (int)e->a[0].i;
+    ind_tensor both = ind_broadcast_tensors(e->x, 2);
+    ind_tensor a = ind__unit(e, both, 2, dim, e->a[1].f),
+               b = ind__unit(e, e->g->status ? both : ind_result(both, 1), 2, dim, e->a[1].f);
+    e->y = ind__sum_last(ind_mul(a, b), dim, false);
+}
+
+static void ind__expand_normalize(ind__expansion *e) {
+    e->y = ind__unit(e, e->x[0], e->a[0].f, (int)e->a[1].i, e->a[2].f);
+}
+
+static void ind__expand_dist(ind__expansion *e) {
+    e->y = ind_linalg_vector_norm(ind_sub(e->x[0], e->x[1]), e->a[0].f, NULL, 0, false, IND_DTYPE_NONE);
+}
+
+/* ---- activations and other elementwise ops */
+
+static void ind__expand_softsign(ind__expansion *e) {
+    e->y = ind_div(e->x[0], ind__plus(e, ind_abs(e->x[0]), 1));
+}
+
+static void ind__expand_tanhshrink(ind__expansion *e) {
+    e->y = ind_sub(e->x[0], ind_tanh(e->x[0]));
+}
+
+/* NaN stays NaN: it is not within [-lambd, lambd]. */
+static void ind__expand_shrink(ind__expansion *e) {
+    ind_tensor x = e->x[0], up = ind_scalar(e->g, e->a[0].f), down = ind_scalar(e->g, -e->a[0].f);
+    const bool soft = e->node->op == IND_OP_SOFTSHRINK;
+    if (!ind__need_float_of(e, 0)) return;
+    if (soft && !(e->a[0].f >= 0))
+        ind__refuse(e, IND_INVALID_ARGUMENT, "lambd is %g; it must not be negative", e->a[0].f);
+    ind_tensor inside = ind_logical_and(ind_ge(x, down), ind_le(x, up));
+    ind_tensor outside = soft ? ind_where(ind_gt(x, up), ind_sub(x, up), ind_add(x, up)) : x;
+    e->y = ind_where(inside, ind_mul(x, ind__num(e, 0)), outside);
+    if (!soft) e->y = ind_where(inside, ind_scalar(e->g, 0), x);
+}
+
+static void ind__expand_softmin(ind__expansion *e) {
+    e->y = ind_softmax(ind_neg(e->x[0]), (int)e->a[0].i);
+}
+
+static void ind__expand_glu(ind__expansion *e) {
+    char text[300];
+    int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(e->x[0]));
+    if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
+    ind_expr size = ind_tensor_size(e->x[0], dim), half = ind_expr_floordiv(size, ind__e(e, 2));
+    if (!ind_known_eq(ind_expr_mul(half, ind__e(e, 2)), size)) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
+                    ind__say_operand(e, 0, text, sizeof text));
+        return;
+    }
+    ind_expr none = {0};
+    e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
+}
+
+/* One weight for all, or one for every place of dimension 1. */
+static void ind__expand_prelu(ind__expansion *e) {
+    ind_tensor x = e->x[0], w = e->x[1];
+    int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
+    ind_expr size[IND_MAX_RANK];
+    if (!ind__need_rank_of(e, 1, 0, 1)) return;
+    if (own == 1 && rank != 1) {
+        bool one = ind_known_eq(ind_tensor_size(w, 0), ind__e(e, 1));
+        for (int d = 0; d < rank; d++) size[d] = ind__e(e, 1);
+        if (rank > 1) size[1] = ind_tensor_size(w, 0);
+        if (rank == 0 && !one) {
+            ind__refuse(e, IND_SHAPE_MISMATCH, "a tensor without dimensions takes a weight of one element");
+            return;
+        }
+        if (rank > 1 && !one && !ind_known_eq(size[1], ind_tensor_size(x, 1))) {
+            char first[300], second[300];
+            ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
+                        ind__say_operand(e, 1, first, sizeof first), ind__say_operand(e, 0, second, sizeof second));
+            return;
+        }
+        w = ind_view(w, size, rank);
+    }
+    e->y = ind_where(ind_gt(x, ind__num(e, 0)), x, ind_mul(w, x));
+}
+
+static void ind__expand_rsub(ind__expansion *e) {
+    ind_tensor x = e->x[0];
+    bool one = e->a[0].is_int ? e->a[0].i == 1 : e->a[0].f == 1;
+    e->y = ind_sub(e->x[1], one ? x : ind_mul(x, ind__attr_tensor(e, 0)));
+}
+
+/* 0, values or 1 where self is negative, zero or positive; 0 for NaN, as in ATen. */
+static void ind__expand_heaviside(ind__expansion *e) {
+    ind_tensor x = e->x[0], zero = ind__num(e, 0);
+    if (ind_tensor_dtype(x) != ind_tensor_dtype(e->x[1])) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "self and values must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(x)), ind_dtype_name(ind_tensor_dtype(e->x[1])));
+        return;
+    }
+    ind_tensor step = ind_cast(ind_gt(x, zero), ind_tensor_dtype(x));
+    e->y = ind_where(ind_eq(x, zero), e->x[1], step);
+}
+
+static void ind__expand_float_power(ind__expansion *e) {
+    ind_tensor v[2];
+    for (int k = 0; k < 2; k++) {
+        bool weak = ind__tensor_of(e->x[k]) && ind__tensor_of(e->x[k])->weak;
+        v[k] = weak ? e->x[k] : ind_cast(e->x[k], IND_F64);
+    }
+    e->y = ind_pow(v[0], v[1]);
+}
+
+static void ind__expand_ldexp(ind__expansion *e) {
+    e->y = ind_mul(e->x[0], ind_exp2(e->x[1]));
+}
+
+/* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
+static void ind__expand_logaddexp2(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1], most = ind_maximum(a, b);
+    ind_tensor more =
+        ind__times(e, ind_log1p(ind_exp2(ind_neg(ind_abs(ind_sub(a, b))))), 1.4426950408889634073599246810019);
+    e->y = ind_where(ind_logical_and(ind_isinf(a), ind_eq(a, b)), a, ind_add(most, more));
+}
+
+/* As maximum and minimum, but a NaN gives way to a number. */
+static void ind__expand_fmax(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1];
+    ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
+    e->y = ind_where(ind_isnan(a), b, ind_where(ind_isnan(b), a, both));
+}
+
+static void ind__expand_frac(ind__expansion *e) {
+    if (ind__need_float_of(e, 0)) e->y = ind_sub(e->x[0], ind_trunc(e->x[0]));
+}
+
+static void ind__expand_degrees(ind__expansion *e) {
+    const double pi = ind__two_pi / 2;
+    e->y = ind_mul(e->x[0], ind_scalar(e->g, e->node->op == IND_OP_DEG2RAD ? pi / 180 : 180 / pi));
+}
+
+static void ind__expand_clamp_min(ind__expansion *e) {
+    e->y = ind_clamp(e->x[0], e->x[1], IND_NO_TENSOR);
+}
+
+static void ind__expand_clamp_max(ind__expansion *e) {
+    e->y = ind_clamp(e->x[0], IND_NO_TENSOR, e->x[1]);
+}
+
+/* |a - b| <= atol + rtol |b|; equal infinities are close, and with equal_nan NaN is to NaN. */
+static void ind__expand_isclose(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1];
+    const double rtol = e->a[0].f, atol = e->a[1].f;
+    if (ind_tensor_dtype(a) != ind_tensor_dtype(b)) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "self and other must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(a)), ind_dtype_name(ind_tensor_dtype(b)));
+        return;
+    }
+    if (!(rtol >= 0) || !(atol >= 0)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol, atol);
+        return;
+    }
+    e->y = ind_eq(a, b);
+    if (e->a[2].i) e->y = ind_logical_or(e->y, ind_logical_and(ind_isnan(a), ind_isnan(b)));
+    if (ind_tensor_dtype(a) == IND_BOOL) return;
+    ind_tensor allowed = ind__plus(e, ind_abs(ind_mul(b, ind_scalar(e->g, rtol))), atol);
+    ind_tensor apart = ind_abs(ind_sub(a, b));
+    e->y = ind_logical_or(e->y, ind_logical_and(ind_isfinite(apart), ind_le(apart, allowed)));
+}
+
+static void ind__expand_isinf_signed(ind__expansion *e) {
+    ind_tensor negative = ind_signbit(e->x[0]);
+    e->y = ind_logical_and(ind_isinf(e->x[0]), e->node->op == IND_OP_ISNEGINF ? negative : ind_logical_not(negative));
+}
+
+/* -x log(x), 0 at 0, -infinity below. */
+static void ind__expand_special_entr(ind__expansion *e) {
+    ind_tensor x = e->x[0], below = ind_scalar(e->g, -INFINITY);
+    e->y = ind_where(ind_lt(x, ind__num(e, 0)), below, ind_neg(ind_xlogy(x, x)));
+}
+
+/* Operand k; a number as a tensor without dimensions, which promotes alike. */
+static ind_tensor ind__as_tensor(const ind__expansion *e, int k) {
+    const ind__tensor_info *t = ind__tensor_of(e->x[k]);
+    if (!t || !t->weak) return e->x[k];
+    const ind__attr *v = &e->g->node[t->node].attr[0];
+    bool wide = ind_tensor_dtype(e->x[1 - k]) == IND_F64;
+    return ind_full(e->g, NULL, 0, v->is_int ? (double)v->i : v->f, v->is_int ? IND_I64 : wide ? IND_F64 : IND_F32);
+}
+
+static void ind__expand_special_xlog1py(ind__expansion *e) {
+    ind_tensor x = ind__as_tensor(e, 0), y = ind__as_tensor(e, 1), zero = ind_scalar(e->g, 0);
+    ind_tensor v = ind_where(ind_eq(x, ind__num(e, 0)), zero, ind_mul(x, ind_log1p(y)));
+    e->y = ind_where(ind_isnan(y), ind_scalar(e->g, (double)NAN), v);
+}
+
+static void ind__expand_special_ndtr(ind__expansion *e) {
+    e->y = ind__times(e, ind_erfc(ind__times(e, e->x[0], -0.70710678118654752440084436210485)), 0.5);
+}
+
+/* ---- reductions */
+
+static void ind__expand_trace(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 2, 2)) e->y = ind__sum_last(ind_diagonal(e->x[0], 0, 0, 1), 0, false);
+}
+
+/* Over what is no NaN. */
+static void ind__expand_nansum(ind__expansion *e) {
+    const ind__attr *dim = &e->a[0];
+    int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
+    const ind_dtype dtype = e->a[2].kind == IND__ATTR_NONE ? IND_DTYPE_NONE : (ind_dtype)e->a[2].i;
+    if (n > IND_MAX_RANK) ind__refuse(e, IND_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
+    for (int i = 0; i < n && i < IND_MAX_RANK; i++) dims[i] = (int)ind__list_int(dim, i);
+    if (e->g->status) return;
+    ind_tensor x = e->x[0], none = ind_isnan(x);
+    const bool average = e->node->op == IND_OP_NANMEAN;
+    if (average && !ind__need_float_of(e, 0)) return;
+    ind_tensor sum = ind_sum(ind_where(none, ind__num(e, 0), x), dims, n, e->a[1].i, dtype);
+    if (!average) {
+        e->y = sum;
+        return;
+    }
+    ind_tensor count = ind_sum(ind_logical_not(none), dims, n, e->a[1].i, IND_DTYPE_NONE);
+    e->y = ind_div(sum, count);
+}
+
+static void ind__expand_trapezoid(ind__expansion *e) {
+    int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
+    ind_expr none = {0};
+    if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
+    ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);
+    ind_tensor here = ind_slice(e->x[0], dim, none, ind__e(e, -1), none);
+    e->y = ind_mul(ind__sum_last(ind_add(next, here), dim, false), ind_scalar(e->g, e->a[0].f / 2));
+}
+
+/* ---- products */
+
+static void ind__expand_dot(ind__expansion *e) {
+    char text[300];
+    if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
+    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1])) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the other's type", ind__say_operand(e, 1, text, sizeof text));
+        return;
+    }
+    if (e->node->op == IND_OP_DOT && !ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
+                    ind__say_operand(e, 1, text, sizeof text));
+        return;
+    }
+    e->y = ind_matmul(e->x[0], e->x[1]);
+}
+
+/* Over the last dimensions of both; with a 0-d operand a product. */
+static void ind__expand_inner(ind__expansion *e) {
+    ind_tensor a = e->x[0], b = e->x[1];
+    const int m = ind_tensor_rank(a), n = ind_tensor_rank(b);
+    ind_expr size[IND_MAX_RANK * 2];
+    if (m == 0 || n == 0) {
+        e->y = ind_mul(a, b);
+        return;
+    }
+    if (m + n - 2 > IND_MAX_RANK) {
+        ind__refuse(e, IND_LIMIT, "the result would have %d dimensions; at most %d are possible", m + n - 2,
+                    IND_MAX_RANK);
+        return;
+    }
+    for (int d = 0; d < m - 1; d++) size[d] = ind_tensor_size(a, d);
+    for (int d = 0; d < n - 1; d++) size[m - 1 + d] = ind_tensor_size(b, d);
+    ind_expr rows = ind__e(e, 1), columns = ind__e(e, 1);
+    for (int d = 0; d < m - 1; d++) rows = ind_expr_mul(rows, ind_tensor_size(a, d));
+    for (int d = 0; d < n - 1; d++) columns = ind_expr_mul(columns, ind_tensor_size(b, d));
+    ind_expr first[2] = {rows, ind_tensor_size(a, -1)}, second[2] = {columns, ind_tensor_size(b, -1)};
+    ind_tensor y = ind_matmul(ind_view(a, first, 2), ind_transpose(ind_view(b, second, 2), 0, 1));
+    e->y = ind_view(y, size, m + n - 2);
+}
+
+static ind_tensor ind__outer(ind_tensor a, ind_tensor b) {
+    return ind_mul(ind_unsqueeze(a, 1), ind_unsqueeze(b, 0));
+}
+
+static void ind__expand_outer(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 1, 1) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind__outer(e->x[0], e->x[1]);
+}
+
+static void ind__expand_mv(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 2, 2) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind_matmul(e->x[0], e->x[1]);
+}
+
+/* beta * self + alpha * product; with beta 0 what is in self does not count, be it NaN. */
+static ind_tensor ind__added(const ind__expansion *e, ind_tensor product) {
+    const ind__attr *beta = &e->a[0], *alpha = &e->a[1];
+    bool none = beta->is_int ? beta->i == 0 : beta->f == 0, one = beta->is_int ? beta->i == 1 : beta->f == 1;
+    ind_tensor self = one ? e->x[0] : ind_mul(e->x[0], ind__attr_tensor(e, 0));
+    if (!(alpha->is_int ? alpha->i == 1 : alpha->f == 1)) product = ind_mul(product, ind__attr_tensor(e, 1));
+    if (none) return ind_expand_as(product, ind_add(self, product));
+    return ind_add(self, product);
+}
+
+static void ind__expand_addmv(ind__expansion *e) {
+    if (ind__need_rank_of(e, 1, 2, 2) && ind__need_rank_of(e, 2, 1, 1))
+        e->y = ind__added(e, ind_matmul(e->x[1], e->x[2]));
+}
+
+static void ind__expand_addr(ind__expansion *e) {
+    if (ind__need_rank_of(e, 1, 1, 1) && ind__need_rank_of(e, 2, 1, 1))
+        e->y = ind__added(e, ind__outer(e->x[1], e->x[2]));
+}
+
+static void ind__expand_baddbmm(ind__expansion *e) {
+    if (!ind__need_rank_of(e, 1, 3, 3) || !ind__need_rank_of(e, 2, 3, 3)) return;
+    ind_tensor product = ind_matmul(e->x[1], e->x[2]);
+    e->y = ind__added(e, e->node->op == IND_OP_ADDBMM ? ind__sum_last(product, 0, false) : product);
+}
+
+static void ind__expand_kron(ind__expansion *e) {
+    const int m = ind_tensor_rank(e->x[0]), n = ind_tensor_rank(e->x[1]), rank = m > n ? m : n;
+    ind_expr a[IND_MAX_RANK], b[IND_MAX_RANK], size[IND_MAX_RANK];
+    if (2 * rank > IND_MAX_RANK) {
+        ind__refuse(e, IND_LIMIT, "%d dimensions; at most %d are possible", rank, IND_MAX_RANK / 2);
+        return;
+    }
+    for (int d = 0; d < rank; d++) {
+        ind_expr one = ind__e(e, 1);
+        a[2 * d] = d < rank - m ? one : ind_tensor_size(e->x[0], d - (rank - m));
+        b[2 * d + 1] = d < rank - n ? one : ind_tensor_size(e->x[1], d - (rank - n));
+        a[2 * d + 1] = b[2 * d] = one;
+        size[d] = ind_expr_mul(a[2 * d], b[2 * d + 1]);
+    }
+    e->y = ind_view(ind_mul(ind_view(e->x[0], a, 2 * rank), ind_view(e->x[1], b, 2 * rank)), size, rank);
+}
+
+/* The dimensions of x that a list does not name, in order, with those it names before (front) or behind. */
+static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool front, int *dims) {
+    int rank = ind_tensor_rank(e->x[k]), named[IND_MAX_RANK], n = 0;
+    bool taken[IND_MAX_RANK] = {false};
+    for (int i = 0; i < list->count; i++) {
+        int d = rank ? ind__dim_in(e, ind__list_int(list, i), rank) : -1;
+        if (d < 0 || taken[d]) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "a dimension is named twice, or does not exist");
+            return -1;
+        }
+        taken[d] = true;
+        named[n++] = d;
+    }
+    int at = front ? n : 0;
+    for (int d = 0; d < rank; d++) {
+        if (!taken[d]) dims[at++] = d;
+    }
+    for (int i = 0; i < n; i++) dims[front ? i : rank - n + i] = named[i];
+    return n;
+}
+
+static void ind__expand_tensordot(ind__expansion *e) {
+    int da[IND_MAX_RANK], db[IND_MAX_RANK], m = ind_tensor_rank(e->x[0]), n = ind_tensor_rank(e->x[1]);
+    int ca = ind__split_dims(e, 0, &e->a[0], false, da), cb = ca < 0 ? -1 : ind__split_dims(e, 1, &e->a[1], true, db);
+    if (ca < 0 || cb < 0) return;
+    int rank = m + n - ca - cb;
+    if (ca != cb || rank > IND_MAX_RANK) {
+        ind__refuse(e, ca != cb ? IND_INVALID_ARGUMENT : IND_LIMIT,
+                    "dims_self has %d elements, dims_other %d; the result would have %d dimensions", ca, cb, rank);
+        return;
+    }
+    ind_expr size[IND_MAX_RANK], rows = ind__e(e, 1), columns = rows, inner = rows;
+    int at = 0;
+    for (int d = 0; d < m - ca; d++) rows = ind_expr_mul(rows, size[at++] = ind_tensor_size(e->x[0], da[d]));
+    for (int d = cb; d < n; d++) columns = ind_expr_mul(columns, size[at++] = ind_tensor_size(e->x[1], db[d]));
+    for (int i = 0; i < ca; i++) {
+        ind_expr a = ind_tensor_size(e->x[0], da[m - ca + i]), b = ind_tensor_size(e->x[1], db[i]);
+        inner = ind_expr_mul(inner, a);
+        if (ind_known_eq(a, b)) continue;
+        char first[300], second[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal", da[m - ca + i],
+                    ind__say_operand(e, 0, first, sizeof first), db[i], ind__say_operand(e, 1, second, sizeof second));
+        return;
+    }
+    ind_expr first[2] = {rows, inner}, second[2] = {inner, columns};
+    ind_tensor a = m ? ind_permute(e->x[0], da, m) : e->x[0], b = n ? ind_permute(e->x[1], db, n) : e->x[1];
+    e->y = ind_view(ind_matmul(ind_view(a, first, 2), ind_view(b, second, 2)), size, rank);
+}
+
+static ind_tensor ind__pick(const ind__expansion *e, ind_tensor x, int dim, int64_t i) {
+    return ind_select(x, dim, ind__e(e, i));
+}
+
+static void ind__expand_cross(ind__expansion *e) {
+    ind_tensor both = ind_broadcast_tensors(e->x, 2), v[3];
+    int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(both));
+    if (dim < 0 || e->g->status) return;
+    if (ind_tensor_rank(both) == 0 || !ind_known_eq(ind_tensor_size(both, dim), ind__e(e, 3))) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of the operands must be 3", dim);
+        return;
+    }
+    ind_tensor a = both, b = ind_result(both, 1);
+    for (int i = 0; i < 3; i++) {
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        v[i] = ind_sub(ind_mul(ind__pick(e, a, dim, j), ind__pick(e, b, dim, k)),
+                       ind_mul(ind__pick(e, a, dim, k), ind__pick(e, b, dim, j)));
+    }
+    e->y = ind_stack(v, 3, dim);
+}
+
+static void ind__expand_linalg_vecdot(ind__expansion *e) {
+    e->y = ind__sum_last(ind_mul(e->x[0], e->x[1]), (int)e->a[0].i, false);
+}
+
+/* y[.., o] = sum over i and j of x1[.., i] weight[o, i, j] x2[.., j]. */
+static void ind__expand_bilinear(ind__expansion *e) {
+    ind_tensor w = e->x[2];
+    if (!ind__need_rank_of(e, 2, 3, 3) || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 2)) return;
+    ind_expr flat[2] = {ind_tensor_size(w, 1), ind_expr_mul(ind_tensor_size(w, 0), ind_tensor_size(w, 2))};
+    static const int order[3] = {1, 0, 2};
+    ind_tensor rows = ind_view(ind_permute(w, order, 3), flat, 2), part = ind_matmul(e->x[0], rows);
+    ind_expr two[2] = {ind_tensor_size(w, 0), ind_tensor_size(w, 2)};
+    part = ind_unflatten(part, -1, two, 2);
+    e->y = ind__sum_last(ind_mul(part, ind_unsqueeze(e->x[1], -2)), -1, false);
+    if (ind__given(e, 3)) e->y = ind_add(e->y, e->x[3]);
+}
+
+/* ---- einsum: each operand becomes one dimension for each label it has, in the order of the labels; those that are
+   needed no more are summed in the product with the next operand */
+
+#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, the dimensions of "..." from the last */
+
+typedef struct ind__einsum {
+    ind__expansion *e;
+    int last[IND__EINSUM_LABELS];  /* the last operand that has it; num_x: the result does; -1: nobody */
+    int order[IND__EINSUM_LABELS]; /* place in the result, or behind all of that */
+    ind_expr size[IND__EINSUM_LABELS];
+    int num_out, out[IND_MAX_RANK];
+    int ellipsis; /* dimensions of the longest "..." */
+} ind__einsum;
+
+static int ind__label_of(char ch) {
+    return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1;
+}
+
+/* The labels of one term of the equation; ellipsis: how many dimensions "..." has. Returns their number, -1: bad. */
+static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int ellipsis, int labels[IND_MAX_RANK]) {
+    int count = 0;
+    bool dots = false;
+    for (size_t i = 0; i < n; i++) {
+        int label = ind__label_of(s[i]), more = 1;
+        if (s[i] == ' ') continue;
+        if (s[i] == '.' && i + 2 < n && s[i + 1] == '.' && s[i + 2] == '.' && !dots) {
+            dots = true;
+            i += 2;
+            more = ellipsis;
+        } else if (label < 0) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation has \"%c\" where a letter or one \"...\" may stand",
+                        s[i]);
+            return -1;
+        }
+        if (count + more > IND_MAX_RANK) {
+            ind__refuse(e, IND_LIMIT, "a term has more than %d dimensions", IND_MAX_RANK);
+            return -1;
+        }
+        for (int k = 0; k < more; k++) labels[count++] = label >= 0 ? label : 52 + more - 1 - k;
+    }
+    return count;
+}
+
+static bool ind__has_dots(const char *s, size_t n) {
+    for (size_t i = 0; i + 2 < n; i++) {
+        if (!memcmp(s + i, "...", 3)) return true;
+    }
+    return false;
+}
+
+/* The dimensions that "..." stands for in a term: what its letters leave of the rank. */
+static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
+    int letters = 0, rank = ind_tensor_rank(e->x[k]);
+    char text[300];
+    for (size_t i = 0; i < n; i++) letters += ind__label_of(s[i]) >= 0;
+    if (rank == letters || (rank > letters && ind__has_dots(s, n))) return rank - letters;
+    ind__refuse(e, IND_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
+                ind__say_operand(e, k, text, sizeof text));
+    return -1;
+}
+
+/* Operand k with each label once: repeated ones become the diagonal. dims: its labels then. Returns their number. */
+static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RANK], int count, ind_tensor *x) {
+    *x = e->x[k];
+    for (int i = 0; i < count; i++) {
+        for (int j = i + 1; j < count; j++) {
+            if (labels[i] != labels[j]) continue;
+            if (!ind_known_eq(ind_tensor_size(*x, i), ind_tensor_size(*x, j))) {
+                ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
+                return -1;
+            }
+            *x = ind_diagonal(*x, 0, i, j); /* the diagonal comes last */
+            int label = labels[i];
+            for (int m = j; m + 1 < count; m++) labels[m] = labels[m + 1];
+            for (int m = i; m + 2 < count; m++) labels[m] = labels[m + 1];
+            count--;
+            labels[count - 1] = label;
+            i = -1;
+            break;
+        }
+    }
+    return count;
+}
+
+/* Dimensions of size 1 that are longer elsewhere broadcast: here they are dropped. */
+static int ind__einsum_drop(const ind__einsum *s, int *labels, int count, ind_tensor *x) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (ind__is_int(ind_tensor_size(*x, kept), 1) && !ind__is_int(s->size[labels[i]], 1)) {
+            *x = ind_select(*x, kept, ind__e(s->e, 0));
+        } else {
+            labels[kept++] = labels[i];
+        }
+    }
+    return kept;
+}
+
+static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int count) {
+    for (int i = 0; i < count; i++) {
+        ind_expr own = ind_tensor_size(s->e->x[k], i), *all = &s->size[labels[i]];
+        char text[300];
+        s->last[labels[i]] = k;
+        if (!ind__ok(*all) || ind__is_int(*all, 1)) *all = own;
+        if (ind__is_int(own, 1) || ind_known_eq(own, *all)) continue;
+        ind__refuse(s->e, IND_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
+                    ind__say_operand(s->e, k, text, sizeof text));
+        return false;
+    }
+    return true;
+}
+
+/* The group of a label in the product of two operands: 0 batch (in both, needed later), 1 only in the first, 2 only in
+   the second, 3 in both, summed. */
+static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const int *labels, int count, const int *group,
+                                     const int groups[3], ind_expr product[3]) {
+    int dims[IND_MAX_RANK], n = 0;
+    for (int g = 0; g < 3; g++) {
+        product[g] = ind__e(s->e, 1);
+        for (int label = 0; label < IND__EINSUM_LABELS; label++) {
+            for (int i = 0; i < count; i++) {
+                if (labels[i] != label || group[label] != groups[g]) continue;
+                product[g] = ind_expr_mul(product[g], ind_tensor_size(x, i));
+                dims[n++] = i;
+            }
+        }
+    }
+    if (n) x = ind_permute(x, dims, n);
+    return ind_view(x, product, 3);
+}
+
+/* The product of two operands, their common labels that nobody needs later summed; a's labels are replaced. */
+static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la, int na, ind_tensor b, const int *lb,
+                            int nb) {
+    static const int of_a[3] = {0, 1, 3}, of_b[3] = {0, 3, 2};
+    int group[IND__EINSUM_LABELS], in[IND__EINSUM_LABELS] = {0}, n = 0;
+    ind_expr first[3], second[3], size[IND_MAX_RANK];
+    for (int i = 0; i < na; i++) in[la[i]] |= 1;
+    for (int i = 0; i < nb; i++) in[lb[i]] |= 2;
+    for (int l = 0; l < IND__EINSUM_LABELS; l++) group[l] = in[l] == 3 ? (s->last[l] > k ? 0 : 3) : in[l];
+    ind_tensor x = ind__einsum_matrix(s, *a, la, na, group, of_a, first);
+    ind_tensor y = ind__einsum_matrix(s, b, lb, nb, group, of_b, second);
+    const bool summed = !ind__is_int(first[2], 1);
+    int labels[IND__EINSUM_LABELS];
+    for (int g = 0; g < 3; g++) {
+        for (int l = 0; l < IND__EINSUM_LABELS; l++) {
+            if (!in[l] || group[l] != g) continue;
+            if (n == IND_MAX_RANK) {
+                ind__refuse(s->e, IND_LIMIT, "a product would have more than %d dimensions", IND_MAX_RANK);
+                return 0;
+            }
+            size[n] = s->size[l];
+            labels[n++] = l;
+        }
+    }
+    *a = ind_view(summed ? ind_matmul(x, y) : ind_mul(x, y), size, n);
+    memcpy(la, labels, (size_t)n * sizeof *la);
+    return n;
+}
+
+/* Sums the labels of x that neither a later operand nor the result has. */
+static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labels, int count) {
+    int dims[IND_MAX_RANK], n = 0, kept = 0;
+    ind_dtype dtype = ind_tensor_dtype(*x);
+    for (int i = 0; i < count; i++) {
+        if (s->last[labels[i]] > k) {
+            labels[kept++] = labels[i];
+        } else {
+            dims[n++] = i;
+        }
+    }
+    if (n) *x = ind_sum(*x, dims, n, false, dtype);
+    return kept;
+}
+
+/* The labels of the result, as written behind "->" or, without that, those that come once, in order. */
+static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *uses) {
+    ind__expansion *e = s->e;
+    s->num_out = 0;
+    if (arrow) {
+        s->num_out = ind__einsum_term(e, arrow + 2, strlen(arrow + 2), s->ellipsis, s->out);
+    } else {
+        for (int k = 0; k < s->ellipsis && s->num_out < IND_MAX_RANK; k++)
+            s->out[s->num_out++] = 52 + s->ellipsis - 1 - k;
+        for (int l = 0; l < 52; l++) {
+            if (uses[l] != 1) continue;
+            if (s->num_out == IND_MAX_RANK) {
+                ind__refuse(e, IND_LIMIT, "the result would have more than %d dimensions", IND_MAX_RANK);
+                return false;
+            }
+            s->out[s->num_out++] = l;
+        }
+    }
+    for (int i = 0; i < s->num_out; i++) {
+        if (s->last[s->out[i]] < 0) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter that no operand has");
+            return false;
+        }
+        if (s->last[s->out[i]] == e->num_x) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the result has a letter twice");
+            return false;
+        }
+        s->last[s->out[i]] = e->num_x;
+    }
+    return s->num_out >= 0;
+}
+
+typedef struct ind__einsum_labels {
+    int label[IND_MAX_RANK], count;
+} ind__einsum_labels;
+
+static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const char *equation) {
+    ind__expansion *e = s->e;
+    const char *arrow = strstr(equation, "->");
+    size_t end = arrow ? (size_t)(arrow - equation) : strlen(equation);
+    int uses[IND__EINSUM_LABELS] = {0}, k;
+    for (int pass = 0; pass < 2; pass++) { /* the first finds how many dimensions "..." has */
+        const char *at = equation;
+        for (k = 0; at <= equation + end; k++) {
+            size_t n = 0;
+            while (at + n < equation + end && at[n] != ',') n++;
+            if (k >= e->num_x) break;
+            int dots = ind__dots_rank(e, k, at, n);
+            if (dots < 0) return false;
+            if (pass == 0 && dots > s->ellipsis) s->ellipsis = dots;
+            if (pass == 1) {
+                term[k].count = ind__einsum_term(e, at, n, dots, term[k].label);
+                if (term[k].count < 0 || !ind__einsum_sizes(s, k, term[k].label, term[k].count)) return false;
+                for (int i = 0; i < term[k].count; i++) uses[term[k].label[i]]++;
+            }
+            at += n + 1;
+        }
+        if (k != e->num_x || at <= equation + end) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "the equation \"%.80s\" does not have %d terms, one for each operand",
+                        equation, e->num_x);
+            return false;
+        }
+    }
+    return ind__einsum_output(s, arrow, uses);
+}
+
+static void ind__einsum_run(ind__einsum *s, ind__einsum_labels *term) {
+    ind__expansion *e = s->e;
+    ind_tensor x = {e->g, 0}, next;
+    int labels[IND__EINSUM_LABELS], n = 0;
+    for (int k = 0; k < e->num_x && !e->g->status; k++) {
+        int count = ind__einsum_diagonal(e, k, term[k].label, term[k].count, &next);
+        if (count < 0) return;
+        count = ind__einsum_drop(s, term[k].label, count, &next);
+        if (k == 0) {
+            x = next;
+            n = count;
+            memcpy(labels, term[k].label, (size_t)n * sizeof *labels);
+        } else {
+            n = ind__einsum_pair(s, k, &x, labels, n, next, term[k].label, count);
+        }
+        if (!e->g->status) n = ind__einsum_sum(s, k, &x, labels, n);
+    }
+    int dims[IND_MAX_RANK];
+    for (int i = 0; i < s->num_out && !e->g->status; i++) {
+        for (int j = 0; j < n; j++) {
+            if (labels[j] == s->out[i]) dims[i] = j;
+        }
+    }
+    if (e->g->status) return;
+    e->y = n ? ind_permute(x, dims, n) : x;
+}
+
+static void ind__expand_einsum(ind__expansion *e) {
+    ind__einsum s;
+    memset(&s, 0, sizeof s);
+    s.e = e;
+    for (int l = 0; l < IND__EINSUM_LABELS; l++) s.last[l] = -1;
+    if (e->num_x < 1) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "no operand is given");
+        return;
+    }
+    ind__einsum_labels *term = ind__arena_alloc(&e->g->arena, (size_t)e->num_x * sizeof *term);
+    if (!term) {
+        ind__refuse(e, IND_OUT_OF_MEMORY, "out of memory");
+        return;
+    }
+    if (ind__einsum_read(&s, term, e->a[0].s ? e->a[0].s : "")) ind__einsum_run(&s, term);
+}
+
+/* ---- movement */
+
+static void ind__expand_t(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 0, 2)) e->y = ind_tensor_rank(e->x[0]) == 2 ? ind_transpose(e->x[0], 0, 1) : e->x[0];
+}
+
+static void ind__expand_adjoint(ind__expansion *e) {
+    if (ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) e->y = ind_transpose(e->x[0], -2, -1);
+}
+
+static void ind__expand_ravel(ind__expansion *e) {
+    e->y = ind_flatten(e->x[0], 0, -1);
+}
+
+/* At least `rank` dimensions: new ones in front, for dstack the third behind; columns: a vector is a column. */
+static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
+    int rank = ind_tensor_rank(x);
+    if (rank == 0) x = ind_unsqueeze(x, 0);
+    if (rank <= 1 && op == IND_OP_COLUMN_STACK) x = ind_unsqueeze(x, 1);
+    if (rank <= 1 && (op == IND_OP_VSTACK || op == IND_OP_DSTACK)) x = ind_unsqueeze(x, 0);
+    if (rank <= 2 && op == IND_OP_DSTACK) x = ind_unsqueeze(x, 2);
+    return x;
+}
+
+static void ind__expand_stacks(ind__expansion *e) {
+    const ind_graph_op op = e->node->op;
+    if (e->num_x < 1) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "no tensor is given");
+        return;
+    }
+    for (int k = 0; k < e->num_x; k++) e->x[k] = ind__at_least(e->x[k], op);
+    bool columns = op == IND_OP_COLUMN_STACK || (op == IND_OP_HSTACK && ind_tensor_rank(e->x[0]) > 1);
+    e->y = ind_cat(e->x, e->num_x, op == IND_OP_DSTACK ? 2 : columns);
+}
+
+static void ind__expand_flips(ind__expansion *e) {
+    const int dim = e->node->op == IND_OP_FLIPLR;
+    if (ind__need_rank_of(e, 0, dim + 1, IND_MAX_RANK)) e->y = ind_flip(e->x[0], &dim, 1);
+}
+
+static void ind__expand_rot90(ind__expansion *e) {
+    int dims[2] = {0, 1}, rank = ind_tensor_rank(e->x[0]), k = (int)((e->a[0].i % 4 + 4) % 4);
+    if (e->a[1].kind != IND__ATTR_NONE && e->a[1].count != 2) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "dims has %d elements; 2 are needed", e->a[1].count);
+        return;
+    }
+    if (!ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) return;
+    for (int i = 0; i < 2 && e->a[1].kind != IND__ATTR_NONE; i++)
+        dims[i] = ind__dim_in(e, ind__list_int(&e->a[1], i), rank);
+    if (dims[0] == dims[1]) ind__refuse(e, IND_INVALID_ARGUMENT, "dims names one dimension twice");
+    if (e->g->status) return;
+    e->y = e->x[0];
+    if (k == 2) e->y = ind_flip(e->x[0], dims, 2);
+    if (k == 1) e->y = ind_transpose(ind_flip(e->x[0], &dims[1], 1), dims[0], dims[1]);
+    if (k == 3) e->y = ind_transpose(ind_flip(e->x[0], &dims[0], 1), dims[0], dims[1]);
+}
+
+/* x as a diagonal, `offset` to the right, of new dimensions that come last. */
+static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t offset) {
+    const int64_t away = offset < 0 ? -offset : offset;
+    ind_expr n = ind_tensor_size(x, -1), size = ind_expr_add(n, ind__e(e, away)), zero = ind__e(e, 0),
+             one = ind__e(e, 1);
+    ind_tensor row = ind_arange(e->g, zero, size, one, IND_I64);
+    ind_tensor on = ind_eq(ind_unsqueeze(row, 0), ind__plus(e, ind_unsqueeze(row, 1), (double)offset));
+    ind_expr pad[2] = {ind__e(e, offset < 0 ? away : 0), ind__e(e, offset < 0 ? 0 : away)};
+    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* its element r stands in row r */
+    return ind_where(on, ind_unsqueeze(rows, -1), ind_full(e->g, NULL, 0, 0, ind_tensor_dtype(x)));
+}
+
+static void ind__expand_diag_embed(ind__expansion *e) {
+    int rank = ind_tensor_rank(e->x[0]) + 1, order[IND_MAX_RANK], at = 0;
+    if (!ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 1)) return;
+    int first = ind__dim_in(e, e->a[1].i, rank), second = ind__dim_in(e, e->a[2].i, rank);
+    if (first >= 0 && first == second) ind__refuse(e, IND_INVALID_ARGUMENT, "dim1 and dim2 are the same");
+    if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30))
+        ind__refuse(e, IND_OUT_OF_RANGE, "the offset is %lld", (long long)e->a[0].i);
+    if (e->g->status) return;
+    for (int d = 0; d < rank; d++) order[d] = d == first ? rank - 2 : d == second ? rank - 1 : at++;
+    e->y = ind_permute(ind__embedded(e, e->x[0], e->a[0].i), order, rank);
+}
+
+static void ind__expand_diag(ind__expansion *e) {
+    if (!ind__need_rank_of(e, 0, 1, 2)) return;
+    if (e->a[0].i > 1 << 30 || e->a[0].i < -(1 << 30)) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "the diagonal is %lld", (long long)e->a[0].i);
+        return;
+    }
+    e->y = ind_tensor_rank(e->x[0]) == 1 ? ind__embedded(e, e->x[0], e->a[0].i)
+                                         : ind_diagonal(e->x[0], (int)e->a[0].i, 0, 1);
+}
+
+/* gather of operands that broadcast in all other dimensions; without a dim of both flattened. */
+static void ind__expand_take_along_dim(ind__expansion *e) {
+    ind_tensor x = e->x[0], i = e->x[1];
+    int rank = ind_tensor_rank(x), dim = 0;
+    if (e->a[0].kind == IND__ATTR_NONE) {
+        e->y = ind_gather(ind_flatten(x, 0, -1), 0, ind_flatten(i, 0, -1));
+        return;
+    }
+    if (!ind__need_rank_of(e, 1, rank, rank) || (dim = ind__dim_in(e, e->a[0].i, rank)) < 0) return;
+    ind_expr a[IND_MAX_RANK], b[IND_MAX_RANK];
+    for (int d = 0; d < rank; d++) {
+        a[d] = ind_tensor_size(x, d);
+        b[d] = ind_tensor_size(i, d);
+        if (d == dim) continue;
+        if (ind__is_int(a[d], 1)) a[d] = b[d];
+        if (ind__is_int(b[d], 1)) b[d] = a[d];
+    }
+    e->y = ind_gather(ind_expand(x, a, rank), dim, ind_expand(i, b, rank));
+}
+
+static void ind__expand_channel_shuffle(ind__expansion *e) {
+    char text[300];
+    if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
+    ind_expr channels = ind_tensor_size(e->x[0], 1), groups = ind__e(e, e->a[0].i);
+    if (e->a[0].i < 1 || !ind__is_int(ind_expr_mod(channels, groups), 0)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
+                    ind__say_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
+        return;
+    }
+    ind_expr split[2] = {groups, ind_expr_floordiv(channels, groups)};
+    e->y = ind_flatten(ind_transpose(ind_unflatten(e->x[0], 1, split, 2), 1, 2), 1, 2);
+}
+
+static void ind__expand_vander(ind__expansion *e) {
+    int64_t n = e->a[0].i;
+    if (!ind__need_rank_of(e, 0, 1, 1)) return;
+    if (e->a[0].kind == IND__ATTR_NONE && !ind__known_size(e, e->x[0], 0, "the length of x", &n)) return;
+    if (n < 0 || n > 1 << 20) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "N is %lld", (long long)n);
+        return;
+    }
+    const int dim = -1;
+    ind_tensor power = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), IND_I64);
+    if (!e->a[1].i) power = ind_flip(power, &dim, 1);
+    e->y = ind_pow(ind_unsqueeze(e->x[0], -1), power);
+}
+
+static void ind__expand_type_as(ind__expansion *e) {
+    e->y = ind_cast(e->x[0], ind_tensor_dtype(e->x[1]));
+}
+
+static void ind__expand_logspace(ind__expansion *e) {
+    const ind_dtype dtype = (ind_dtype)e->a[4].i;
+    ind__attr a[4] = {ind__attr_scalar(e->a[0].f), ind__attr_scalar(e->a[1].f), e->a[2],
+                      ind__attr_dtype(ind_dtype_is_float(dtype) ? dtype : IND_F32)};
+    if (!(e->a[3].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
+    ind_tensor power = ind__graph_add(e->g, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
+    e->y = ind_cast(ind_pow(ind_scalar(e->g, e->a[3].f), power), dtype);
+}
+
+/* ---- Fourier transforms: products with matrices of roots of unity, which are computed where they are used. A long one
+   of length n1 n2 is n2 of length n1, a product with roots between, and n1 of length n2 (Cooley and Tukey 1965).
+   Complex numbers are pairs next to each other, so that a complex transform is one real product. */
+
+#define IND__DFT_DIRECT 128  /* up to this length in one product */
+#define IND__DFT_PRIME  2048 /* lengths with no divisor, too: their matrix takes 16 n^2 bytes in f32 */
+
+static ind_tensor ind__dft_factors(const ind__expansion *e, int64_t n, int64_t rows, int row_parts, int64_t columns,
+                                   int column_parts, bool inverse, bool half, double scale, ind_dtype dtype) {
+    ind__attr a[9] = {ind__attr_int(n),         ind__attr_int(rows),         ind__attr_int(columns),
+                      ind__attr_int(row_parts), ind__attr_int(column_parts), ind__attr_bool(inverse),
+                      ind__attr_bool(half),     ind__attr_float(scale),      ind__attr_dtype(dtype)};
+    return ind__graph_add(e->g, IND_OP_DFT_MATRIX, NULL, 0, a, 9, NULL, NULL);
+}
+
+static ind_tensor ind__complex_product(const ind__expansion *e, ind_tensor a, ind_tensor b) {
+    ind_tensor x = ind__pick(e, a, -1, 0), y = ind__pick(e, a, -1, 1), u = ind__pick(e, b, -1, 0),
+               v = ind__pick(e, b, -1, 1);
+    ind_tensor parts[2] = {ind_sub(ind_mul(x, u), ind_mul(y, v)), ind_add(ind_mul(x, v), ind_mul(y, u))};
+    return ind_stack(parts, 2, -1);
+}
+
+/* The largest divisor up to the root; 1: n is a prime. */
+static int64_t ind__divisor(int64_t n) {
+    int64_t best = 1;
+    for (int64_t d = 2; d * d <= n; d++) {
+        if (n % d == 0) best = d;
+    }
+    return best;
+}
+
+static ind_tensor ind__view4(ind_tensor x, ind_expr a, ind_expr b, ind_expr c, ind_expr d) {
+    ind_expr size[4] = {a, b, c, d};
+    return ind_view(x, size, 4);
+}
+
+static ind_tensor ind__view2(ind_tensor x, ind_expr a, ind_expr b) {
+    ind_expr size[2] = {a, b};
+    return ind_view(x, size, 2);
+}
+
+/* Rows [batch, n * parts] to [batch, 2n]; parts 1: they are real. */
+static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, int parts, bool inverse,
+                           double scale) {
+    static const int swap[4] = {0, 2, 1, 3};
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    const int64_t n1 = ind__divisor(n), n2 = n / n1;
+    if (n <= IND__DFT_DIRECT || (n1 == 1 && n <= IND__DFT_PRIME))
+        return ind_matmul(x, ind__dft_factors(e, n, n, parts, n, 2, inverse, false, scale, dtype));
+    if (n1 == 1) {
+        ind__refuse(e, IND_NOT_SUPPORTED,
+                    "a length with the prime factor %lld; primes up to %d are supported (pad the signal)", (long long)n,
+                    IND__DFT_PRIME);
+        return x;
+    }
+    ind_expr p = ind__e(e, parts), two = ind__e(e, 2), a = ind__e(e, n1), b = ind__e(e, n2);
+    x = ind_permute(ind__view4(x, batch, a, b, p), swap, 4);
+    x = ind__view2(x, ind_expr_mul(batch, b), ind__e(e, n1 * parts));
+    x = ind__dft(e, x, ind_expr_mul(batch, b), n1, parts, inverse, 1);
+    ind_tensor roots = ind__dft_factors(e, n, n2, 1, n1, 2, inverse, false, 1, dtype);
+    ind_expr size[3] = {b, a, two};
+    x = ind__complex_product(e, ind__view4(x, batch, b, a, two), ind_view(roots, size, 3));
+    x = ind__view2(ind_permute(x, swap, 4), ind_expr_mul(batch, a), ind__e(e, 2 * n2));
+    x = ind__dft(e, x, ind_expr_mul(batch, a), n2, 2, inverse, scale);
+    x = ind_permute(ind__view4(x, batch, a, b, two), swap, 4);
+    return ind__view2(x, batch, ind__e(e, 2 * n));
+}
+
+/* Half a spectrum [batch, 2 (n / 2 + 1)] made whole: the other half is the conjugate, backwards. */
+static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n) {
+    const int back = 1;
+    ind_expr size[3] = {batch, ind__e(e, n / 2 + 1), ind__e(e, 2)};
+    x = ind_view(x, size, 3);
+    ind_tensor rest = ind_flip(ind__part(x, 1, 1, n - n / 2), &back, 1);
+    ind_tensor parts[2] = {ind__pick(e, rest, -1, 0), ind_neg(ind__pick(e, rest, -1, 1))};
+    ind_tensor both[2] = {x, ind_stack(parts, 2, -1)};
+    return ind__view2(ind_cat(both, 2, 1), batch, ind__e(e, 2 * n));
+}
+
+typedef struct ind__fft {
+    int in_parts, out_parts;
+    bool inverse, onesided; /* onesided: of the real operand or result only n / 2 + 1 places are kept */
+    double scale;
+} ind__fft;
+
+/* Rows of n elements (of a c2r: of the result). */
+static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, const ind__fft *f) {
+    const int64_t kept = n / 2 + 1;
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    const bool direct = n <= IND__DFT_DIRECT;
+    if (f->in_parts == 2 && f->out_parts == 1) {
+        if (direct) return ind_matmul(x, ind__dft_factors(e, n, kept, 2, n, 1, f->inverse, true, f->scale, dtype));
+        x = ind__dft(e, ind__whole_spectrum(e, x, batch, n), batch, n, 2, f->inverse, f->scale);
+        ind_expr size[3] = {batch, ind__e(e, n), ind__e(e, 2)};
+        return ind__pick(e, ind_view(x, size, 3), -1, 0);
+    }
+    if (direct && f->onesided)
+        return ind_matmul(x, ind__dft_factors(e, n, n, 1, kept, 2, f->inverse, false, f->scale, dtype));
+    x = ind__dft(e, x, batch, n, f->in_parts, f->inverse, f->scale);
+    return f->onesided ? ind__part(x, 1, 0, 2 * kept) : x;
+}
+
+/* The transform of length n along a dimension. */
+static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64_t n, const ind__fft *f) {
+    const int rank = ind_tensor_rank(x) - (f->in_parts == 2);
+    int order[IND_MAX_RANK], back[IND_MAX_RANK];
+    ind_expr size[IND_MAX_RANK + 1], batch = ind__e(e, 1);
+    int64_t in = f->in_parts == 2 && f->out_parts == 1 ? n / 2 + 1 : n,
+            out = f->out_parts == 2 && f->onesided ? n / 2 + 1 : n;
+    for (int d = 0; d < rank; d++) order[d] = d < dim ? d : d < rank - 1 ? d + 1 : dim;
+    for (int d = 0; d < rank; d++) back[order[d]] = d;
+    order[rank] = back[rank] = rank; /* the pair stays last */
+    for (int d = 0; d < rank - 1; d++) {
+        size[d] = ind_tensor_size(x, order[d]);
+        batch = ind_expr_mul(batch, size[d]);
+    }
+    if (dim != rank - 1) x = ind_permute(x, order, rank + (f->in_parts == 2));
+    x = ind__fft_rows(e, ind__view2(x, batch, ind__e(e, in * f->in_parts)), batch, n, f);
+    size[rank - 1] = ind__e(e, out);
+    size[rank] = ind__e(e, 2);
+    x = ind_view(x, size, rank + (f->out_parts == 2));
+    return dim == rank - 1 ? x : ind_permute(x, back, rank + (f->out_parts == 2));
+}
+
+static bool ind__need_complex(ind__expansion *e, int k) {
+    char text[300];
+    if (!ind__need_float_of(e, k)) return false;
+    if (ind_tensor_rank(e->x[k]) > 0 && ind__is_int(ind_tensor_size(e->x[k], -1), 2)) return true;
+    ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
+                ind__say_operand(e, k, text, sizeof text));
+    return false;
+}
+
+/* A transform over several dimensions, which are given from the front, and the lengths of the operand or, of a c2r, of
+   the result; normalization as in aten: 1 by the root of the number of elements, 2 by the number. */
+typedef struct ind__fft_call {
+    int dim[IND_MAX_RANK], num;
+    int64_t n[IND_MAX_RANK];
+    int in_parts, out_parts, normalization;
+    bool inverse, onesided;
+} ind__fft_call;
+
+static double ind__fft_scale(const ind__fft_call *f) {
+    double n = 1;
+    for (int i = 0; i < f->num; i++) n *= (double)f->n[i];
+    return f->normalization == 0 ? 1 : f->normalization == 1 ? 1 / sqrt(n) : 1 / n;
+}
+
+/* The real end of a transform comes first or last and has the last of the dimensions; the others are complex. */
+static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f) {
+    const double scale = ind__fft_scale(f);
+    for (int i = 0; i < f->num; i++) {
+        if (f->n[i] < 1 || f->n[i] > 1 << 27) {
+            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; 1 to %d are possible", (long long)f->n[i], 1 << 27);
+            return;
+        }
+    }
+    for (int step = 0; step < f->num && !e->g->status; step++) {
+        const bool forth = f->in_parts == 1; /* from real values: the last dimension first */
+        const int i = forth ? f->num - 1 - step : step;
+        ind__fft one = {2, 2, f->inverse, false, step == f->num - 1 ? scale : 1};
+        if (forth && step == 0) {
+            one.in_parts = 1;
+            one.onesided = f->onesided;
+        }
+        if (f->out_parts == 1 && i == f->num - 1) one.out_parts = 1;
+        x = ind__fft_along(e, x, f->dim[i], f->n[i], &one);
+    }
+    e->y = x;
+}
+
+static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
+    ind_tensor *x = &e->x[0];
+    if (f->in_parts == 1 && !ind_dtype_is_float(ind_tensor_dtype(*x))) *x = ind_cast(*x, IND_F32);
+    if (f->in_parts == 2 && !ind__need_complex(e, 0)) return false;
+    ind_dtype dtype = ind_tensor_dtype(*x);
+    if (dtype == IND_F32 || dtype == IND_F64) return true;
+    ind__refuse(e, IND_NOT_SUPPORTED, "transforms of %s; cast it to f32", ind_dtype_name(dtype));
+    return false;
+}
+
+/* The lengths of the operand along the dimensions. */
+static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
+    for (int i = 0; i < f->num; i++) {
+        if (!ind__known_size(e, e->x[0], f->dim[i], "the length of a transform", &f->n[i])) return false;
+    }
+    return true;
+}
+
+/* dims names them, none: all of them. */
+static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_call *f) {
+    const int rank = ind_tensor_rank(e->x[0]) - (f->in_parts == 2);
+    bool taken[IND_MAX_RANK] = {false};
+    f->num = dims ? dims->count : rank;
+    if (rank < 1 || f->num < 1 || f->num > rank) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
+        return false;
+    }
+    for (int i = 0; i < f->num; i++) {
+        f->dim[i] = dims ? ind__dim_in(e, ind__list_int(dims, i), rank) : i;
+        if (f->dim[i] < 0) return false;
+        if (taken[f->dim[i]]) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "dimension %d is named twice", f->dim[i]);
+            return false;
+        }
+        taken[f->dim[i]] = true;
+    }
+    return true;
+}
+
+static void ind__expand_fft_core(ind__expansion *e) {
+    const ind_graph_op op = e->node->op;
+    ind__fft_call f = {.in_parts = op == IND_OP_FFT_R2C ? 1 : 2, .out_parts = op == IND_OP_FFT_C2R ? 1 : 2};
+    f.normalization = (int)e->a[1].i;
+    f.inverse = op == IND_OP_FFT_C2R || (op == IND_OP_FFT_C2C && !e->a[2].i);
+    f.onesided = op == IND_OP_FFT_R2C && e->a[2].i;
+    if (e->a[1].i < 0 || e->a[1].i > 2) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    "normalization is %lld; 0 (none), 1 (by the root of n) and 2 (by n) are allowed",
+                    (long long)e->a[1].i);
+        return;
+    }
+    if (!ind__fft_operand(e, &f) || !ind__fft_dims(e, &e->a[0], &f) || !ind__fft_lengths(e, &f)) return;
+    if (op == IND_OP_FFT_C2R) {
+        const int last = f.num - 1;
+        if (f.n[last] != e->a[2].i / 2 + 1) {
+            ind__refuse(e, IND_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
+                        (long long)e->a[2].i, (long long)(e->a[2].i / 2 + 1), (long long)f.n[last]);
+            return;
+        }
+        f.n[last] = e->a[2].i;
+    }
+    ind__fft_run(e, e->x[0], &f);
+}
+
+/* What the names of torch.fft say. */
+static void ind__fft_named(const char *name, ind__fft_call *f) {
+    const char *at = name + strlen("fft_");
+    bool inverse = *at == 'i';
+    at += inverse;
+    f->in_parts = f->out_parts = 2;
+    f->inverse = inverse;
+    f->onesided = *at == 'r' || *at == 'h';
+    if (f->onesided && (*at == 'r') != inverse) f->in_parts = 1;  /* rfft and ihfft take real values .. */
+    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft give them */
+}
+
+static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *f) {
+    const char *norm = a->kind == IND__ATTR_NONE ? "backward" : a->s;
+    if (!strcmp(norm, "ortho")) {
+        f->normalization = 1;
+    } else if (!strcmp(norm, "backward")) {
+        f->normalization = f->inverse ? 2 : 0;
+    } else if (!strcmp(norm, "forward")) {
+        f->normalization = f->inverse ? 0 : 2;
+    } else {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "norm is \"%.40s\"; allowed: \"backward\", \"ortho\", \"forward\"", norm);
+        return false;
+    }
+    return true;
+}
+
+/* x cropped or padded with zeros to n elements of a dimension. */
+static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int dim, int64_t n) {
+    int64_t size = 0;
+    ind_expr pad[2 * IND_MAX_RANK];
+    (void)ind_expr_is_int(ind_tensor_size(x, dim), &size);
+    if (n < size) return ind__part(x, dim, 0, n);
+    if (n == size) return x;
+    int num = 2 * (ind_tensor_rank(x) - dim);
+    for (int i = 0; i < num; i++) pad[i] = ind__e(e, i == num - 1 ? n - size : 0);
+    return ind_pad(x, pad, num, IND_PAD_CONSTANT, 0);
+}
+
+/* The dimensions of fft2 are the last two, those of fftn all, or the last as many as there are sizes. */
+static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
+    const char *name = e->name;
+    const char kind = name[strlen(name) - 1];
+    const ind__attr *s = &e->a[0], *dims = &e->a[1];
+    ind_expr list[IND_MAX_RANK];
+    ind__attr own = {.kind = IND__ATTR_INTS, .list = list, .count = 1};
+    if (kind == 't') { /* one dimension */
+        list[0] = ind__e(e, dims->i);
+        return ind__fft_dims(e, &own, f);
+    }
+    if (dims->kind != IND__ATTR_NONE) return ind__fft_dims(e, dims, f);
+    own.count = kind == '2' ? 2 : s->kind != IND__ATTR_NONE ? s->count : 0;
+    for (int i = 0; i < own.count && i < IND_MAX_RANK; i++) list[i] = ind__e(e, i - own.count);
+    return ind__fft_dims(e, own.count ? &own : NULL, f);
+}
+
+static void ind__expand_fft(ind__expansion *e) {
+    ind__fft_call f = {.num = 0};
+    const ind__attr *s = &e->a[0];
+    ind__fft_named(e->name, &f);
+    if (!ind__fft_norm(e, &e->a[2], &f) || !ind__fft_operand(e, &f) || !ind__fft_user_dims(e, &f)) return;
+    if (!ind__fft_lengths(e, &f)) return;
+    const bool sized = s->kind != IND__ATTR_NONE;
+    if (sized && s->kind == IND__ATTR_INTS && s->count != f.num) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f.num);
+        return;
+    }
+    const int last = f.num - 1;
+    if (f.out_parts == 1) f.n[last] = 2 * (f.n[last] - 1);
+    ind_tensor x = e->x[0];
+    for (int i = 0; i < f.num && sized; i++) {
+        int64_t n = s->kind == IND__ATTR_INT ? s->i : ind__list_int(s, i);
+        if (n != -1) f.n[i] = n;
+    }
+    for (int i = 0; i < f.num; i++) {
+        if (f.n[i] < 1) {
+            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f.n[i]);
+            return;
+        }
+        x = ind__fft_resized(e, x, f.dim[i], f.out_parts == 1 && i == last ? f.n[i] / 2 + 1 : f.n[i]);
+    }
+    ind__fft_run(e, x, &f);
+}
+
+/* ---- windows: cosines of a turn in steps */
+
+static void ind__expand_window(ind__expansion *e) {
+    const ind_graph_op op = e->node->op;
+    const int64_t length = e->a[0].i, steps = e->a[1].i ? length : length - 1;
+    const ind_dtype dtype = (ind_dtype)e->a[op == IND_OP_HAMMING_WINDOW ? 4 : 2].i;
+    const ind_dtype compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    if (length < 0 || length > 1 << 27 || !ind_dtype_is_float(dtype)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    "a window of %lld of %s; a length that is not negative and a float type are needed",
+                    (long long)length, ind_dtype_name(dtype));
+        return;
+    }
+    if (length <= 1) {
+        ind_expr size = ind__e(e, length);
+        e->y = ind_full(e->g, &size, 1, 1, dtype);
+        return;
+    }
+    if (op == IND_OP_BARTLETT_WINDOW) {
+        ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, length), ind__e(e, 1), compute);
+        ind_tensor off = ind_abs(ind__plus(e, ind_div(ind__times(e, i, 2), ind__num(e, (double)steps)), -1));
+        e->y = ind_cast(ind_sub(ind__num(e, 1), off), dtype);
+        return;
+    }
+    ind_tensor turns = ind__dft_factors(e, steps, 3, 1, length, 1, false, false, 1, compute);
+    double mean = op == IND_OP_HANN_WINDOW ? 0.5 : op == IND_OP_BLACKMAN_WINDOW ? 0.42 : e->a[2].f;
+    double swing = op == IND_OP_HAMMING_WINDOW ? e->a[3].f : 0.5;
+    ind_tensor w = ind_sub(ind_scalar(e->g, mean), ind__times(e, ind__pick(e, turns, 0, 1), swing));
+    if (op == IND_OP_BLACKMAN_WINDOW) w = ind_add(w, ind__times(e, ind__pick(e, turns, 0, 2), 0.08));
+    e->y = ind_cast(w, dtype);
+}
+
+static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mode *mode) {
+    static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
+    for (int i = 0; i < 4; i++) {
+        if (name && strcmp(name, names[i])) continue;
+        *mode = (ind_pad_mode)i;
+        return true;
+    }
+    ind__refuse(e, IND_INVALID_ARGUMENT,
+                "pad_mode is \"%.40s\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\"",
+                name ? name : "");
+    return false;
+}
+
+/* The window of win_length in the middle of n_fft elements; 1 where none is given. */
+static ind_tensor ind__stft_window(ind__expansion *e, ind_tensor frames, int64_t n_fft, int64_t win_length) {
+    int64_t left = (n_fft - win_length) / 2, have;
+    ind_expr size = ind__e(e, win_length), pad[2] = {ind__e(e, left), ind__e(e, n_fft - win_length - left)};
+    bool given = ind__given(e, 1);
+    if (!given && win_length == n_fft) return frames;
+    if (given && (!ind__need_rank_of(e, 1, 1, 1) || !ind__known_size(e, e->x[1], 0, "the window's length", &have)))
+        return frames;
+    if (given && have != win_length) {
+        ind__refuse(e, IND_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
+                    (long long)win_length);
+        return frames;
+    }
+    ind_tensor window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, ind_tensor_dtype(frames));
+    return ind_mul(frames, win_length < n_fft ? ind_pad(window, pad, 2, IND_PAD_CONSTANT, 0) : window);
+}
+
+static void ind__expand_stft(ind__expansion *e) {
+    const int64_t n = e->a[0].i, hop = e->a[1].kind == IND__ATTR_NONE ? n / 4 : e->a[1].i;
+    const int64_t win = e->a[2].kind == IND__ATTR_NONE ? n : e->a[2].i;
+    ind_pad_mode mode;
+    ind_tensor x = e->x[0];
+    ind__fft_call f = {.num = 1,
+                       .dim = {2},
+                       .n = {n},
+                       .in_parts = 1,
+                       .out_parts = 2,
+                       .onesided = e->a[6].i,
+                       .normalization = e->a[5].i ? 1 : 0};
+    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__pad_mode_named(e, e->a[4].s, &mode)) return;
+    if (n < 1 || hop < 1 || win < 1 || win > n || n > 1 << 27) {
+        ind__refuse(
+            e, IND_INVALID_ARGUMENT,
+            "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
+            (long long)n, (long long)hop, (long long)win);
+        return;
+    }
+    const bool single = ind_tensor_rank(x) == 1;
+    if (!ind__fft_operand(e, &f)) return;
+    x = single ? ind_unsqueeze(e->x[0], 0) : e->x[0];
+    ind_expr pad[2] = {ind__e(e, n / 2), ind__e(e, n / 2)};
+    if (e->a[3].i) x = ind_squeeze(ind_pad(ind_unsqueeze(x, 0), pad, 2, mode, 0), 0);
+    x = ind__stft_window(e, ind_unfold(x, 1, ind__e(e, n), ind__e(e, hop)), n, win);
+    if (e->g->status) return;
+    ind__fft_run(e, x, &f);
+    e->y = ind_transpose(e->y, 1, 2);
+    if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
+}
+
+/* ---- complex numbers as pairs */
+
+static void ind__expand_view_as_pairs(ind__expansion *e) {
+    if (ind__need_complex(e, 0)) e->y = e->x[0];
+}
+
+static void ind__expand_part(ind__expansion *e) {
+    if (ind__need_complex(e, 0)) e->y = ind__pick(e, e->x[0], -1, e->node->op == IND_OP_IMAG);
+}
+
+static void ind__expand_complex(ind__expansion *e) {
+    if (!ind__need_float_of(e, 0) || !ind__need_float_of(e, 1)) return;
+    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1]))
+        ind__refuse(e, IND_TYPE_MISMATCH, "both parts must have one type; they are %s and %s",
+                    ind_dtype_name(ind_tensor_dtype(e->x[0])), ind_dtype_name(ind_tensor_dtype(e->x[1])));
+    ind_tensor both = ind_broadcast_tensors(e->x, 2);
+    if (e->g->status) return;
+    ind_tensor parts[2] = {both, ind_result(both, 1)};
+    if (e->node->op == IND_OP_POLAR) {
+        ind_tensor angle = parts[1];
+        parts[1] = ind_mul(both, ind_sin(angle));
+        parts[0] = ind_mul(both, ind_cos(angle));
+    }
+    e->y = ind_stack(parts, 2, -1);
+}
+
+/* ---- embedding bags */
+
+typedef struct ind__bags {
+    ind_tensor rows, kept; /* [N, D] or [B, L, D], and which of them count: [N] or [B, L], or none: all */
+    ind_tensor bag;        /* of each row, [N]; none: those of dimension 0 */
+    ind_expr num;          /* of bags */
+} ind__bags;
+
+static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
+    ind_expr size[2] = {a, b};
+    return ind_full(e->g, size, ind__ok(b) ? 2 : 1, 0, dtype);
+}
+
+static ind_tensor ind__bag_sum(const ind__expansion *e, const ind__bags *b, ind_tensor v) {
+    bool rows = ind_tensor_rank(v) > 1;
+    ind_expr none = {0};
+    if (!b->bag.id) return ind__sum_last(v, 1, false);
+    ind_tensor zeros = ind__zeros(e, b->num, rows ? ind_tensor_size(v, 1) : none, ind_tensor_dtype(v));
+    return ind_index_add(zeros, 0, b->bag, v, 1);
+}
+
+/* How many rows each bag has that count, [B, 1]. */
+static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, ind_dtype dtype) {
+    ind_expr none = {0}, size[2];
+    int rank = ind_tensor_rank(b->rows) - 1;
+    for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(b->rows, d);
+    ind_tensor one = b->kept.id ? ind_cast(b->kept, dtype) : ind_full(e->g, size, rank, 1, dtype);
+    if (!b->bag.id) return ind_sum(one, (const int[]){1}, 1, true, IND_DTYPE_NONE);
+    return ind_unsqueeze(ind_index_add(ind__zeros(e, b->num, none, dtype), 0, b->bag, one, 1), 1);
+}
+
+static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_tensor count) {
+    const int one = 1;
+    ind_tensor most, rows = b->rows;
+    if (b->kept.id) rows = ind_where(ind_unsqueeze(b->kept, -1), rows, ind_scalar(e->g, -INFINITY));
+    if (!b->bag.id) {
+        most = ind_amax(rows, &one, 1, false);
+    } else {
+        ind_expr size[2] = {ind_tensor_size(rows, 0), ind_tensor_size(rows, 1)};
+        ind_tensor to = ind_expand(ind_unsqueeze(b->bag, 1), size, 2);
+        most = ind_scatter_reduce(ind__zeros(e, b->num, size[1], ind_tensor_dtype(rows)), 0, to, rows, "amax", false);
+    }
+    return ind_where(ind_gt(count, ind__num(e, 0)), most, ind_scalar(e->g, 0));
+}
+
+/* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
+static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
+    ind_tensor offsets = e->x[2];
+    ind_expr none = {0};
+    if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
+    if (e->a[1].i) offsets = ind_slice(offsets, 0, none, ind__e(e, -1), none);
+    b->num = ind_tensor_size(offsets, 0);
+    ind_tensor place =
+        ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
+    b->bag = ind__plus(e, ind_searchsorted(offsets, place, false, true, IND_NO_TENSOR), -1);
+    return true;
+}
+
+static void ind__expand_embedding_bag(ind__expansion *e) {
+    const char *mode = e->a[0].s ? e->a[0].s : "";
+    const bool largest = !strcmp(mode, "max"), average = !strcmp(mode, "mean"), offsets = ind__given(e, 2);
+    ind_tensor weight = e->x[0], indices = e->x[1];
+    ind__bags b;
+    memset(&b, 0, sizeof b);
+    if (!largest && !average && strcmp(mode, "sum")) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "mode is \"%.40s\"; allowed: \"sum\", \"mean\", \"max\"", mode);
+        return;
+    }
+    if (ind__given(e, 3) && (largest || average)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "per_sample_weights are for mode \"sum\"");
+        return;
+    }
+    if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
+    if (offsets ? !ind__bags_of_offsets(e, &b) : !ind__need_rank_of(e, 1, 2, 2)) return;
+    b.rows = ind_embedding(weight, indices);
+    if (e->a[2].kind != IND__ATTR_NONE) {
+        int64_t padding = e->a[2].i, rows = 0;
+        if (padding < 0 && !ind__known_size(e, weight, 0, "the number of rows, from which padding_idx counts,", &rows))
+            return;
+        b.kept = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
+    }
+    ind_tensor count = average || largest ? ind__bag_count(e, &b, ind_tensor_dtype(weight)) : weight;
+    if (largest) {
+        e->y = ind__bag_max(e, &b, count);
+        return;
+    }
+    if (ind__given(e, 3)) b.rows = ind_mul(b.rows, ind_unsqueeze(e->x[3], -1));
+    if (b.kept.id) b.rows = ind_where(ind_unsqueeze(b.kept, -1), b.rows, ind_scalar(e->g, 0));
+    e->y = ind__bag_sum(e, &b, b.rows);
+    if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
+}
+
+/* ---- images */
+
+/* Places in [-1, 1] along a dimension of n elements: of the corners, or of the elements' middles. */
+static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corners, ind_dtype dtype) {
+    ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), dtype);
+    if (corners && n == 1) return ind__times(e, i, 0);
+    double steps = (double)(corners ? n - 1 : n);
+    ind_tensor twice = ind__plus(e, ind__times(e, i, 2), corners ? -steps : 1 - steps);
+    return ind_div(twice, ind__num(e, steps));
+}
+
+/* theta [N, 2, 3] of size [N, C, H, W], or [N, 3, 4] of [N, C, D, H, W]: x comes first, the last dimension. */
+static void ind__expand_affine_grid(ind__expansion *e) {
+    const int dims = e->a[0].count - 2;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    if (!ind__need_rank_of(e, 0, 3, 3) || !ind__need_float_of(e, 0)) return;
+    if (dims < 2 || dims > 3 || !ind__is_int(ind_tensor_size(e->x[0], 1), dims) ||
+        !ind__is_int(ind_tensor_size(e->x[0], 2), dims + 1) ||
+        !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
+        char text[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
+                    ind__say_operand(e, 0, text, sizeof text));
+        return;
+    }
+    ind_tensor sum = {e->g, 0};
+    for (int d = 0; d < dims; d++) { /* coordinate d lies along dimension -1 - d of the grid, [.., H, W, coordinates] */
+        int64_t n = 0;
+        if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
+            ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
+            return;
+        }
+        ind_tensor line = ind__grid_line(e, n, e->a[1].i, dtype);
+        for (int k = 0; k < d; k++) line = ind_unsqueeze(line, -1);
+        ind_tensor column = ind_select(e->x[0], 2, ind__e(e, d));
+        for (int k = 0; k < dims; k++) column = ind_unsqueeze(column, 1);
+        ind_tensor term = ind_mul(ind_unsqueeze(line, -1), column);
+        sum = d ? ind_add(sum, term) : term;
+    }
+    ind_tensor shift = ind_select(e->x[0], 2, ind__e(e, dims));
+    for (int k = 0; k < dims; k++) shift = ind_unsqueeze(shift, 1);
+    e->y = ind_add(sum, shift);
+}
+
+/* (sum over the window of x^p)^(1/p), negative sums counting as 0. */
+static void ind__expand_lp_pool(ind__expansion *e) {
+    const int dims = e->node->op == IND_OP_LP_POOL1D ? 1 : 2;
+    const double p = e->a[0].f;
+    ind_pool_desc pool = {.ceil_mode = e->a[3].i};
+    double taps = 1;
+    for (int s = 0; s < dims; s++) {
+        for (int k = 0; k < 2; k++) {
+            const ind__attr *a = &e->a[1 + k];
+            if (a->kind == IND__ATTR_NONE) continue;
+            if (a->count != 1 && a->count != dims) {
+                ind__refuse(e, IND_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
+                return;
+            }
+            int64_t v = ind__list_int(a, a->count == 1 ? 0 : s);
+            (k ? pool.stride : pool.kernel_size)[s] = v > 0 && v < INT32_MAX ? (int)v : -1;
+        }
+        taps *= pool.kernel_size[s];
+    }
+    if (!(p != 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "norm_type is %g", p);
+    ind_tensor mean = ind_avg_pool(ind_pow(e->x[0], ind_scalar(e->g, p)), dims, &pool);
+    mean = ind_mul(ind_sign(mean), ind_relu(ind_abs(mean)));
+    e->y = ind_pow(ind__times(e, mean, taps), ind_scalar(e->g, 1 / p));
+}
+
+static void ind__expand_local_response_norm(ind__expansion *e) {
+    const int64_t size = e->a[0].i;
+    const int rank = ind_tensor_rank(e->x[0]), last = -1;
+    ind_expr pad[2 * IND_MAX_RANK];
+    if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
+    if (size < 1 || size > 1 << 20) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "size is %lld", (long long)size);
+        return;
+    }
+    for (int i = 0; i < 2 * rank; i++) pad[i] = ind__e(e, 0);
+    pad[2 * rank - 4] = ind__e(e, size / 2);
+    pad[2 * rank - 3] = ind__e(e, (size - 1) / 2);
+    ind_tensor square = ind_pad(ind_mul(e->x[0], e->x[0]), pad, 2 * rank - 2, IND_PAD_CONSTANT, 0);
+    ind_tensor mean = ind_mean(ind_unfold(square, 1, ind__e(e, size), ind__e(e, 1)), &last, 1, false, IND_DTYPE_NONE);
+    ind_tensor scale = ind__plus(e, ind__times(e, mean, e->a[1].f), e->a[3].f);
+    e->y = ind_div(e->x[0], ind_pow(scale, ind_scalar(e->g, e->a[2].f)));
+}
+
+/* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
+
+/* A size as a tensor without dimensions. */
+static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
+    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
+    return ind_select(one, 0, ind__e(e, 0));
+}
+
+/* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
+static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
+                                 ind_expr *out) {
+    bool sized = size->kind != IND__ATTR_NONE && size->count > 0,
+         scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const int count = sized ? size->count : scaled ? scales->count : 0;
+    if (sized == scaled || (count != 1 && count != dims)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "either the output size or scale factors must be given, 1 or %d", dims);
+        return false;
+    }
+    for (int s = 0; s < dims; s++) {
+        const int k = count == 1 ? 0 : s;
+        ind_expr in = ind_tensor_size(e->x[0], 2 + s);
+        if (scaled && !(scales->floats[k] > 0 && scales->floats[k] <= 1e9)) {
+            ind__refuse(e, IND_INVALID_ARGUMENT, "a scale factor of %g; it must be positive", scales->floats[k]);
+            return false;
+        }
+        out[s] = sized ? size->list[k] : ind__scaled_size(in, scales->floats[k]);
+        if (!ind__ok(out[s])) {
+            ind__refuse(e, IND_NOT_SUPPORTED, "dim %d times %g is no expression of sizes; give the output size", 2 + s,
+                        scales->floats[k]);
+            return false;
+        }
+        if (ind_known_le(ind__e(e, 1), out[s]) && ind_known_le(ind__e(e, 1), in)) continue;
+        ind__refuse(e, IND_OUT_OF_RANGE, "sizes must be known to be above 0");
+        return false;
+    }
+    return true;
+}
+
+static void ind__expand_area(ind__expansion *e) {
+    const int dims = ind_tensor_rank(e->x[0]) - 2;
+    ind_expr out[3];
+    if (!ind__need_rank_of(e, 0, 3, 5) || !ind__resampled_sizes(e, &e->a[0], &e->a[1], dims, out)) return;
+    if (e->a[3].i) ind__refuse(e, IND_INVALID_ARGUMENT, "align_corners is for the linear modes and bicubic");
+    e->y = ind_adaptive_avg_pool(e->x[0], out, dims);
+}
+
+/* ((a t + b) t + c) t + d */
+static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, double b, double c, double d) {
+    ind_tensor y = ind__plus(e, ind__times(e, t, a), b);
+    y = ind__plus(e, ind_mul(y, t), c);
+    return ind__plus(e, ind_mul(y, t), d);
+}
+
+/* x, which is computed in f32 or f64, resampled along a dimension. */
+static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
+                                   double scale) {
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
+    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), step, sum = {e->g, 0};
+    if (corners) {
+        ind_expr gaps = ind_expr_max(ind_expr_sub(out, one), one);
+        step = ind_div(ind__size_number(e, ind_expr_sub(in, one), dtype), ind__size_number(e, gaps, dtype));
+        place = ind_mul(place, step);
+    } else {
+        step = scale > 0 ? ind_scalar(e->g, 1 / scale)
+                         : ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
+        place = ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
+    }
+    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    const double a = -0.75;
+    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+        ind_tensor near = k < 2 ? t : back;
+        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, near, 1), a, -5 * a, 8 * a, -4 * a)
+                                        : ind__cubic(e, near, a + 2, -(a + 3), 0, 1);
+        ind_tensor at = ind__plus(e, ind_cast(first, IND_I64), k - 1);
+        at = ind_minimum(ind_maximum(at, ind__num(e, 0)), ind__size_number(e, ind_expr_sub(in, one), IND_I64));
+        for (int d = dim; d < ind_tensor_rank(x) - 1; d++) w = ind_unsqueeze(w, -1);
+        ind_tensor term = ind_mul(ind_index_select(x, dim, at), w);
+        sum = k ? ind_add(sum, term) : term;
+    }
+    return sum;
+}
+
+static void ind__expand_upsample_bicubic(ind__expansion *e) {
+    const bool any = e->node->op == IND_OP_INTERPOLATE;
+    const ind__attr *scales = &e->a[any ? 1 : 2];
+    const bool corners = e->a[any ? 3 : 1].i, scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_expr out[2];
+    if (!ind__need_rank_of(e, 0, 4, 4) || !ind__need_float_of(e, 0)) return;
+    if (!ind__resampled_sizes(e, &e->a[0], scales, 2, out)) return;
+    ind_tensor x = dtype == IND_F64 || dtype == IND_F32 ? e->x[0] : ind_cast(e->x[0], IND_F32);
+    for (int s = 1; s >= 0; s--) {
+        double scale = scaled ? scales->floats[scales->count == 1 ? 0 : s] : 0;
+        x = ind__cubic_along(e, x, 2 + s, out[s], corners, scale);
+    }
+    e->y = x;
+    if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
+}
+
+/* interpolate in a mode that is written as other ops. */
+static ind__expander ind__interpolation_expander(const ind__node *node) {
+    const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
+    return !strcmp(mode, "area") ? ind__expand_area : !strcmp(mode, "bicubic") ? ind__expand_upsample_bicubic : NULL;
+}
+
+/* ---- convolutions with padding="same" or "valid" */
+
+static void ind__expand_named_padding(ind__expansion *e) {
+    const int dims = (int)e->node->op - (int)IND_OP_CONV1D + 1;
+    const char *how = e->a[1].s;
+    ind_expr before[3], more[6];
+    bool odd = false;
+    ind__attr a[4] = {e->a[0], {.kind = IND__ATTR_NONE}, e->a[2], e->a[3]};
+    ind_tensor x = e->x[0];
+    if (!how || (strcmp(how, "same") && strcmp(how, "valid"))) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "padding is \"%.40s\"; allowed: \"same\", \"valid\", sizes",
+                    how ? how : "");
+        return;
+    }
+    if (!strcmp(how, "same")) {
+        if (!ind__need_rank_of(e, 1, dims + 2, dims + 2)) return;
+        for (int s = 0; s < dims; s++) {
+            const ind__attr *stride = &e->a[0], *dilation = &e->a[2];
+            ind_expr step = stride->count > 0 ? stride->list[stride->count == dims ? s : 0] : ind__e(e, 1);
+            ind_expr reach = dilation->count > 0 ? dilation->list[dilation->count == dims ? s : 0] : ind__e(e, 1);
+            if (!ind__is_int(step, 1)) {
+                ind__refuse(e, IND_INVALID_ARGUMENT, "padding=\"same\" goes with a stride of 1");
+                return;
+            }
+            ind_expr total = ind_expr_mul(reach, ind_expr_sub(ind_tensor_size(e->x[1], 2 + s), ind__e(e, 1)));
+            before[s] = ind_expr_floordiv(total, ind__e(e, 2));
+            ind_expr extra = ind_expr_sub(total, ind_expr_mul(before[s], ind__e(e, 2)));
+            more[2 * (dims - 1 - s)] = ind__e(e, 0);
+            more[2 * (dims - 1 - s) + 1] = extra;
+            odd = odd || !ind__is_int(extra, 0);
+        }
+        if (odd) x = ind_pad(x, more, 2 * dims, IND_PAD_CONSTANT, 0);
+        a[1] = ind__attr_sizes(before, dims);
+    }
+    ind_tensor operands[3] = {x, e->x[1], e->num_x > 2 ? e->x[2] : IND_NO_TENSOR};
+    e->y = ind__call_in(e->g, e->node->op, operands, 3, a, 4);
+}
+
+/* ---- the table */
+
+/* Of every op of IND_COMPOSITES (a test calls them all), and of no other. */
+static const ind__expander ind__expanders[IND_NUM_OPS] = {
+    [IND_OP_SMOOTH_L1_LOSS] = ind__expand_smooth_loss,
+    [IND_OP_HUBER_LOSS] = ind__expand_smooth_loss,
+    [IND_OP_BINARY_CROSS_ENTROPY] = ind__expand_binary_cross_entropy,
+    [IND_OP_BINARY_CROSS_ENTROPY_WITH_LOGITS] = ind__expand_binary_cross_entropy_with_logits,
+    [IND_OP_KL_DIV] = ind__expand_kl_div,
+    [IND_OP_POISSON_NLL_LOSS] = ind__expand_poisson_nll_loss,
+    [IND_OP_GAUSSIAN_NLL_LOSS] = ind__expand_gaussian_nll_loss,
+    [IND_OP_HINGE_EMBEDDING_LOSS] = ind__expand_hinge_embedding_loss,
+    [IND_OP_SOFT_MARGIN_LOSS] = ind__expand_soft_margin_loss,
+    [IND_OP_MARGIN_RANKING_LOSS] = ind__expand_margin_ranking_loss,
+    [IND_OP_TRIPLET_MARGIN_LOSS] = ind__expand_triplet_margin_loss,
+    [IND_OP_COSINE_EMBEDDING_LOSS] = ind__expand_cosine_embedding_loss,
+    [IND_OP_COSINE_SIMILARITY] = ind__expand_cosine_similarity,
+    [IND_OP_PAIRWISE_DISTANCE] = ind__expand_pairwise_distance,
+    [IND_OP_NORMALIZE] = ind__expand_normalize,
+    [IND_OP_DIST] = ind__expand_dist,
+    [IND_OP_SOFTSIGN] = ind__expand_softsign,
+    [IND_OP_TANHSHRINK] = ind__expand_tanhshrink,
+    [IND_OP_HARDSHRINK] = ind__expand_shrink,
+    [IND_OP_SOFTSHRINK] = ind__expand_shrink,
+    [IND_OP_SOFTMIN] = ind__expand_softmin,
+    [IND_OP_GLU] = ind__expand_glu,
+    [IND_OP_PRELU] = ind__expand_prelu,
+    [IND_OP_RSUB] = ind__expand_rsub,
+    [IND_OP_HEAVISIDE] = ind__expand_heaviside,
+    [IND_OP_FLOAT_POWER] = ind__expand_float_power,
+    [IND_OP_LDEXP] = ind__expand_ldexp,
+    [IND_OP_LOGADDEXP2] = ind__expand_logaddexp2,
+    [IND_OP_FMAX] = ind__expand_fmax,
+    [IND_OP_FMIN] = ind__expand_fmax,
+    [IND_OP_FRAC] = ind__expand_frac,
+    [IND_OP_DEG2RAD] = ind__expand_degrees,
+    [IND_OP_RAD2DEG] = ind__expand_degrees,
+    [IND_OP_CLAMP_MIN] = ind__expand_clamp_min,
+    [IND_OP_CLAMP_MAX] = ind__expand_clamp_max,
+    [IND_OP_ISCLOSE] = ind__expand_isclose,
+    [IND_OP_ISPOSINF] = ind__expand_isinf_signed,
+    [IND_OP_ISNEGINF] = ind__expand_isinf_signed,
+    [IND_OP_SPECIAL_ENTR] = ind__expand_special_entr,
+    [IND_OP_SPECIAL_XLOG1PY] = ind__expand_special_xlog1py,
+    [IND_OP_SPECIAL_NDTR] = ind__expand_special_ndtr,
+    [IND_OP_TRACE] = ind__expand_trace,
+    [IND_OP_NANSUM] = ind__expand_nansum,
+    [IND_OP_NANMEAN] = ind__expand_nansum,
+    [IND_OP_TRAPEZOID] = ind__expand_trapezoid,
+    [IND_OP_DOT] = ind__expand_dot,
+    [IND_OP_INNER] = ind__expand_inner,
+    [IND_OP_OUTER] = ind__expand_outer,
+    [IND_OP_MV] = ind__expand_mv,
+    [IND_OP_ADDMV] = ind__expand_addmv,
+    [IND_OP_ADDR] = ind__expand_addr,
+    [IND_OP_BADDBMM] = ind__expand_baddbmm,
+    [IND_OP_ADDBMM] = ind__expand_baddbmm,
+    [IND_OP_KRON] = ind__expand_kron,
+    [IND_OP_TENSORDOT] = ind__expand_tensordot,
+    [IND_OP_CROSS] = ind__expand_cross,
+    [IND_OP_LINALG_VECDOT] = ind__expand_linalg_vecdot,
+    [IND_OP_BILINEAR] = ind__expand_bilinear,
+    [IND_OP_EINSUM] = ind__expand_einsum,
+    [IND_OP_T] = ind__expand_t,
+    [IND_OP_ADJOINT] = ind__expand_adjoint,
+    [IND_OP_RAVEL] = ind__expand_ravel,
+    [IND_OP_HSTACK] = ind__expand_stacks,
+    [IND_OP_VSTACK] = ind__expand_stacks,
+    [IND_OP_DSTACK] = ind__expand_stacks,
+    [IND_OP_COLUMN_STACK] = ind__expand_stacks,
+    [IND_OP_FLIPLR] = ind__expand_flips,
+    [IND_OP_FLIPUD] = ind__expand_flips,
+    [IND_OP_ROT90] = ind__expand_rot90,
+    [IND_OP_DIAG] = ind__expand_diag,
+    [IND_OP_DIAG_EMBED] = ind__expand_diag_embed,
+    [IND_OP_TAKE_ALONG_DIM] = ind__expand_take_along_dim,
+    [IND_OP_CHANNEL_SHUFFLE] = ind__expand_channel_shuffle,
+    [IND_OP_VANDER] = ind__expand_vander,
+    [IND_OP_TYPE_AS] = ind__expand_type_as,
+    [IND_OP_LOGSPACE] = ind__expand_logspace,
+    [IND_OP_HANN_WINDOW] = ind__expand_window,
+    [IND_OP_HAMMING_WINDOW] = ind__expand_window,
+    [IND_OP_BLACKMAN_WINDOW] = ind__expand_window,
+    [IND_OP_BARTLETT_WINDOW] = ind__expand_window,
+    [IND_OP_EMBEDDING_BAG] = ind__expand_embedding_bag,
+    [IND_OP_UPSAMPLE_BICUBIC2D] = ind__expand_upsample_bicubic,
+    [IND_OP_AFFINE_GRID] = ind__expand_affine_grid,
+    [IND_OP_LP_POOL1D] = ind__expand_lp_pool,
+    [IND_OP_LP_POOL2D] = ind__expand_lp_pool,
+    [IND_OP_LOCAL_RESPONSE_NORM] = ind__expand_local_response_norm,
+    [IND_OP_VIEW_AS_REAL] = ind__expand_view_as_pairs,
+    [IND_OP_VIEW_AS_COMPLEX] = ind__expand_view_as_pairs,
+    [IND_OP_REAL] = ind__expand_part,
+    [IND_OP_IMAG] = ind__expand_part,
+    [IND_OP_COMPLEX] = ind__expand_complex,
+    [IND_OP_POLAR] = ind__expand_complex,
+    [IND_OP_FFT_R2C] = ind__expand_fft_core,
+    [IND_OP_FFT_C2R] = ind__expand_fft_core,
+    [IND_OP_FFT_C2C] = ind__expand_fft_core,
+    [IND_OP_FFT_FFT] = ind__expand_fft,
+    [IND_OP_FFT_IFFT] = ind__expand_fft,
+    [IND_OP_FFT_RFFT] = ind__expand_fft,
+    [IND_OP_FFT_IRFFT] = ind__expand_fft,
+    [IND_OP_FFT_HFFT] = ind__expand_fft,
+    [IND_OP_FFT_IHFFT] = ind__expand_fft,
+    [IND_OP_FFT_FFT2] = ind__expand_fft,
+    [IND_OP_FFT_IFFT2] = ind__expand_fft,
+    [IND_OP_FFT_RFFT2] = ind__expand_fft,
+    [IND_OP_FFT_IRFFT2] = ind__expand_fft,
+    [IND_OP_FFT_FFTN] = ind__expand_fft,
+    [IND_OP_FFT_IFFTN] = ind__expand_fft,
+    [IND_OP_FFT_RFFTN] = ind__expand_fft,
+    [IND_OP_FFT_IRFFTN] = ind__expand_fft,
+    [IND_OP_STFT] = ind__expand_stft,
+};
+
+static ind__expander ind__expander_of(const ind__node *node) {
+    if (ind__is_named_padding(node->op, node->attr)) return ind__expand_named_padding;
+    return node->op == IND_OP_INTERPOLATE ? ind__interpolation_expander(node) : ind__expanders[node->op];
+}
+
+static bool ind__expands(const ind__node *node) {
+    return ind__expander_of(node) != NULL;
+}
+
+/* The failure of an op inside says which composite it belongs to. */
+static void ind__expansion_failed(ind_graph *g, const char *name) {
+    char why[sizeof g->error];
+    memcpy(why, g->error, sizeof why);
+    snprintf(g->error, sizeof g->error, "%.60s: %.*s", name, (int)sizeof why - 64, why);
+    ind__fail(g->context, g->status, "%s", g->error);
+}
+
+/* The result takes the composite's name. One that was there before, or is a number, keeps its own: it gets an alias. */
+static ind_tensor ind__finish_expansion(ind__expansion *e, uint32_t first) {
+    ind_graph *g = e->g;
+    if (!g->status && !e->y.id) ind__graph_fail(g, IND_VERIFY, "nothing was made");
+    if (!g->status && e->y.id < first) e->y = ind_alias(e->y);
+    if (!g->status && !ind__make_name(g, e->y.id, e->node->op, e->name)) ind__graph_no_memory(g, e->name);
+    return g->status ? ind__graph_tensor(g, 0) : e->y;
+}
+
+static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
+    const uint32_t first = g->num_tensors, n = node->num_operands;
+    ind__expansion e = {.g = g, .c = g->context, .node = node, .name = ind__op_name(node->op), .a = node->attr};
+    e.x = ind__arena_alloc(&g->arena, (n ? n : 1) * sizeof *e.x);
+    if (!e.x) {
+        ind__graph_no_memory(g, e.name);
+        return ind__graph_tensor(g, 0);
+    }
+    for (uint32_t k = 0; k < n; k++) e.x[k] = node->operand[k] ? ind__graph_tensor(g, node->operand[k]) : IND_NO_TENSOR;
+    e.num_x = (int)n;
+    e.y = ind__graph_tensor(g, 0);
+    g->expanding++;
+    ind__expander_of(node)(&e);
+    ind_tensor y = ind__finish_expansion(&e, first);
+    g->expanding--;
+    g->last_results = 1;
+    if (g->status) ind__expansion_failed(g, e.name);
+    return y;
+}
+
 /* -------------------------------------------------------------------------------------------- >>conditions */
 /* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
    wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
@@ -8827,6 +11090,8 @@ const char *ind_graph_text(ind_graph *graph) {
 typedef struct ind__parser {
     ind_graph *g;
     const char *text, *at;
+    const ind_tensor *given; /* $0, $1, .. of ind_apply */
+    int num_given;
     bool as_written;     /* expressions are not put under the graph's facts */
     const char *unknown; /* name of an undeclared size that an expression used */
     size_t unknown_length;
@@ -9158,7 +11423,10 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     case IND__ATTR_BOOL: return ind__need_bool(p, a);
     case IND__ATTR_STR: return ind__need_string(p, a);
     case IND__ATTR_INTS: return ind__need_ints(p, a, list);
-    case IND__ATTR_SIZES: return ind__need_size_list(p, a, list);
+    case IND__ATTR_SIZES:
+        if (!ind__peek(p, '"')) return ind__need_size_list(p, a, list);
+        a->kind = IND__ATTR_STR; /* padding="same"; refused elsewhere */
+        return ind__need_string(p, a);
     case IND__ATTR_FLOATS: return ind__need_floats(p, a);
     case IND__ATTR_SIZE: return ind__need_expr(p, &a->e);
     case IND__ATTR_SCALAR: return ind__need_scalar(p, a);
@@ -9273,6 +11541,19 @@ static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t i
     return true;
 }
 
+/* $k: a tensor given to ind_apply. */
+static bool ind__need_given(ind__parser *p, uint32_t *id) {
+    const char *at = p->at++;
+    int64_t k = -1;
+    if (!ind__need_int(p, &k)) return false;
+    if (k < 0 || k >= p->num_given)
+        return ind__parse_error(p, at, IND_OUT_OF_RANGE, "there is no tensor $%lld; %d are given", (long long)k,
+                                p->num_given);
+    ind_tensor x = p->given[k];
+    *id = x.graph == p->g && ind__tensor_of(x) ? x.id : 0;
+    return *id || ind__parse_error(p, at, IND_INVALID_ARGUMENT, "$%lld is not a tensor of this graph", (long long)k);
+}
+
 /* A tensor's name, or a number where the op takes one. */
 static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k, uint32_t *id) {
     char name[IND__MAX_NAME + 1];
@@ -9282,6 +11563,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     const char *at = p->at;
     *id = 0;
     if (call->schema->operand[k].optional && ind__take_word(p, "none")) return true;
+    if (*p->at == '$' && p->given) return ind__need_given(p, id);
     if (ind__number_length(p->at, &whole) && ind__number_allowed(call->op, k)) {
         if (!ind__need_scalar(p, &number)) return false;
         *id = ind__add_scalar(p->g, number).id;
@@ -9289,7 +11571,7 @@ static bool ind__need_operand(ind__parser *p, ind__parsed_call *call, uint32_t k
     }
     if (!ind__need_name(p, ind__number_allowed(call->op, k) ? "a tensor or a number" : "the name of a tensor", name))
         return false;
-    *id = ind__find_tensor(p->g, name, strlen(name));
+    *id = ind__find_named(p->g, name);
     if (*id) return true;
     bool is_size = ind__ok(ind__find_size(p->g, name, strlen(name)));
     return ind__parse_error(p, at, IND_PARSE,
@@ -9586,6 +11868,7 @@ static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "a name", name) || !ind__need(p, ':') || !ind__need_type(p, &type)) return;
+    if (!ind__give_way(p->g, name)) ind__graph_no_memory(p->g, name);
     ind__graph_source(p->g, op, name, type.dtype, type.size, type.rank);
     ind__check_graph(p, at);
 }
@@ -9595,7 +11878,7 @@ static uint32_t ind__need_tensor(ind__parser *p) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_name(p, "the name of a tensor", name)) return 0;
-    uint32_t id = ind__find_tensor(p->g, name, strlen(name));
+    uint32_t id = ind__find_named(p->g, name);
     if (!id) ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
     return id;
 }
@@ -9613,7 +11896,7 @@ static void ind__parse_output(ind__parser *p) {
             ind__skip(p);
             at = p->at;
             id = ind__need_tensor(p);
-        } else if (!(id = ind__find_tensor(p->g, name, strlen(name)))) {
+        } else if (!(id = ind__find_named(p->g, name))) {
             ind__parse_error(p, at, IND_PARSE, "there is no tensor \"%s\" above this line", name);
         }
         if (!id) return;
@@ -9713,6 +11996,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     if (!ind__need_new_name(
             p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
         return false;
+    if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
@@ -9761,7 +12045,7 @@ static bool ind__check_num_results(ind__parser *p, const ind__parsed_call *call,
 /* Gives the results of the op that was just added the names, and checks the types, that were written. */
 static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r, uint32_t num,
                               ind_tensor x) {
-    if (!ind__check_num_results(p, call, r, num, p->g->node[p->g->num_nodes - 1].num_results)) return false;
+    if (!ind__check_num_results(p, call, r, num, p->g->last_results)) return false;
     p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
     for (uint32_t k = 0; k < num; k++) {
         if (!ind__check_annotation(p, &r[k], &p->g->tensor[x.id + k])) return false;
@@ -9788,13 +12072,14 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
     const ind__schema *s = call->schema;
+    uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
         if (r[k].late) p->g->wanted_size = r[k].size;
     ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
                                   call->function ? call->function->name : NULL);
     p->g->wanted_size = NULL;
     if (!ind__check_graph(p, call->at)) return;
-    p->g->node[p->g->num_nodes - 1].line = ind__line_of(p, call->at);
+    for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
     if (call->in_place) {
         ind__write_parsed(p, call, r, num_results, x.id);
         return;
@@ -10091,6 +12376,27 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     }
     ind__need_exprs(&p, list, &rank);
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
+}
+
+ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
+    static const ind_tensor none;
+    ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
+    ind__parsed_call parsed;
+    ind_tensor y = {graph, 0};
+    if (!graph || graph->status) return y;
+    if (!call) {
+        ind__graph_fail(graph, IND_INVALID_ARGUMENT, "apply: the text is NULL; it is written as \"glu($0, dim=1)\"");
+        return y;
+    }
+    memset(&parsed, 0, sizeof parsed);
+    if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
+        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
+                           NULL, parsed.function ? parsed.function->name : NULL);
+    else
+        ind__finish_string(&p, "apply");
+    ind__free(graph->context, parsed.operand);
+    ind__graph_leave_here(graph);
+    return y;
 }
 
 /* ---- verifier */
@@ -11502,7 +13808,9 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
     if (rank == 0) { /* the one index that there is must be 0 */
-        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        ind_expr first = ind_int(l->context, 0);
+        ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
+        ind_op_indirect(o, only, ind_int(l->context, 1), false);
         return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
     }
     at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);
@@ -12572,6 +14880,36 @@ static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int ran
 static ind_value graph__lower_eye(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)rank;
     return ind_op_index(o, ind_expr_eq(index[0], index[1]), l->compute);
+}
+
+/* In units of a 4n-th of a turn the angle is an integer, folded exactly into the first octant: sine and cosine are
+   right to the roundoff at every length. */
+static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    static const double pi = 3.141592653589793238462643383279502884;
+    const ind__attr *a = l->node->attr;
+    ind_context *c = l->context;
+    const int64_t n = a[0].i;
+    ind_expr row_parts = ind_int(c, a[3].i), column_parts = ind_int(c, a[4].i), turn = ind_int(c, 4 * n);
+    ind_expr row = ind_expr_floordiv(index[0], row_parts), column = ind_expr_floordiv(index[1], column_parts);
+    ind_expr quarters = ind_expr_sub(ind_expr_mod(index[1], column_parts), ind_expr_mod(index[0], row_parts));
+    (void)rank;
+    ind_expr angle = ind_expr_mul(ind_expr_mul(row, column), ind_int(c, 4));
+    angle = ind_expr_mod(ind_expr_add(angle, ind_expr_mul(quarters, ind_int(c, a[5].i ? -n : n))), turn);
+    ind_expr half = ind_expr_min(angle, ind_expr_sub(turn, angle)); /* 0 .. 2n: cos is even */
+    ind_expr quarter = ind_expr_min(half, ind_expr_sub(ind_int(c, 2 * n), half));
+    ind_expr octant = ind_expr_min(quarter, ind_expr_sub(ind_int(c, n), quarter));
+    ind_value x =
+        ind_op_mul(o, ind_op_index(o, octant, l->compute), ind_op_constant(o, pi / (2 * (double)n), l->compute));
+    ind_value near = ind_op_index(o, ind_expr_eq(octant, quarter), IND_BOOL);
+    ind_value v = ind_op_where(o, near, ind_op_cos(o, x), ind_op_sin(o, x));
+    v = ind_op_where(o, ind_op_index(o, ind_expr_lt(ind_int(c, n), half), IND_BOOL), ind_op_neg(o, v), v);
+    ind_value scale = ind_op_constant(o, a[7].f, l->compute);
+    if (a[6].i) {
+        ind_expr own =
+            ind_expr_or(ind_expr_eq(row, ind_int(c, 0)), ind_expr_eq(ind_expr_mul(row, ind_int(c, 2)), ind_int(c, n)));
+        scale = ind_op_where(o, ind_op_index(o, own, IND_BOOL), scale, ind_op_constant(o, 2 * a[7].f, l->compute));
+    }
+    return ind_op_mul(o, v, scale);
 }
 
 /* start + i * step in the first half, end - (steps - 1 - i) * step in the second, so that both ends are met; integers
@@ -15652,6 +17990,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(PHILOX, pointwise, graph__lower_philox, NONE, NONE)                                                              \
     X(EYE, pointwise, graph__lower_eye, NONE, NONE)                                                                    \
     X(LINSPACE, pointwise, graph__lower_linspace, NONE, NONE)                                                          \
+    X(DFT_MATRIX, pointwise, graph__lower_dft_matrix, NONE, NONE)                                                      \
     X(ADD, pointwise, graph__lower_add, ADD, OR)                                                                       \
     X(SUB, pointwise, graph__lower_add, SUB, NE)                                                                       \
     X(MUL, pointwise, graph__lower_binary, MUL, AND)                                                                   \
@@ -15981,7 +18320,8 @@ enum {
     _Static_assert((int)IND__LOWERING_##name == (int)IND_OP_##name, "lowering of " #name " is out of place");
 IND__LOWERINGS(X)
 #undef X
-_Static_assert((int)IND__NUM_LOWERINGS == (int)IND_NUM_OPS, "every op has a lowering");
+/* The composites have none: no node is of one (>>composites). */
+_Static_assert((int)IND__NUM_LOWERINGS == (int)IND__FIRST_COMPOSITE, "every op has a lowering");
 
 /* ---- the walk ---- */
 
@@ -17857,6 +20197,13 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     const ind_schedule *s = module->desc.schedule;
     if (kernel < 0 || (uint32_t)kernel >= s->num_kernels) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
+        return NULL;
+    }
+    if (ind__body_unbacked(module->desc.lowered, s->kernel[kernel].body)) {
+        ind__fail(module->context, IND_NOT_SUPPORTED,
+                  "kernel graph of %s: a size of it comes from data, which another "
+                  "kernel counts",
+                  s->kernel[kernel].name);
         return NULL;
     }
     const uint32_t refusals = module->context->refusals;

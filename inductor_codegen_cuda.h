@@ -387,7 +387,7 @@ typedef struct ind__writer {
       "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n"                    \
       "static IND_INLINE double ind_zeta(double x, double a) {\n"                                                      \
       "    const bool negative = a <= 0;\n"                                                                            \
-      "    if (x == 1 || (x > 1 && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n"         \
+      "    if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n"      \
       "    if (x < 1 || (negative && x != floor(x))) return (double)__uint_as_float(0x7fc00000u);\n"                   \
       "    const double f = -a - floor(-a), sign = fmod(x, 2.0) == 1 ? -1 : 1;\n"                                      \
       "    double sum = 0;\n"                                                                                          \

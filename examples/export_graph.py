@@ -16,6 +16,8 @@ names all such ops.
     in the program                          in the .ind file
     symbolic size, with its range           size s0 in [lo, hi] hint (of the example input); without an upper bound MAX_SIZE
     assertion on sizes (_assert_scalar)     guard, unless it is known to hold; assertions on data are left out
+    size that comes from data (u0)          made by nonzero, masked_select, unique, x[mask]; the bounds that torch knows of it
+                                            (torch._check) are min_length and max_length there
     parameter, buffer, lifted constant      const, by its name in the module; tensors that are the same are one const
     input                                   input, by its name in forward()
     buffer or input that is written to      input NAME (of a buffer the file of weights has its state at the start), and
@@ -51,11 +53,14 @@ DTYPES = {  # torch's name: ours, that in a .safetensors file
     "int64": ("i64", "I64"), "float16": ("f16", "F16"), "bfloat16": ("bf16", "BF16"), "float32": ("f32", "F32"),
     "float64": ("f64", "F64"), "float8_e4m3fn": ("f8e4m3fn", "F8_E4M3"), "float8_e5m2": ("f8e5m2", "F8_E5M2"),
 }
+COMPLEX_PARTS = {"complex64": "float32", "complex128": "float64"}  # a complex tensor is its parts, in a last dimension of 2
 RESERVED = {"true", "false", "none", "inf", "nan", "and", "or", "not"}
 
 
 def dtype_text(dtype, in_file=False):
     name = str(dtype).removeprefix("torch.")
+    if name in COMPLEX_PARTS and not in_file:
+        name = COMPLEX_PARTS[name]
     if name not in DTYPES:
         raise ExportError(f"element type {name} is not supported; there are {', '.join(DTYPES)}")
     return DTYPES[name][in_file]
@@ -296,7 +301,8 @@ def var_unbiased(w, node, a):
 def guard(w, node, a):
     condition = a["self"]
     if isinstance(condition, Size):
-        w.guards.append(condition.text)
+        if not w.data_sizes & set(re.findall(r"\w+", condition.text)):  # those are bounded where they are made
+            w.guards.append(condition.text)
     elif condition is False or condition == 0:
         raise ExportError(f"an assertion of the program never holds: {a['assert_msg']}")
     return None
@@ -305,6 +311,180 @@ def guard(w, node, a):
 def dropped(w, node, a):
     return None
 
+
+# ---- complex tensors: pairs in a last dimension, which aten's dimensions do not count
+
+
+def is_complex(w, node):
+    """Whether a node of the program gives a complex tensor."""
+    return isinstance(node, w.torch.fx.Node) and hasattr(node.meta.get("val"), "dtype") and w.torch_dtype(node).is_complex
+
+
+def part(w, node, x, i):
+    return w.new_tensor(node, f"select({x}, dim=-1, index={i})")
+
+
+def of_parts(call):
+    """A real tensor from the two parts."""
+
+    def rule(w, node, a):
+        x = next(iter(a.values()))
+        return w.emit(node, call.format(part(w, node, x, 0), part(w, node, x, 1)))
+
+    return rule
+
+
+def angle(w, node, a):
+    if not is_complex(w, node.args[0]):
+        raise ExportError(f"{node.target}: of a real tensor; not supported")
+    return of_parts("atan2({1}, {0})")(w, node, a)
+
+
+def conjugate(w, node, a):
+    x = next(iter(a.values()))
+    minus = w.new_tensor(node, f"neg({part(w, node, x, 1)})")
+    return w.emit(node, f"complex({part(w, node, x, 0)}, {minus})")
+
+
+def complex_from(w, node, a):
+    """A cast to a complex type: of a real tensor, with imaginary parts of 0."""
+    x, dtype = next(iter(a.values())), dtype_text(w.torch_dtype(node))
+    if is_complex(w, node.args[0]):
+        return w.emit(node, f"cast({x}, {dtype})")
+    x = w.new_tensor(node, f"cast({x}, {dtype})")
+    zero = w.new_tensor(node, f"zeros_like({x})")
+    return w.emit(node, f"complex({x}, {zero})")
+
+
+def complex_mul(w, node, a):
+    """By a real tensor or a number, of each part; else as (x + i y)(u + i v)."""
+    both = [is_complex(w, v) for v in node.args[:2]]
+    x, y = a["self"], a["other"]
+    if not all(both):
+        number, pairs = (y, x) if both[0] else (x, y)
+        if isinstance(number, complex):
+            raise ExportError(f"{node.target}: a complex number as operand is not supported")
+        if not isinstance(number, (int, float)):
+            number = w.new_tensor(node, f"unsqueeze({w.operand(number, node)}, dim=-1)")
+        return w.emit(node, f"mul({pairs}, {w.operand(number, node)})")
+    (r, i), (u, v) = ((part(w, node, z, 0), part(w, node, z, 1)) for z in (x, y))
+    product = lambda p, q: w.new_tensor(node, f"mul({p}, {q})")
+    real = w.new_tensor(node, f"sub({product(r, u)}, {product(i, v)})")
+    imaginary = w.new_tensor(node, f"add({product(r, v)}, {product(i, u)})")
+    return w.emit(node, f"complex({real}, {imaginary})")
+
+
+def both_complex(call):
+    def rule(w, node, a):
+        if not all(is_complex(w, v) for v in node.args[:2]):
+            raise ExportError(f"{node.target}: of a complex and a real operand; not supported")
+        return w.call(node, call, a)
+
+    return rule
+
+
+def counted(call, more=0):
+    """A call with dimensions, which are counted from the front here: the last one is the pair."""
+
+    def rule(w, node, a):
+        rank = len(w.meta(node.args[0]).shape) + more
+        for name, v in a.items():
+            if name.startswith("dim"):
+                a[name] = [d % rank for d in v] if isinstance(v, (list, tuple)) else v % rank
+        if "dims" in a and "permute" in call:
+            a["dims"].append(rank)
+        if "size" in a:
+            a["size"] = [*a["size"], 2]
+        return w.call(node, call, a)
+
+    return rule
+
+
+# Of these ops complex operands or results are supported.
+COMPLEX = {
+    "_conj": conjugate, "_conj_physical": conjugate, "conj_physical": conjugate, "_to_copy": complex_from,
+    "_fft_c2c": "_fft_c2c(self, dim=, normalization=, forward=)", "_fft_c2r": "_fft_c2r(self, dim=, normalization=, last_dim_size=)",
+    "_fft_r2c": "_fft_r2c(self, dim=, normalization=, onesided=)",
+    "abs": of_parts("hypot({}, {})"), "angle": angle, "add.Tensor": both_complex("add(self, other, alpha=)"),
+    "alias": same, "cat": counted("cat(tensors, dim=)"), "clone": same, "complex": "complex(real, imag)", "detach": same,
+    "expand": counted("expand(self, size=)"), "imag": "imag(self)", "mul.Tensor": complex_mul, "neg": "neg(self)",
+    "permute": counted("permute(self, dims=)"), "polar": "polar(abs, angle)", "real": "real(self)", "select.int": counted("select(self, dim=, index=)"),
+    "slice.Tensor": counted("slice(self, dim=, start=, end=, step=)"), "squeeze.dims": counted("squeeze(self, dim=)"), "sub.Tensor": both_complex("sub(self, other, alpha=)"),
+    "transpose.int": counted("transpose(self, dim0=, dim1=)"), "unsqueeze": counted("unsqueeze(self, dim=)", 1),
+    "view": counted("view(self, size=)"), "view_as_complex": same, "view_as_real": same,
+}
+
+
+def data_size(w, shape):
+    """A size that comes from data and is new in this shape gets its name; the bounds that torch knows, as arguments."""
+    for s in shape:
+        for symbol in s.node.expr.free_symbols if hasattr(s, "node") else ():
+            if symbol in w.sizes.name_of:
+                continue
+            w.sizes.name_of[symbol] = name = w.names.new(str(symbol))
+            w.data_sizes.add(name)
+            bounds = w.program.range_constraints.get(symbol)
+            lo = int(bounds.lower) if bounds is not None and bounds.lower.is_Integer else 0
+            hi = int(bounds.upper) if bounds is not None and bounds.upper.is_Integer else 2**63 - 1
+            return lo, hi if hi < 2**40 else None
+    return 0, None
+
+
+def chosen(template):
+    """An op that chooses elements: as many as the data say."""
+
+    def rule(w, node, a):
+        lo, hi = data_size(w, w.meta(node).shape)
+        call = w.call_text(node, template, a)[:-1]
+        return w.emit(node, call + (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "") + ")")
+
+    return rule
+
+
+def indexed(template):
+    """A mask among the indices stands for its nonzero, which is written out, as it makes a size."""
+
+    def rule(w, node, a):
+        for mask in filter(None, node.args[1]):
+            value = mask.meta["val"]
+            new = [s for s in w.meta(node).shape if hasattr(s, "node") and not s.node.expr.free_symbols <= set(w.sizes.name_of)]
+            if value.dtype != w.torch.bool or not new:
+                continue
+            lo, hi = data_size(w, new)
+            bounds = (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "")
+            name = w.names.new(f"{node.name}.part")
+            w.lines.append(f"{name} : i64[{w.argument(w.size_value(new[0]))}, {value.dim()}] = nonzero({w.value_of[mask]}{bounds})")
+        return w.call(node, template, a)
+
+    return rule
+
+
+def unique(op, flags):
+    """Values, inverse, counts: what is not wanted is not made."""
+
+    def rule(w, node, a):
+        metas = w.meta(node)
+        if a.get("dim") is not None:
+            raise ExportError(f"{node.target}: with dim, whole slices are compared; not supported")
+        wanted = [True, bool(a[flags[0]]), bool(a[flags[1]])]
+        data_size(w, metas[0].shape)
+        call = f"{op}({w.operand(a['self'], node)}" + "".join(f", {flag}=true" for flag, want in zip(flags, wanted[1:]) if want) + ")"
+        names = [w.names.new(f"{node.name}.{i}") if want else None for i, want in enumerate(wanted)]
+        types = [w.type_text(metas[0])] + ["i64" + w.size_list(m.shape) if want else "" for m, want in zip(metas[1:], wanted[1:])]  # torch's meta may say i32
+        w.lines.append(", ".join(f"{n} : {t}" for n, t in zip(names, types) if n) + f" = {call}")
+        return tuple(names)
+
+    return rule
+
+
+def repeated(w, node, a):
+    """Without output_size its bound must be known."""
+    if a["output_size"] is not None:
+        return w.call(node, "repeat_interleave(repeats, output_size=)", a)
+    lo, hi = data_size(w, w.meta(node).shape)
+    if hi is None:
+        raise ExportError(f"{node.target}: the length of its result has no bound; give output_size, or torch._check(size <= most)")
+    return w.emit(node, w.call_text(node, "repeat_interleave(repeats)", a)[:-1] + f", max_output_size={hi})")
 
 # ---- the table
 
@@ -323,8 +503,8 @@ TABLE = {
     "_adaptive_avg_pool3d": "_adaptive_avg_pool3d(self, output_size=)",
     "_cdist_forward": "_cdist_forward(x1, x2, p=, compute_mode=)",
     "_embedding_bag": ("embedding and index_add, or scatter_reduce", embedding_bag),
-    "_fft_c2r": "not supported: there are no complex element types",
-    "_fft_r2c": "not supported: there are no complex element types",
+    "_fft_c2r": "_fft_c2r(self, dim=, normalization=, last_dim_size=)",
+    "_fft_r2c": "_fft_r2c(self, dim=, normalization=, onesided=)",
     "_local_scalar_dense": "not supported: gives a number to the host, which reads it back from an output",
     "_log_softmax": ("log_softmax", softmax("log_softmax")),
     "_native_batch_norm_legit":
@@ -416,7 +596,7 @@ TABLE = {
     "gt.Scalar": "gt(self, other)",
     "gt.Tensor": "gt(self, other)",
     "hardtanh": "hardtanh(self, min_val=, max_val=)",
-    "index.Tensor": "index(self, indices=)",
+    "index.Tensor": ("index", indexed("index(self, indices=)")),
     "index_put": "index_put(self, values=, indices=, accumulate=)",
     "index_select": "index_select(self, index, dim=)",
     "isinf": "isinf(self)",
@@ -460,7 +640,7 @@ TABLE = {
     "ne.Scalar": "ne(self, other)",
     "ne.Tensor": "ne(self, other)",
     "neg": "neg(self)",
-    "nonzero": "not supported: the size of its result depends on data",
+    "nonzero": ("nonzero", chosen("nonzero(self)")),
     "permute": "permute(self, dims=)",
     "pow.Scalar": "pow(self, exponent)",
     "pow.Tensor_Scalar": "pow(self, exponent)",
@@ -529,7 +709,10 @@ TABLE |= {
     "__lshift__.Tensor": "bitwise_left_shift(self, other)",
     "__rshift__.Scalar": "bitwise_right_shift(self, other)",
     "__rshift__.Tensor": "bitwise_right_shift(self, other)",
+    "_conj": ("complex, neg and select", conjugate),
+    "_conj_physical": ("complex, neg and select", conjugate),
     "_embedding_bag_forward_only": ("embedding and index_add, or scatter_reduce", embedding_bag),
+    "_fft_c2c": "_fft_c2c(self, dim=, normalization=, forward=)",
     "_native_batch_norm_legit_functional":
         "_native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training=, momentum=, eps=)",
     "_assert_async.msg": ("nothing: about data", dropped),
@@ -538,12 +721,15 @@ TABLE |= {
     "adaptive_max_pool2d": "adaptive_max_pool2d(self, output_size=)",
     "adaptive_max_pool3d": "adaptive_max_pool3d(self, output_size=)",
     "addmv": ("matmul, mul and add", addmv),
+    "angle": ("atan2, of a complex tensor", angle),
     "bernoulli": ("bernoulli", random("bernoulli({self}, {seed}, stream={stream})")),
     "bitwise_left_shift.Tensor": "bitwise_left_shift(self, other)",
     "bitwise_left_shift.Tensor_Scalar": "bitwise_left_shift(self, other)",
     "bitwise_right_shift.Tensor": "bitwise_right_shift(self, other)",
     "bitwise_right_shift.Tensor_Scalar": "bitwise_right_shift(self, other)",
     "bucketize.Tensor": "bucketize(self, boundaries, out_int32=, right=)",
+    "complex": "complex(real, imag)",
+    "conj_physical": ("complex, neg and select", conjugate),
     "copysign.Scalar": "copysign(self, other)",
     "copysign.Tensor": "copysign(self, other)",
     "cummax": "cummax(self, dim=)",
@@ -555,6 +741,7 @@ TABLE |= {
     "erfinv": "erfinv(self)",
     "exp2": "exp2(self)",
     "hypot": "hypot(self, other)",
+    "imag": "imag(self)",
     "i0": "i0(self)",
     "layer_norm": "layer_norm(input, weight, bias, normalized_shape=, eps=)",
     "lgamma": "lgamma(self)",
@@ -566,9 +753,11 @@ TABLE |= {
     "max": "amax(self)",
     "min": "amin(self)",
     "nextafter": "nextafter(self, other)",
+    "polar": "polar(abs, angle)",
     "rand_like": ("rand", random(RAND)),
     "randint.low": ("randint", random(RANDINT)),
     "randn_like": ("randn", random(RANDN)),
+    "real": "real(self)",
     "rms_norm": "rms_norm(input, weight, normalized_shape=, eps=)",
     "round.decimals": "round(self, decimals=)",
     "scaled_dot_product_attention":
@@ -581,11 +770,18 @@ TABLE |= {
     "special_i0e": "special_i0e(self)",
     "special_i1": "special_i1(self)",
     "special_i1e": "special_i1e(self)",
+    "_unique2": ("unique", unique("unique", ("return_inverse", "return_counts"))),
+    "argwhere": ("argwhere", chosen("argwhere(self)")),
+    "masked_select": ("masked_select", chosen("masked_select(self, mask)")),
+    "repeat_interleave.Tensor": ("repeat_interleave", repeated),
+    "unique_consecutive": ("unique_consecutive", unique("unique_consecutive", ("return_inverse", "return_counts"))),
     "sym_constrain_range": ("nothing: it is a fact", dropped),
     "sym_constrain_range_for_size": ("nothing: it is a fact", dropped),
     "transpose.int": "transpose(self, dim0=, dim1=)",
     "unfold": "unfold(self, dimension=, size=, step=)",
     "var_mean.correction": "var_mean(self, dim=, correction=, keepdim=)",
+    "view_as_complex": ("nothing: complex tensors are pairs", same),
+    "view_as_real": ("nothing: complex tensors are pairs", same),
     "zero": "fill(self, value=0)",
 }
 
@@ -627,6 +823,7 @@ class Writer:
         self.value_of = {}  # node -> name, tuple of names, number, Size or None
         self.seed_name, self.num_streams = None, 0
         self.sources = set()  # names of inputs and constants
+        self.data_sizes = set()  # names of sizes that come from data
 
     # -- types
 
@@ -658,7 +855,8 @@ class Writer:
         return "[" + ", ".join(self.argument(self.size_value(s)) for s in shape) + "]"
 
     def type_text(self, value):
-        return dtype_text(value.dtype) + self.size_list(value.shape)
+        pair = [2] if value.dtype.is_complex else []
+        return dtype_text(value.dtype) + self.size_list([*value.shape, *pair])
 
     # -- values as text
 
@@ -798,6 +996,11 @@ class Writer:
         if node.target.__name__ == "getitem":
             return self.value_of[node.args[0]][node.args[1]]
         rule, a = rule_of(node.target), self.arguments(node)
+        if is_complex(self, node) or any(is_complex(self, v) for v in node.all_input_nodes):
+            rule = COMPLEX.get(overload(node.target))
+            if rule is None:
+                raise ExportError(f"{node.target}: of complex tensors; not supported")
+            return self.call(node, rule, a) if isinstance(rule, str) else rule(self, node, a)
         return self.call(node, rule, a) if isinstance(rule, str) else rule[1](self, node, a)
 
     def check_ops(self):

@@ -663,7 +663,7 @@ static const struct op_row {
     const char *flags;
 } op_rows[] = {
 #define X(name, text, operands, attributes, results, flags) {text, operands, attributes, results, flags},
-    IND_OPS(X)
+    IND_OPS(X) IND_COMPOSITES(X)
 #undef X
 };
 
@@ -672,6 +672,7 @@ static const struct op_class {
     char flag;
     const char *text;
 } op_classes[] = {
+    {'E', "other ops: as those"},
     {'Z', "several loops: the size of the result comes from data"},
     {'V', "view: nothing is moved"},
     {'S', "source: computed where it is read"},

@@ -276,6 +276,16 @@ def ops_indexing():
                  lambda x, i: F.embedding_bag(i[:, 0], x, torch.tensor([0, 0, 2]), mode="max"), lambda x, i: F.embedding_bag(i[:, 0], x, torch.arange(x.shape[0] + 1), include_last_offset=True))
 
 
+def ops_fft():
+    window, real = torch.hann_window(20), torch.view_as_real
+    return calls(((floats, (-1, 12)), (floats, (-1, 4, 10)), (floats, (2, 90))),
+                 lambda x, y, s: torch.fft.rfft(x).abs(), lambda x, y, s: torch.fft.irfft(torch.fft.rfft(x) * torch.conj(torch.fft.rfft(x))), lambda x, y, s: torch.fft.fft2(y).real,
+                 lambda x, y, s: real(torch.fft.ifft(torch.fft.fft(y, dim=1).transpose(1, 2))), lambda x, y, s: real(torch.fft.rfftn(y, s=(6, 8), dim=(1, 2), norm="ortho")),
+                 lambda x, y, s: torch.fft.irfft2(torch.fft.rfft2(y) * 0.5, s=(4, 10)), lambda x, y, s: torch.stft(s, 20, 5, window=window, return_complex=True).abs() ** 2,
+                 lambda x, y, s: torch.angle(torch.fft.rfft(x)[:, 1:3].unsqueeze(1)), lambda x, y, s: real(torch.polar(x.abs(), x)), lambda x, y, s: real(torch.fft.fft(x, 200)),
+                 lambda x, y, s: torch.fft.hfft(torch.complex(x, x.sin())), lambda x, y, s: real(torch.fft.ihfft(x).resolve_conj()), lambda x, y, s: real(torch.view_as_complex(y.reshape(-1, 20, 2)) + torch.fft.fft(y[:, 0].repeat(1, 2))))
+
+
 class Stateful(torch.nn.Module):
     """Buffers that are written to, tied weights, sizes and numbers computed from sizes as results and operands."""
 
@@ -300,7 +310,7 @@ def stateful():
     return Model(randomised(Stateful()), [(floats(6, 8),), (floats(9, 8),)], ("x",), outputs, ({0: Dim("B", min=3, max=64)},), state=("cache", "count"))
 
 
-MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing,
+MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing, ops_fft,
                                   stateful)}
 
 

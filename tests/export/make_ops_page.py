@@ -66,7 +66,8 @@ def ops(ind):
 class Tested:
     """Of one op."""
 
-    def __init__(self):
+    def __init__(self, composite):
+        self.composite = composite
         self.dtypes, self.sizes, self.bounds, self.exact = set(), set(), {}, False
 
     def add_bounds(self, dtype, want, bound):
@@ -92,8 +93,28 @@ def first_tensor(call, types, position):
     return types[names[min(position, len(names) - 1)]] if names else None
 
 
+def read_composites(case, text, tested, outputs):
+    """Of ops that the library writes as others: as the case calls them, with the types that the library gives the names."""
+    printed = {name: (dtype, size) for name, dtype, size in RESULT.findall(text)}
+    written = set()  # names of their results
+    for line in case.text.splitlines()[1:-1]:
+        left, _, right = line.strip().partition(" = ")
+        op, _, call = right.partition("(")
+        if op not in tested or not tested[op].composite:
+            continue
+        written.update(name.strip() for name in left.split(","))
+        known = [printed[n] for n in WORD.findall(f"{call} {left}") if n in printed]
+        if not known:  # its result is an output's other name
+            continue
+        tested[op].dtypes.add(known[0][0])
+        tested[op].sizes.add("symbolic" if any(re.search("[A-Za-z]", size) for _, size in known) else "static")
+        outputs.update({(case.name, name.strip()): op for name in left.split(",")})
+    return written
+
+
 def read_case(case, text, tested, outputs):
     types, sizes, inputs = {}, {}, set()
+    written = read_composites(case, text, tested, outputs)
     for line in text.splitlines()[1:-1]:
         left, _, right = line.partition(" = ")
         results = RESULT.findall(left)
@@ -101,7 +122,8 @@ def read_case(case, text, tested, outputs):
         here = {name: dtype for name, dtype, _ in results}
         if line.startswith("  output") or not results:
             continue
-        if op in tested:
+        inside = not written.isdisjoint(here) or (written and not any(re.search(rf"\b{re.escape(n)}\b", case.text) for n in here))
+        if op in tested and not inside:
             dtype = first_tensor(call, types, op == "where") or results[0][1]
             tested[op].dtypes.add(dtype)
             operands = [sizes[a] for a in WORD.findall(call) if a in sizes] + [size for _, _, size in results]
@@ -137,7 +159,7 @@ def tested_ops(rows):
     from cases import CASES, FAMILIES
     from test_numerics import Library
 
-    tested, outputs = {row["name"]: Tested() for row in rows}, {}
+    tested, outputs = {row["name"]: Tested(row["fuses"].startswith("other ops")) for row in rows}, {}
     for case, text in parsed_cases(Library("host"), [c for c in CASES if not c.error]):
         read_case(case, text, tested, outputs)
     read_references(tested, outputs, FAMILIES)

@@ -1,6 +1,7 @@
 """examples/export_graph.py itself, where there is torch 2.11: the committed graphs are what it writes, and its errors."""
 
 import pathlib
+import re
 
 import pytest
 
@@ -42,12 +43,25 @@ def test_all_missing_ops_are_named_at_once(tmp_path):
 def test_what_has_no_form_says_so(tmp_path):
     for call, words in (
         (lambda x: torch.fft.rfft(x).abs(), "aten._fft_r2c (1 use): not supported: there are no complex element types"),
-        (lambda x: torch.nonzero(x), "aten.nonzero (1 use): not supported: the size of its result depends on data"),
+        (lambda x: torch.unique(x, dim=0), "aten.unique_dim (1 use): no rule in TABLE"),
         (lambda x: x.sum().item(), "aten._local_scalar_dense (1 use): not supported"),
     ):
         with pytest.raises(ExportError) as error:
             export_of(call, tmp_path)
         assert words in str(error.value)
+
+
+def test_sizes_from_data_are_named_and_bounded(tmp_path):
+    def chosen(x):
+        rows = x[x[:, 0] > 0]
+        torch._check(rows.shape[0] >= 2)
+        torch._check(rows.shape[0] <= 3)
+        values, counts = torch.unique(x.long(), return_counts=True)
+        return rows[1], torch.nonzero(x), torch.masked_select(x, x > 0), values, counts
+
+    text = export_of(chosen, tmp_path)
+    assert "nonzero(gt, min_length=2, max_length=3)" in text and "return_counts=true)" in text
+    assert re.search(r"nonzero : i64\[u\d, \d\] = nonzero\(", text) and re.search(r"f32\[u\d\] = masked_select\(", text)
 
 
 def test_ranges_and_assertions_are_kept(tmp_path):

@@ -81,9 +81,9 @@ def split_top(text):
 
 
 def written_calls(text):
-    """First result -> arguments, as a case has them."""
-    found = re.findall(r"^\s*(\w+)[^=\n]* = \w+\((.*)\)\s*$", text, re.M)
-    return {name: split_top(inside) for name, inside in found}
+    """(Op, first result) -> arguments, as a case has them."""
+    found = re.findall(r"^\s*(\w+)[^=\n]* = (\w+)\((.*)\)\s*$", text, re.M)
+    return {(op, name): split_top(inside) for name, op, inside in found}
 
 
 def read_graph(case, text):
@@ -99,7 +99,7 @@ def read_graph(case, text):
             op, _, inside = right.partition("(")
             arguments = split_top(inside[: inside.rindex(")")])
             operands = [tensors_in(a, g.types) for a in arguments if not re.match(r"\w+=", a)]
-            g.calls.append(Call(op, operands, written.get(found[0][0], arguments), [f[0] for f in found]))
+            g.calls.append(Call(op, operands, written.get((op, found[0][0]), arguments), [f[0] for f in found]))
         else:
             g.inputs += [f[0] for f in found]
         g.types.update({name: (dtype, shape) for name, dtype, shape in found})
@@ -154,10 +154,12 @@ def printed(case):
 
 @functools.cache
 def op_rows():
+    """But for ops that are other ops by the time they are in a graph."""
     from conftest import make
 
     done = subprocess.run([make("build/ind"), "ops", "--json"], capture_output=True, text=True, check=True)
-    return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+    rows = map(json.loads, done.stdout.splitlines())
+    return {row["name"]: row for row in rows if not row["fuses"].startswith("other ops")}
 
 
 def is_view(op):
@@ -167,8 +169,18 @@ def is_view(op):
 # ---- what the cases test
 
 
+class Sizes(dict):
+    """Those of a run. One that only the run itself finds out is taken to be 3."""
+
+    def __missing__(self, name):
+        return 3
+
+
+FUNCTIONS = {"Min": min, "Max": max, "min": min, "max": max, "CeilDiv": lambda a, b: -(-a // b), "Where": lambda c, a, b: a if c else b, "abs": abs}
+
+
 def shape_at(text, sizes):
-    return tuple(eval(s, {"Min": min, "Max": max, "min": min, "max": max}, sizes) for s in split_top(text))
+    return tuple(eval(s, {}, Sizes({**FUNCTIONS, **sizes})) for s in split_top(text))
 
 
 def layout_of(index):
@@ -360,7 +372,7 @@ def layout_fits(o, layout):
     if layout == "transposed":
         return len(o.shape) > 1 and sum(n > 1 for n in o.shape) > 1
     if layout == "expanded":
-        return any(n > 1 for n in o.shape)
+        return math.prod(o.shape) > 1
     return len(o.shape) > 0 and math.prod(o.shape) > 1
 
 
@@ -657,6 +669,11 @@ EXCEPTIONS = {
     ("native_group_norm", 0, "special"): WELFORD,
     ("_native_batch_norm_legit", 0, "special"): WELFORD,
     ("convolution_backward", 2, "special"): "whether a NaN of the weight also meets the padding is left open by PyTorch: cuDNN and its own loops differ",
+    ("index_put", 0, "0-d"): "by a mask without dimensions, which the reference cannot do",
+    ("index_put", 0, "extreme"): "where places repeat, the reference wants one answer",
+    ("polygamma", 0, "transposed"): "its order stands first, which the generator of calls cannot write",
+    ("quantile", 1, "special"): "a fraction is a number from 0 to 1",
+    ("nanquantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("grid_sampler_2d", 1, "special"): "a place that is NaN is left open by PyTorch",
 }
 

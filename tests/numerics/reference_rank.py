@@ -103,6 +103,8 @@ def quantile_of(x, q, dim, keepdim, interpolation, skips):
         kept = [back(v.reshape(rows.shape[:-1]), x, dim, keepdim) for v in list_of_rows]
         if dim is None and keepdim:
             kept = [v.reshape((1,) * x.v.ndim) for v in kept]
+        if not kept:
+            return np.zeros((0, *back(np.zeros(rows.shape[:-1]), x, dim, keepdim).shape))
         return np.stack(kept) if q.v.ndim else kept[0]
 
     return made(shaped(results), x.dtype, shaped(errors))

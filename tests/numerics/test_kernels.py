@@ -119,6 +119,9 @@ def check_case(library, data, case):
         if case.name in REFUSED:
             assert len(chain.refused) == 1 and REFUSED[case.name] in chain.refused[0]
             return chain
+        if case.family == "sizes" and chain.refused:  # a kernel is told such a size by another one
+            assert all("a size of it comes from data" in why for why in chain.refused)
+            return chain
         assert not chain.refused, "\n".join(chain.refused)
         chain.compile()
         for sizes, run in zip(case.runs, data.index[case.name], strict=True):

@@ -62,6 +62,10 @@ static const char head[] = "graph t {\n"
                            "  input fi : f32[2]\n"
                            "  input k1 : f32[K]\n"
                            "  input w : f32[512, 256]\n"
+                           "  input gf : f32[1, 2]\n"
+                           "  input c2 : f32[5, 2]\n"
+                           "  input big : f32[10007, 2]\n"
+                           "  input k1d : f32[2, 3, 4]\n"
                            "  input wb : f32[512]\n"
                            "  input deep : f32[1, 1, 1, 1, 1, 1, 1, 2]\n";
 
@@ -574,6 +578,170 @@ static const struct {
     {"scaled_dot_product_attention(m34, m34, m34, p, is_causal=true)", "!one of them is allowed"},
     {"scaled_dot_product_attention(m34, m34, m34, dropout_p=0.5)", "!dropout_p is 0.5; only 0 is supported"},
     {"scaled_dot_product_attention(q, b3, b3, enable_gqa=true)", "!q has 1 heads (dim 1 of f32[7, 1, 3, 4]), b3 has B"},
+    /* composites */
+    {"upsample_bicubic2d(q, [9, 4])", "f32[7, 1, 9, 4]"},
+    {"upsample_bicubic2d(b3, [9, 4])", "!upsample_bicubic2d: b3 (f32[B, 3, 4]) has 3 dimensions; 4 are needed"},
+    {"upsample_bicubic2d(q)", "!upsample_bicubic2d: either the output size or scale factors must be given, 1 or 2"},
+    {"upsample_bicubic2d(q, [1, 2, 3])", "!must be given, 1 or 2"},
+    {"upsample_bicubic2d(q, [0, 2])", "!upsample_bicubic2d: sizes must be known to be above 0"},
+    {"interpolate(q, [2, 2], mode=\"area\", align_corners=true)", "!interpolate: align_corners is for"},
+    {"interpolate(q, scale_factor=-1, mode=\"area\")", "!interpolate: a scale factor of -1; it must be positive"},
+    {"interpolate(q, [2, 2], mode=\"cubic\")", "!interpolate: mode is \"cubic\"; allowed for q"},
+    {"interpolate(b3, 2, mode=\"area\")", "f32[B, 3, 2]"},
+    {"smooth_l1_loss(x, v3)",
+     "!smooth_l1_loss: sub: x has 256 (dim 1 of f32[B, 256]), v3 has 3 (dim 0 of f32[3]); to broadcast"},
+    {"smooth_l1_loss(v3, v3, \"avg\")", "!smooth_l1_loss: reduction is \"avg\"; allowed: \"none\", \"mean\", \"sum\""},
+    {"smooth_l1_loss(v3, v3, beta=-1)", "!smooth_l1_loss: beta is -1; it must not be negative"},
+    {"huber_loss(v3, v3, delta=0)", "!huber_loss: delta is 0; it must be above 0"},
+    {"kl_div(v3, v3, \"batch\")",
+     "!kl_div: reduction is \"batch\"; allowed: \"none\", \"mean\", \"sum\", \"batchmean\""},
+    {"gaussian_nll_loss(v3, v3, v3, eps=0)", "!gaussian_nll_loss: eps is 0; it must be above 0"},
+    {"softshrink(v3, -1)", "!softshrink: lambd is -1; it must not be negative"},
+    {"softshrink(i64x)", "!softshrink: i64x (i64[3]) must be of a float type"},
+    {"glu(v3)", "!glu: dim 0 of v3 (f32[3]) is not known to be even"},
+    {"glu(m34, 2)", "!glu: dim 2 is out of range; -2 to 1 are allowed"},
+    {"glu(f0)", "!glu: f0 (f32[]) has 0 dimensions; 1 to 8 are needed"},
+    {"prelu(m34, v3)", "!prelu: v3 (f32[3]) must have one element, or as many as dim 1 of m34 (f32[3, 4])"},
+    {"prelu(m34, m34)", "!prelu: m34 (f32[3, 4]) has 2 dimensions; 0 to 1 are needed"},
+    {"heaviside(v3, i64x)", "!heaviside: self and values must have one type; they are f32 and i64"},
+    {"isclose(v3, i64x)", "!isclose: self and other must have one type; they are f32 and i64"},
+    {"isclose(v3, v3, -1)", "!isclose: rtol and atol are -1 and 1e-08; they must not be negative"},
+    {"frac(i64x)", "!frac: i64x (i64[3]) must be of a float type"},
+    {"special_xlog1py(v3, m45)",
+     "!special_xlog1py: mul: v3 has 3 (dim 0 of f32[3]), log1p has 5 (dim 1 of f32[4, 5]); to broadcas"},
+    {"trace(v3)", "!trace: v3 (f32[3]) has 1 dimensions; 2 are needed"},
+    {"nanmean(i64x)", "!nanmean: i64x (i64[3]) must be of a float type"},
+    {"nansum(m34, [2])", "!nansum: sum: dim 2 does not exist; dims of where (f32[3, 4]) are in [-2, 1]"},
+    {"dot(v3, v4)", "!dot: v4 (f32[4]) is not of the other's length"},
+    {"dot(v3, i64x)", "!dot: i64x (i64[3]) is not of the other's type"},
+    {"dot(m34, v3)", "!dot: m34 (f32[3, 4]) has 2 dimensions; 1 are needed"},
+    {"inner(m34, v3)",
+     "!inner: matmul: view_1 has 4 columns (dim 1 of f32[3, 4]), transpose has 3 rows (dim 0 of f32[3,"},
+    {"outer(m34, v3)", "!outer: m34 (f32[3, 4]) has 2 dimensions; 1 are needed"},
+    {"mv(m34, v3)", "!mv: matmul: m34 has 4 columns (dim 1 of f32[3, 4]), v3 has 3 rows (dim 0 of f32[3]); m34 and v3"},
+    {"mv(v3, v3)", "!mv: v3 (f32[3]) has 1 dimensions; 2 are needed"},
+    {"addmv(v3, m34, v3)",
+     "!addmv: matmul: m34 has 4 columns (dim 1 of f32[3, 4]), v3 has 3 rows (dim 0 of f32[3]); m34 and"},
+    {"baddbmm(m34, m34, m34)", "!baddbmm: m34 (f32[3, 4]) has 2 dimensions; 3 are needed"},
+    {"tensordot(m34, m45, [0], [0])",
+     "!tensordot: dim 0 of m34 (f32[3, 4]) and dim 0 of m45 (f32[4, 5]) are not known to be equal"},
+    {"tensordot(m34, m45, [1, 0], [0])",
+     "!tensordot: dims_self has 2 elements, dims_other 1; the result would have 1 dimensions"},
+    {"tensordot(m34, m34, [1, 1], [0, 1])", "!tensordot: a dimension is named twice, or does not exist"},
+    {"cross(v4, v4)", "!cross: dim 0 of the operands must be 3"},
+    {"cross(v3, v3, 1)", "!cross: dim 1 is out of range; -1 to 0 are allowed"},
+    {"kron(t, q)", "f32[7*B, S, 24, 256]"},
+    {"bilinear(v3, v4, m34)", "!bilinear: m34 (f32[3, 4]) has 2 dimensions; 3 are needed"},
+    {"einsum([m34, m45], \"ij,ik\")",
+     "!einsum: dim 0 of m45 (f32[4, 5]) does not agree with the same letter elsewhere"},
+    {"einsum([m34], \"ij,jk\")", "!einsum: the equation \"ij,jk\" does not have 1 terms, one for each operand"},
+    {"einsum([m34, m45], \"ij\")", "!einsum: the equation \"ij\" does not have 2 terms, one for each operand"},
+    {"einsum([m34], \"ijk\")", "!einsum: \"ijk\" names 3 dimensions of m34 (f32[3, 4])"},
+    {"einsum([m34], \"i1\")", "!einsum: \"i1\" names 1 dimensions of m34 (f32[3, 4])"},
+    {"einsum([m34], \"ij->ik\")", "!einsum: the result has a letter that no operand has"},
+    {"einsum([m34], \"ij->ii\")", "!einsum: the result has a letter twice"},
+    {"einsum([m34], \"i\")", "!einsum: \"i\" names 1 dimensions of m34 (f32[3, 4])"},
+    {"einsum([m34], \"ii\")", "!einsum: dim 1 of m34 (f32[3, 4]) does not agree with the same letter elsewhere"},
+    {"einsum([], \"\")", "!einsum: no operand is given"},
+    {"t(b3)", "!t: b3 (f32[B, 3, 4]) has 3 dimensions; 0 to 2 are needed"},
+    {"adjoint(v3)", "!adjoint: v3 (f32[3]) has 1 dimensions; 2 to 8 are needed"},
+    {"hstack([])", "!hstack: no tensor is given"},
+    {"vstack([m34, v3])",
+     "!vstack: cat: m34 has 4 (dim 1 of f32[3, 4]), unsqueeze has 3 (dim 1 of f32[1, 3]); m34 and unsq"},
+    {"fliplr(v3)", "!fliplr: v3 (f32[3]) has 1 dimensions; 2 to 8 are needed"},
+    {"rot90(m34, 1, [0])", "!rot90: dims has 1 elements; 2 are needed"},
+    {"rot90(m34, 1, [0, -2])", "!rot90: dims names one dimension twice"},
+    {"rot90(v3)", "!rot90: v3 (f32[3]) has 1 dimensions; 2 to 8 are needed"},
+    {"diag(b3)", "!diag: b3 (f32[B, 3, 4]) has 3 dimensions; 1 to 2 are needed"},
+    {"diag_embed(m34, 0, 1, 1)", "!diag_embed: dim1 and dim2 are the same"},
+    {"take_along_dim(m34, v3, 0)", "!take_along_dim: v3 (f32[3]) has 1 dimensions; 2 are needed"},
+    {"take_along_dim(m34, gi, 0)", "f32[2, 4]"},
+    {"channel_shuffle(q, 3)",
+     "!channel_shuffle: dim 1 of q (f32[7, 1, 3, 4]) is not known to be a multiple of the 3 groups"},
+    {"channel_shuffle(b3, 3)", "f32[B, 3, 4]"},
+    {"vander(bn)", "!vander: the length of x is N; it must be a number, for what is computed hangs on it"},
+    {"vander(m34)", "!vander: m34 (f32[3, 4]) has 2 dimensions; 1 are needed"},
+    {"hann_window(-1)",
+     "!hann_window: a window of -1 of f32; a length that is not negative and a float type are needed"},
+    {"hann_window(8, dtype=i64)",
+     "!hann_window: a window of 8 of i64; a length that is not negative and a float type are needed"},
+    {"nonzero(v3, max_length=0)", "!nonzero: max_length is 0; it must be above 0"},
+    {"logspace(0, 1, 5, 0)", "!logspace: base is 0; it must be above 0"},
+    {"embedding_bag(w, gi)", "f32[2, 256]"},
+    {"embedding_bag(w, gi, mode=\"avg\")", "!embedding_bag: mode is \"avg\"; allowed: \"sum\", \"mean\", \"max\""},
+    {"embedding_bag(w, i64x)", "!embedding_bag: i64x (i64[3]) has 1 dimensions; 2 are needed"},
+    {"embedding_bag(w, gi, i64x)", "!embedding_bag: gi (i64[2, 4]) has 2 dimensions; 1 are needed"},
+    {"embedding_bag(w, gi, none, m34, \"mean\")", "!embedding_bag: per_sample_weights are for mode \"sum\""},
+    {"embedding_bag(v3, gi)", "!embedding_bag: v3 (f32[3]) has 1 dimensions; 2 are needed"},
+    {"affine_grid(m34, [3, 1, 4, 4])", "!affine_grid: m34 (f32[3, 4]) has 2 dimensions; 3 are needed"},
+    {"affine_grid(b3, [B, 1, 2, 2, 2])", "f32[B, 2, 2, 2, 3]"},
+    {"affine_grid(b3, [B, 1, 2, 2])",
+     "!affine_grid: b3 (f32[B, 3, 4]) must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of t"},
+    {"affine_grid(b3, [B, 1, S, 2, 2])", "!affine_grid: sizes that are no numbers above 0"},
+    {"lp_pool2d(b3, 2, [2, 2, 2])", "!lp_pool2d: kernel_size and stride have 1 or 2 elements"},
+    {"lp_pool2d(b3, 0, 2)", "!lp_pool2d: norm_type is 0"},
+    {"local_response_norm(m34, 3)", "!local_response_norm: m34 (f32[3, 4]) has 2 dimensions; 3 to 7 are needed"},
+    {"local_response_norm(b3, 0)", "!local_response_norm: size is 0"},
+    {"view_as_complex(v3)",
+     "!view_as_complex: v3 (f32[3]) must have a last dimension of 2: the real and the imaginary part"},
+    {"view_as_real(i64x)", "!view_as_real: i64x (i64[3]) must be of a float type"},
+    {"real(f0)", "!real: f0 (f32[]) must have a last dimension of 2: the real and the imaginary part"},
+    {"complex(i64x, v3)", "!complex: i64x (i64[3]) must be of a float type"},
+    {"complex(v3, v4)",
+     "!complex: broadcast_tensors: v3 has 3 (dim 0 of f32[3]), v4 has 4 (dim 0 of f32[4]); to broadcas"},
+    {"polar(v3, d)", "!polar: both parts must have one type; they are f32 and f64"},
+    {"fft_rfft(h)", "!fft_rfft: transforms of f16; cast it to f32"},
+    {"fft_rfft(f0)", "!fft_rfft: 1 dimensions of the 0 that there are"},
+    {"fft_rfft(x)", "f32[B, 129, 2]"},
+    {"fft_rfft(x, 0)", "!fft_rfft: a length of 0; at least 1 is needed"},
+    {"fft_rfft(x, 16, 2)", "!fft_rfft: dim 2 is out of range; -2 to 1 are allowed"},
+    {"fft_rfft(x, norm=\"half\")", "!fft_rfft: norm is \"half\"; allowed: \"backward\", \"ortho\", \"forward\""},
+    {"fft_rfft(bs)",
+     "!fft_rfft: the length of a transform is S; it must be a number, for what is computed hangs on it"},
+    {"fft_fft(x)", "!fft_fft: x (f32[B, 256]) must have a last dimension of 2: the real and the imaginary part"},
+    {"fft_fft(fi)", "!fft_fft: 1 dimensions of the 0 that there are"},
+    {"fft_irfft(gf)", "!fft_irfft: a length of 0; at least 1 is needed"},
+    {"fft_rfft2(v3)", "!fft_rfft2: 2 dimensions of the 1 that there are"},
+    {"fft_rfft2(m34, [2, 2, 2])", "!fft_rfft2: s has 3 elements for 2 dimensions"},
+    {"fft_rfftn(b3, dim=[0, 1])",
+     "!fft_rfftn: the length of a transform is B; it must be a number, for what is computed hangs on i"},
+    {"fft_fftn(m34)", "!fft_fftn: m34 (f32[3, 4]) must have a last dimension of 2: the real and the imaginary part"},
+    {"_fft_r2c(x, [1], 3, true)",
+     "!_fft_r2c: normalization is 3; 0 (none), 1 (by the root of n) and 2 (by n) are allowed"},
+    {"_fft_r2c(x, [1, 1], 0, true)", "!_fft_r2c: dimension 1 is named twice"},
+    {"_fft_r2c(x, [], 0, true)", "!_fft_r2c: 0 dimensions of the 2 that there are"},
+    {"_fft_c2r(m34, [0], 0, 4)",
+     "!_fft_c2r: m34 (f32[3, 4]) must have a last dimension of 2: the real and the imaginary part"},
+    {"_fft_c2r(c2, [0], 0, 7)", "!_fft_c2r: last_dim_size is 7, which takes 4 elements; there are 5"},
+    {"_fft_c2c(c2, [1], 0, true)", "!_fft_c2c: dim 1 is out of range; -1 to 0 are allowed"},
+    {"fft_fft(big)",
+     "!fft_fft: a length with the prime factor 10007; primes up to 2048 are supported (pad the signal)"},
+    {"stft(b3, n_fft=4)", "!stft: b3 (f32[B, 3, 4]) has 3 dimensions; 1 to 2 are needed"},
+    {"stft(x, n_fft=0)",
+     "!stft: n_fft, hop_length and win_length are 0, 0 and 0; they must be above 0, the last at most n"},
+    {"stft(x, n_fft=8, win_length=9)",
+     "!stft: n_fft, hop_length and win_length are 8, 2 and 9; they must be above 0, the last at most n"},
+    {"stft(x, v3, 16)", "!stft: the window has 3 elements; win_length is 16"},
+    {"stft(x, n_fft=16, pad_mode=\"mirror\")",
+     "!stft: pad_mode is \"mirror\"; allowed: \"constant\", \"reflect\", \"replicate\", \"circular\""},
+    {"stft(x, n_fft=1000)",
+     "!stft: pad: dim 2 of unsqueeze (f32[1, B, 256]) is not known to have enough elements to pad 500 "},
+    {"stft(x, n_fft=64, hop_length=16)", "f32[B, 33, 17, 2]"},
+    {"_dft_matrix(0, 1, 1)",
+     "!_dft_matrix: n, rows and columns are 0, 1 and 1; at least 1, 0 and 0 and at most 268435456 are "},
+    {"_dft_matrix(4, 4, 4, 3)", "!_dft_matrix: row_parts and column_parts are 1 or 2"},
+    {"_dft_matrix(4, 4, 4, dtype=f16)", "!_dft_matrix: dtype is f32 or f64"},
+    {"conv1d(b3, k1d, padding=\"same\")", "f32[B, 2, 4]"},
+    {"conv1d(b3, k1d, padding=\"full\")", "!conv1d: padding is \"full\"; allowed: \"same\", \"valid\", sizes"},
+    {"conv1d(b3, k1d, stride=2, padding=\"same\")", "!conv1d: padding=\"same\" goes with a stride of 1"},
+    {"conv1d(b3, k1d, padding=\"valid\")", "f32[B, 2, 1]"},
+    {"conv_transpose1d(b3, k1d, padding=\"same\")", "!conv_transpose1d: padding must be a list of sizes"},
+    {"cosine_similarity(v3, v4)",
+     "!cosine_similarity: broadcast_tensors: v3 has 3 (dim 0 of f32[3]), v4 has 4 (dim 0 of f32[4]); t"},
+    {"normalize(i64x)",
+     "!normalize: linalg_vector_norm: i64x is i64[3]; a floating-point type is needed (f16, bf16, f32,"},
+    {"pairwise_distance(v3, v4)",
+     "!pairwise_distance: sub: v3 has 3 (dim 0 of f32[3]), v4 has 4 (dim 0 of f32[4]); to broadcast th"},
 };
 
 /* Names for the results of a call; the first is r. */
@@ -650,8 +818,9 @@ static const struct {
     {"graph x {\n  input a : f32[2]\n  b = custom([a], dtype=f32)\n}", "t:3:7: custom ops are C functions"},
     {"graph x {\n  input a : f32[2]\n  b = gelu(a, approximate=\"tan\n}",
      "t:3:27: the string does not end on its line"},
-    {"graph x {\n  \xff\n}", "t:2:3: expected a statement: size, fact, guard, function, input, const, mutate, output, or NAME = "
-                             "OP(..), found byte \\xff"},
+    {"graph x {\n  \xff\n}",
+     "t:2:3: expected a statement: size, fact, guard, function, input, const, mutate, output, or NAME = "
+     "OP(..), found byte \\xff"},
     {"graph x {\n  size B in [1, 4]\n  b = gelu(B)\n}", "t:3:12: \"B\" is a size; a tensor is needed here"},
     {"graph x {\n  b = input(a)\n}", "t:2:7: unknown op \"input\""},
     {"graph x {\n  b = full([2], 1)\n  c = add(b, 1 2)\n}", "t:3:16: expected \",\" or \")\", found \"2\""},
@@ -1210,6 +1379,13 @@ static void counted_free(void *p, void *user) {
     free(p);
 }
 
+static const char composites[] =
+    "graph c {\n  size B in [1, 9]\n  input x : f32[B, 260]\n  input w : f32[5, 260]\n  input i : i64[9]\n  input o : "
+    "i64[B]\n"
+    "  f = fft_rfft(x)\n  y = fft_irfft(f, 7)\n  e = einsum([x, w, x], \"bi,ji,bi->jb\")\n"
+    "  b = embedding_bag(w, i, o, mode=\"max\", padding_idx=2)\n  k = kl_div(x, x)\n  s = stft(x, n_fft=16)\n"
+    "  c = cosine_similarity(x, x)\n  output f, y, e, b, k, s, c\n}\n";
+
 /* Returns whether all went well. */
 static bool build_all(ind_context *c) {
     ind_graph *g = ind_graph_create(c, "g");
@@ -1220,8 +1396,10 @@ static bool build_all(ind_context *c) {
     ind_output(g, "y", ind_softmax(ind_add(y, ind_scalar(g, 1)), -1));
     ind_module *m = NULL;
     ind_compile_desc d = {.emit_only = true};
-    ind_graph *h = ind_graph_parse(c, canonical, "canonical");
-    bool ok = g && !ind_graph_status(g) && h && ind_graph_text(h) && !ind_compile(g, &d, &m);
+    ind_graph *h = ind_graph_parse(c, canonical, "canonical"), *k = ind_graph_parse(c, composites, "composites");
+    ind_tensor called = ind_apply(k, "softsign($0)", &(ind_tensor){k, 1}, 1);
+    bool ok = g && !ind_graph_status(g) && called.id && !ind_graph_status(k) && h && ind_graph_text(h) &&
+              !ind_compile(g, &d, &m);
     for (int s = 0; s <= IND_STAGE_CUDA; s++)
         ok = ok && ind_module_text(m, (ind_stage)s) && ind_module_json(m, (ind_stage)s);
     return ok;
