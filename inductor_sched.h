@@ -2831,6 +2831,15 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
+/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+static bool sched__stores_along_depth(const ind_body *body) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
+            if (ind__expr_depends(body->index[body->inst[i].index], body->var[v])) return true;
+    }
+    return false;
+}
+
 static bool sched__check_matmul(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
@@ -2840,7 +2849,7 @@ static bool sched__check_matmul(sched__check *v) {
         if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
         if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
         if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
-        if (mask != all) return false;
+        if (mask != all || sched__stores_along_depth(kernel->body)) return false;
     }
     return true;
 }
@@ -2871,7 +2880,7 @@ static const struct {
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch", sched__check_matmul},
+    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a scan or a sort is alone in its kernel, and a sort stores both results", sched__check_scans},
 };
 
