@@ -12,8 +12,9 @@
        #include "inductor_sched.h"
 
    How the fusion works: every kernel has a *domain*, P dimensions (outputs) and R dimensions (reduced). A loop joins a
-   kernel if its ranges can be laid over the domain row-major, and every element that it reads from the kernel is the
-   one that the same thread has just made (equal index expressions). The fused body is then made by replaying
+   kernel if its ranges can be laid over the domain, row-major or in the order in which a shared access walks through
+   memory, and every element that it reads from the kernel is the one that the same thread has just made (equal index
+   expressions). The fused body is then made by replaying
    the bodies one after another under one recorder: common loads and values are shared by hash-consing, loads of
    what the kernel itself stored become the value, and stores that nobody else reads disappear.
 
@@ -29,9 +30,12 @@
    if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
    else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
-   What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
-   sort shares its kernel with no other loop, a scan with no other scan.
+   How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
+   operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
+   those of the product, found by taking the read element's place in memory apart.
+
+   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
+   its kernel with no other loop, a scan with no other scan.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -116,8 +120,21 @@ typedef struct ind_fusion_policy {
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
-    int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
-                             default 4 MiB, about a microsecond of an H200 */
+    int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
+                              default 4 MiB, about a microsecond of an H200 */
+    bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
+    int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
+                              A100 40 MiB and H200 50 MiB, less what else is under way */
+    int product_tile;      /* rows and columns of a tile of a product: for so many others a prologue is computed once;
+                              default 32, as problems too small for larger tiles are where a prologue pays */
+    int ops_per_byte;      /* f32 operations that a busy GPU does while memory moves a byte; default 6 (H200: 29e12 / s
+                              and 4.8e12) */
+    int fill_blocks;       /* blocks that make it busy; fewer compute as much slower; default 528 (132 x 4) */
+    int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
+                              operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
+                              by 132 processors and 2743 bytes per cycle of an H200; default 64 */
+    int64_t step_bytes;    /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed; default
+                              800 KiB: 300 cycles of an H200 for reading, computing, writing and a barrier */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -126,6 +143,7 @@ typedef struct ind_fusion_policy {
 #define IND_FUSION_REASONS(X)                                                                                          \
     X(FUSED_VERTICAL, "fused: consumer reads what the producer just made")                                             \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
+    X(FUSED_PROLOGUE, "fused: computed where the matrix product loads it")                                             \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is switched off")                                                                              \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -133,7 +151,7 @@ typedef struct ind_fusion_policy {
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
+    X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
     X(SCAN, "a sort is a kernel of its own")                                                                           \
     X(TWO_SCANS, "two scans")                                                                                          \
     X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
@@ -231,6 +249,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #ifndef INDUCTOR_SCHED_IMPLEMENTATION_DONE
 #define INDUCTOR_SCHED_IMPLEMENTATION_DONE
 
+#include <math.h>
 #include <string.h>
 
 /* ================================================================================================ >>accesses */
@@ -1031,6 +1050,12 @@ static bool sched__forwards(const sched__fuser *f, uint32_t version) {
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
+/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
+}
+
 /* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
    FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
@@ -1047,9 +1072,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        ind_expr made = sched__index_in(f, &f->access[f->written[w.at->buffer] - 1], fit->a, fit->map_a);
-        ind_expr read = sched__index_in(f, w.at, fit->b, fit->map_b);
-        if (!ind_expr_same(made, read)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -1514,6 +1537,174 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
 }
 
+/* ---- prologues: what a matrix product reads is computed where it loads it. */
+
+/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
+static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
+        if (sched__stored(f, in->source, a, b)) return false;
+    }
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].whole || f->access[i].size) return false;
+    return true;
+}
+
+/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
+   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. */
+static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
+    ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
+    int left = d->rank;
+    int64_t zero;
+    for (int k = 0; k < d->rank; k++) {
+        if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
+        map[k] = (ind_expr){0};
+    }
+    if (!ind_expr_is_int(rest, &zero) || zero) return false;
+    for (bool found = true; found && left;) {
+        found = false;
+        for (int k = 0; k < d->rank && !found; k++) {
+            if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
+            found = true, left--;
+            map[k] = ind_expr_floordiv(read, next);
+            if (left) map[k] = ind_expr_mod(map[k], d->size[k]);
+            next = ind_expr_mul(next, d->size[k]);
+            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+        }
+    }
+    return !left;
+}
+
+/* Is every access of the group as regular in the product's variables as it was in its own? */
+static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+        bool was = true, is = true;
+        for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
+        for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
+            is = ind__affine(mapped, fit->b->var[v], &step, &mapped);
+        if (was && !is) return false;
+    }
+    return true;
+}
+
+/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
+    double n = 1;
+    for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
+        if (ind__expr_depends(index, d->var[v]) != others) n *= (double)sched__hint(d->size[v]);
+    return n;
+}
+
+/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
+static double sched__element_ops(const ind_body *body) {
+    enum { FUNCTION = 8, RANDOM = 64 };
+    double n = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)body->inst[i].op;
+        char class = ind__loop_op_class(op);
+        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+    }
+    return n;
+}
+
+/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+static double sched__reread(const sched__fuser *f, double bytes, double times) {
+    return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
+}
+
+/* What one prologue means, at the hints. */
+typedef struct sched__inlining {
+    double points, times;       /* elements of the operand; how often each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double blocks, steps, macs; /* of the product */
+    bool half;                  /* 16-bit elements */
+} sched__inlining;
+
+static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
+                                    sched__inlining *n) {
+    const sched__domain *d = fit->b;
+    double other = sched__points_of(d, read, true), tile = f->policy.product_tile;
+    *n = (sched__inlining){.points = sched__points_of(d, read, false), .times = ceil(other / tile)};
+    double rows = other > 0 ? (double)d->hint / other : 0;
+    n->times = n->times < 1 ? 1 : n->times;
+    n->blocks = ceil(rows / tile) * n->times;
+    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
+               own = (double)f->bytes_hint[w.at->buffer];
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
+        n->half |= w.at->write && size == 2;
+        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    }
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        n->inner += sched__element_ops(f->program->loop[l].body);
+}
+
+/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
+   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
+   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+    const ind_fusion_policy *p = &f->policy;
+    sched__inlining n;
+    sched__measure_inlining(f, a, fit, read, &n);
+    double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
+    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double together = sched__reread(f, n.inputs, n.times);
+    double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
+    double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
+    together += computing > waiting ? computing : waiting;
+    if (n.half) together += n.macs / p->macs_per_byte;
+    return together <= apart;
+}
+
+/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
+   or why not. */
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    const ind__access *read = NULL;
+    if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
+    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        read = w.at;
+    }
+    if (!read) return IND_FUSION_PROLOGUE;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_PROLOGUE;
+    *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
+    memcpy(own->map_b, y->domain->var, sizeof own->map_b);
+    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+        return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    }
+    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    if (f->vertical_only) return IND_FUSION_MEMORY;
+    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    if (!sched__fused(reason)) return reason;
+    *fit = own;
+    return IND_FUSION_FUSED_PROLOGUE;
+}
+
 /* =================================================================================================== >>score */
 
 /* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
@@ -1720,6 +1911,21 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
     return !f->failed;
 }
 
+/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
+   operand from then on. */
+static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
+    for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
+        uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
+        const sched__fit *fit;
+        if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
+        a = f->group_of[writer];
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        if (!sched__fuse_pair(f, a, b, fit, round)) return false;
+    }
+    return !f->failed;
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
     bool changed = !f->policy.disable;
@@ -1728,6 +1934,8 @@ static bool sched__fuse(sched__fuser *f) {
         sched__fuse_round(f, &p, &changed);
     }
     ind__free(f->context, p.items);
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
+        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
     return !f->failed;
 }
 
@@ -1746,6 +1954,7 @@ static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -1759,7 +1968,9 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             e->reason = sched__why_apart(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot != IND__SCHED_NONE ? IND_FUSION_FUSED_EPILOGUE : IND_FUSION_FUSED_VERTICAL;
+        e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
+                    : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                                                                : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);
     }
@@ -1797,16 +2008,20 @@ static bool sched__explain(sched__fuser *f) {
 
 typedef struct sched__recording {
     sched__fuser *f;
-    uint32_t group;
+    uint32_t group, loop;
 } sched__recording;
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
-   precision of its f32, as in TorchInductor. */
+   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
+   bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
     if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
     ind_value made = {r->f->value[in->source]};
+    ind_dtype memory = r->f->program->buffer[in->source].dtype;
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
                                                               : ind_op_constant_int(o, 0, (ind_dtype)in->dtype);
@@ -1821,7 +2036,7 @@ static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr 
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g};
+    sched__recording user = {f, g, 0};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -1832,6 +2047,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .user = &user,
                               .load = sched__record_load,
                               .store = sched__record_store};
+        user.loop = l;
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);
@@ -2873,6 +3089,15 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
+/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+static bool sched__stores_along_depth(const ind_body *body) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
+            if (ind__expr_depends(body->index[body->inst[i].index], body->var[v])) return true;
+    }
+    return false;
+}
+
 static bool sched__check_matmul(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
@@ -2882,7 +3107,7 @@ static bool sched__check_matmul(sched__check *v) {
         if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
         if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
         if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
-        if (mask != all) return false;
+        if (mask != all || sched__stores_along_depth(kernel->body)) return false;
     }
     return true;
 }
@@ -2950,7 +3175,7 @@ static const struct {
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch", sched__check_matmul},
+    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
      sched__check_scans},
 };
@@ -3294,6 +3519,12 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
     if (p->max_distance <= 0) p->max_distance = 64;
+    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
+    if (p->product_tile <= 0) p->product_tile = 32;
+    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->fill_blocks <= 0) p->fill_blocks = 528;
+    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
+    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
 }
 
 /* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
