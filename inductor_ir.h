@@ -716,6 +716,7 @@ typedef struct ind_realise_policy {
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
     int max_reads;        /* store any value that reads more buffers than this; default 8 */
     int max_ops;          /* store any value whose body has more ops than this; default 64 */
+    bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -10411,10 +10412,11 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
 }
 
 /* Records the reduction and the stores of its results into new buffers. */
-static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
+static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, ind_value a,
+                                 uint32_t *buffers) {
     ind_ops *o = &r->ops;
     int n = ind__reduction_results(d->type);
-    ind_value a = d->fn(o, r->body->var, d->rank + d->rrank, d->user), b = ir__no_value;
+    ind_value b = ir__no_value;
     if (d->second_fn) b = d->second_fn(o, r->body->var, d->rank + d->rrank, d->user);
     ind_value reduced = ind__emit_reduce(o, d->type, a, b);
     for (int k = 0; k < n; k++) {
@@ -10427,6 +10429,57 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
 }
 
+/* Is the buffer a result of rows, read here once for every point of the body? */
+static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
+    const ind__buffer *x = &p->buffer[load->source];
+    if (x->kind != IND__BUFFER_COMPUTED || x->mutates || x->mutated_by) return false;
+    ind_reduction made_by = p->loop[x->loop].reduction;
+    if (made_by == IND_REDUCE_NONE || made_by == IND_REDUCE_DOT) return false;
+    uint32_t seen = 0;
+    for (uint32_t k = 0; k < load->num_index; k++) {
+        for (int v = 0; v < b->rank + b->rrank; v++)
+            if (ind_expr_same(b->index[load->index + k], b->var[v])) seen |= 1u << v;
+    }
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        int64_t one = 0;
+        bool whole = ind_expr_is_int(ind_expr_symbol(b->var[v])->extent, &one) && one == 1;
+        if (!whole && !(seen >> v & 1)) return false;
+    }
+    return true;
+}
+
+/* Do the reduced values read more of the rows' results than one value a row takes? Then that value is made where the
+   rows are (the loss of a row beside its maximum and sum), and stored in place of them. */
+static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
+    int bytes = 0;
+    if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (in->op != IND_LOOP_LOAD || !ir__reads_row_result(p, b, in)) continue;
+        bool again = false;
+        for (uint32_t k = 1; k < i && !again; k++)
+            again = b->inst[k].op == IND_LOOP_LOAD && b->inst[k].source == in->source;
+        bytes += again ? 0 : ind_dtype_bytes(p->buffer[in->source].dtype);
+    }
+    return bytes > ind_dtype_bytes((ind_dtype)b->inst[v.id].dtype);
+}
+
+static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return ind__box_load(o, (const ind__box *)user, index, rank);
+}
+
+/* Stores the reduction's values, of this type, over all points, and reduces these. */
+static ind_status ir__reduce_stored(ind__lowered *p, const ind__reduction_desc *d, ind_dtype dtype,
+                                    ind__box **results) {
+    ind_expr size[IND_MAX_RANK];
+    for (int k = 0; k < d->rank + d->rrank; k++) size[k] = k < d->rank ? d->size[k] : d->rrange[k - d->rank];
+    ind__box *values = ind__box_pointwise(p, dtype, size, d->rank + d->rrank, d->fn, d->user);
+    if (!values || ind__box_realise(p, values)) return ind__failed(p->context);
+    ind__reduction_desc over = *d;
+    over.fn = ir__copy_element, over.user = values;
+    return ind__box_reduction(p, &over, results);
+}
+
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results) {
     ind_context *c = p->context;
     ind__recorder r;
@@ -10435,10 +10488,14 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
     uint32_t buffers[2] = {0};
-    bool ok = ir__record_reduction(p, &r, d, buffers) &&
+    ind_value value = d->fn(&r.ops, r.body->var, d->rank + d->rrank, d->user);
+    bool rows = value.id && ir__wants_row_values(p, d, r.body, value);
+    ind_dtype dtype = value.id ? (ind_dtype)r.body->inst[value.id].dtype : d->dtype;
+    bool ok = !rows && ir__record_reduction(p, &r, d, value, buffers) &&
               ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
+    if (rows) return ir__reduce_stored(p, d, dtype, results);
     return ok ? IND_OK : ind__failed(c);
 }
 
@@ -10651,10 +10708,6 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
     return shared || large ? ind__box_realise(p, x) : IND_OK;
-}
-
-static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
 ind__box *ind__box_copy(ind__lowered *p, ind__box *x) {
