@@ -234,8 +234,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    (lowered through several loops), B result is bool, F integer operands are computed as floats (f32), T the first
    operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
    comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
-   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool. */
+   form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
+   to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -18584,8 +18584,11 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 }
 
 static ind_status ind__compile_schedule(ind__compilation *k) {
-    ind_status status =
-        ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
+    ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
+    if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status)
+        status =
+            ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
     if (!status && ind__verifying(k->context)) status = ind__schedule_verify(k->schedule);
     ind__clock_stage(k, &k->stats.schedule_ms);
     return status;

@@ -1170,6 +1170,12 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops nobody reads. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
+/* The REDUCE of a body that can be made in two stages, as any order of joining gives the same or one as good (a sum of
+   floats: other roundings, no more of them): a sum, product, extreme or any, stored as it is or cast. 0: it cannot. */
+uint32_t ind__body_splits(const ind_body *b);
+/* Makes two loops of each loop l with outer[l] > 0, whose body splits: the first reduces over all but the first
+   outer[l] of its R dimensions, the second one reduces what the first stored for these. For fixed layouts. */
+ind_status ind__lowered_split(ind__lowered *p, const uint8_t *outer);
 ind_status ind__lowered_verify(const ind__lowered *p);
 /* The unbacked symbols in the ranges and indices of a body, as bits. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
@@ -11188,6 +11194,119 @@ ind_status ind__lowered_fix_layouts(ind__lowered *p) {
     }
     p->layouts_fixed = true;
     return IND_OK;
+}
+
+/* ---- a reduction in two stages ---- */
+
+uint32_t ind__body_splits(const ind_body *b) {
+    uint32_t reduce = 0, stores = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (reduce) { /* a chain that ends in one store */
+            bool store = x->op == IND_LOOP_STORE, plain = store || !x->num_index;
+            if (stores || !plain || x->arg[0] != i - 1 || x->arg[1] || (store && x->reduction)) return 0;
+            stores += store;
+        }
+        if (x->op == IND_LOOP_REDUCE) {
+            bool joins = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
+                         x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
+                         x->reduction == IND_REDUCE_ANY;
+            if (reduce || !joins || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
+            reduce = i;
+        }
+    }
+    return stores ? reduce : 0;
+}
+
+/* The extents of variables [from, to) of a body. */
+static void ir__extents(const ind_body *b, int from, int to, ind_expr *size) {
+    for (int v = from; v < to; v++) size[v - from] = ind_expr_symbol(b->var[v])->extent;
+}
+
+/* The end of a recording whose results were all made; NULL if not. */
+static ind_body *ir__record_finish(ind__recorder *r, bool ok) {
+    if (ok && r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE) return ind__record_end(r);
+    ind__record_abort(r);
+    return NULL;
+}
+
+/* All up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
+static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
+    ind_expr size[2 * IND_MAX_RANK];
+    ind__recorder r;
+    int all = b->rank + b->rrank;
+    ir__extents(b, 0, all, size);
+    if (ind__record_begin(&r, p->context, size, rank, size + rank, all - rank)) return NULL;
+    ind_body front = *b;
+    front.num_inst = reduce + 1, front.result = reduce;
+    ind_value v = ind__body_replay(&r.ops, &(ind__replay){.body = &front, .var = r.body->var});
+    ind_expr index = ind__linearise(p->context, r.body->var, size, rank);
+    if (v.id && ind__ok(index)) ind__emit_store(&r.ops, partial, &index, 1, v);
+    return ir__record_finish(&r, v.id != 0);
+}
+
+/* The REDUCE of what lies in `partial`, and all that follows it. */
+static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
+    ind_expr size[2 * IND_MAX_RANK];
+    const ind__inst *in = &b->inst[reduce];
+    ind__recorder r;
+    ir__extents(b, 0, rank, size);
+    if (ind__record_begin(&r, p->context, size, b->rank, size + b->rank, rank - b->rank)) return NULL;
+    ind_expr at = ind__linearise(p->context, r.body->var, size, rank);
+    ind_value v = ind__emit_load(&r.ops, partial, (ind_dtype)in->dtype, &at, 1);
+    v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value);
+    for (uint32_t i = reduce + 1; v.id && i < b->num_inst; i++) {
+        ind__inst x = b->inst[i];
+        ind_expr index = at;
+        x.arg[0] = v.id;
+        if (x.op == IND_LOOP_STORE) index = ind__substitute(b->index[x.index], b->var, r.body->var, b->rank);
+        v = ind__ok(index) ? r.ops.emit(&r.ops, &x, &index) : ir__no_value;
+    }
+    return ir__record_finish(&r, v.id != 0);
+}
+
+/* The two loops of one; `whole` keeps its body until both are there. */
+static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, int outer, ind__loop two[2]) {
+    const ind_body *b = whole->body;
+    uint32_t reduce = ind__body_splits(b);
+    ind_expr size[2 * IND_MAX_RANK];
+    int rank = b->rank + outer;
+    ir__extents(b, 0, rank, size);
+    uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, size, rank);
+    if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return false;
+    two[0] = two[1] = *whole;
+    two[0].body = ir__first_stage(p, b, reduce, rank, partial);
+    two[1].body = two[0].body ? ir__second_stage(p, b, reduce, rank, partial) : NULL;
+    two[0].output[0] = partial, two[0].num_outputs = 1;
+    two[0].note = "first stage of two";
+    if (two[1].body) return true;
+    ind__body_free(two[0].body);
+    return false;
+}
+
+ind_status ind__lowered_split(ind__lowered *p, const uint8_t *outer) {
+    uint32_t splits = 0, num = p->num_loops, made = 0;
+    for (uint32_t l = 0; l < num; l++) splits += outer[l] != 0;
+    if (!splits) return IND_OK;
+    ind__loop *loop = (ind__loop *)ind__alloc(p->context, ((size_t)num + splits) * sizeof *loop);
+    if (!loop) return ind__failed(p->context);
+    bool ok = true;
+    for (uint32_t l = 0; l < num; l++) {
+        ind__loop two[2];
+        bool split = ok && outer[l];
+        if (split) ok = ir__split_loop(p, &p->loop[l], outer[l], two);
+        if (split && ok) {
+            ind__body_free(p->loop[l].body);
+            loop[made++] = two[0], loop[made++] = two[1];
+        } else {
+            loop[made++] = p->loop[l];
+        }
+    }
+    ind__free(p->context, p->loop);
+    p->loop = loop, p->num_loops = made, p->cap_loops = num + splits;
+    for (uint32_t l = 0; l < made; l++)
+        for (uint32_t k = 0; k < loop[l].num_outputs; k++) p->buffer[loop[l].output[k]].loop = l;
+    return ok ? IND_OK : ind__failed(p->context);
 }
 
 /* ------------------------------------------------------------------------------------------------ >>verify */
