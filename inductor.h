@@ -4358,8 +4358,12 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *index = ind__operand(in, 1);
     int dim;
     if (ind__need_index(in, 1) || (index->rank != 0 && ind__need_rank(in, 1, 1))) return in->status;
-    if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
+    if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, 1), ind__say_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
+    if (x->rank == 0) return IND_OK;
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
     return IND_OK;
 }
@@ -4727,6 +4731,8 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
+    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+        if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
     if (all && in->attr[1].i) /* then every dimension is kept */
@@ -4871,6 +4877,10 @@ static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
     if (most->kind != IND__ATTR_NONE) limit = most->e;
     in->least = least->i;
     in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
+    if (most->kind != IND__ATTR_NONE && ind__is_int(limit, 0)) {
+        ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+        return none;
+    }
     if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
     if (ind__ok(limit))
         ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
@@ -13798,7 +13808,9 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
     if (rank == 0) { /* the one index that there is must be 0 */
-        ind_op_indirect(o, graph__lower_operand_as(o, l, 1, index, 0, IND_I64), ind_int(l->context, 1), false);
+        ind_expr first = ind_int(l->context, 0);
+        ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
+        ind_op_indirect(o, only, ind_int(l->context, 1), false);
         return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, 0), l->compute);
     }
     at[dim] = graph__lower_indirect(o, l, 1, select ? index + dim : index, select ? 1 : rank, 0, dim);

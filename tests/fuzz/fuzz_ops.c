@@ -47,8 +47,8 @@ enum {
 /* ---- what is told about ops; all else follows from the op table */
 
 /* Cannot be drawn as text: made by statements of their own (input, const), by literals (scalar), or out of functions
- * that the caller gives (the others). */
-static const char refused[] = " input const scalar custom call extern associative_scan repeat_interleave ";
+ * that the caller gives (the others). Nor are ops drawn whose data give a size of the result (Z). */
+static const char refused[] = " input const scalar custom call extern associative_scan ";
 
 /* Continuous in their float operands (but for poles): may take what is known up to rounding. */
 static const char smooth[] =
@@ -96,6 +96,8 @@ static const struct {
     {"mode", "\"constant\"|\"reflect\"|\"replicate\"|\"circular\"|\"sum\"|\"mean\"|\"max\"|\"nearest\"|"
              "\"nearest-exact\"|\"linear\"|\"bilinear\"|\"trilinear\"|\"bicubic\"|\"area\""},
     {"reduce", "\"sum\"|\"prod\"|\"mean\"|\"amax\"|\"amin\""},
+    {"equation",
+     "\"ij,jk->ik\"|\"ij->ji\"|\"ij->i\"|\"i,j->ij\"|\"ij,ij->ij\"|\"bij,bjk->bik\"|\"ij,ij->\"|\"...i->...\""},
     {"indexing", "\"ij\"|\"xy\""},
     {"side", "\"left\"|\"right\""},
     {"norm", "none|\"ortho\"|\"forward\"|\"backward\""},
@@ -522,6 +524,13 @@ static void set_kind(const trial *t, value *v, char kind) {
     if (kind == 'i' && chance(listed(one_of_several, ind__op_name(t->op)) ? 95 : 30)) v->fill = 'd';
 }
 
+/* The one operand whose shape is nearly fixed: matrices of affine maps of the plane. */
+static void set_theta(value *v) {
+    static const char *const sizes[] = {"2", "2", "3"};
+    v->rank = 3;
+    for (int d = 0; d < 3; d++) snprintf(v->dim[d], DIM, "%s", sizes[d]);
+}
+
 static bool draw_operand(trial *t, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     bool pointwise = ind__op_has(t->op, 'P') && (first || !ind__op_has(t->op, 'T'));
@@ -539,6 +548,8 @@ static bool draw_operand(trial *t, char kind) {
     v->is_const = chance(20);
     if (kind == 's')
         v->rank = 0;
+    else if (t->op == IND_OP_AFFINE_GRID)
+        set_theta(v);
     else if (first && draw_like_last(t, v))
         ;
     else if (first && chance(90))
@@ -644,7 +655,9 @@ static void draw_product(char *out, size_t size, const value *x, int first) {
 static void draw_list(char *out, size_t size, const trial *t, const char *name) {
     const value *x = first_operand(t);
     int rank = x ? x->rank : 1;
-    if (listed(" pad padding ", name)) {
+    if (t->op == IND_OP_AFFINE_GRID) { /* as theta is */
+        choose("[2, 1, 3, 4]|[2, 3, 1, 2]", out, size);
+    } else if (listed(" pad padding ", name)) {
         draw_numbers(out, size, chance(50) ? 1 + (int)rnd(3) : 2 * (int)rnd(4), chance(80) ? "0|1|1|2" : "0|-1|1");
     } else if (listed(" repeats dims ", name) && !strcmp(ind__op_name(t->op), "permute")) {
         draw_dims(out, size, rank, true);
@@ -901,11 +914,10 @@ static bool declared(const graph *g, const char *dim) {
 static bool make_results(trial *t, ind_graph *parsed) {
     graph *g = t->g;
     int first = g->num_values + g->num_fresh;
-    const ind__node *n = &parsed->node[parsed->num_nodes - 1];
-    if (first + t->s.num_results > MOST_VALUES || (int)n->num_results != t->s.num_results) return false;
+    if (first + t->s.num_results > MOST_VALUES || (int)parsed->num_outputs != t->s.num_results) return false;
     t->s.result = first;
     for (int i = 0; i < t->s.num_results; i++) {
-        const ind__tensor_info *x = &parsed->tensor[n->result + (uint32_t)i];
+        const ind__tensor_info *x = &parsed->tensor[parsed->output[i].tensor];
         value *v = &g->v[first + i];
         free_value(v);
         snprintf(v->name, sizeof v->name, "x%d", g->next_name + g->num_fresh + i);
@@ -1125,8 +1137,7 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
 }
 
 static bool is_refused(ind_graph_op op) {
-    if (strstr(ind__op_rows[op].attributes, "max_length")) return true; /* names a size that its data give */
-    return listed(refused, ind__op_name(op));
+    return ind__op_has(op, 'Z') || listed(refused, ind__op_name(op));
 }
 
 /* ---- a graph */

@@ -1,4 +1,4 @@
-"""examples/minilm.c against reference.json (float64 NumPy, reference.py), and what it says when something is wrong."""
+"""examples/minilm.c against reference.json (float64 NumPy, minilm_reference.py), and what it says when something is wrong."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
-import reference
+import minilm_reference as reference
 
 from conftest import BUILD, make
 

@@ -575,6 +575,8 @@ def gather(x, index, dim):
 
 
 def index_select(x, index, dim):
+    if not x.v.ndim:  # as if it had one
+        return gathered(lambda v: np.take(np.atleast_1d(v), index.v).reshape(()), x, index, 1)
     return gathered(lambda v: np.take(v, index.v, axis=dim), x, index, x.v.shape[dim])
 
 

@@ -665,6 +665,7 @@ static const struct {
      "!hann_window: a window of -1 of f32; a length that is not negative and a float type are needed"},
     {"hann_window(8, dtype=i64)",
      "!hann_window: a window of 8 of i64; a length that is not negative and a float type are needed"},
+    {"nonzero(v3, max_length=0)", "!nonzero: max_length is 0; it must be above 0"},
     {"logspace(0, 1, 5, 0)", "!logspace: base is 0; it must be above 0"},
     {"embedding_bag(w, gi)", "f32[2, 256]"},
     {"embedding_bag(w, gi, mode=\"avg\")", "!embedding_bag: mode is \"avg\"; allowed: \"sum\", \"mean\", \"max\""},

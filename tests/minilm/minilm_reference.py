@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 in float64 with NumPy: the numbers that examples/minilm.c is measured against.
 
-    pip install tokenizers==0.23.3 && python tests/minilm/reference.py [MODEL_FOLDER]
+    pip install tokenizers==0.23.3 && python tests/minilm/minilm_reference.py [MODEL_FOLDER]
 
 writes reference.json beside itself from sentences.txt: for each sentence its text, its ids (from the `tokenizers`
 package and the model's tokenizer.json, so independent of wordpiece.h) and its embedding. Each sentence runs alone and
