@@ -1109,6 +1109,7 @@ typedef struct ind__buffer {
     /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
        version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
     uint32_t mutates, mutated_by;
+    bool partial;     /* what the first stage of a reduction hands to the second */
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
@@ -11274,6 +11275,7 @@ static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, int outer, i
     ir__extents(b, 0, rank, size);
     uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, size, rank);
     if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return false;
+    p->buffer[partial].partial = true;
     two[0] = two[1] = *whole;
     two[0].body = ir__first_stage(p, b, reduce, rank, partial);
     two[1].body = two[0].body ? ir__second_stage(p, b, reduce, rank, partial) : NULL;

@@ -110,6 +110,8 @@ typedef struct ind_fusion_policy {
     bool disable_split;   /* no reduction is made in two stages */
     int64_t split_from;   /* elements of a row from which a reduction to a few values is made in two stages, so that all
                              multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
+    int64_t split_share;  /* the partial results of two stages take at most one part in so many of the data that is
+                             then read once less; default 8 */
     int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                              default 4 MiB, about a microsecond of an H200 */
 } ind_fusion_policy;
@@ -172,7 +174,8 @@ typedef struct ind_schedule {
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; outputs lie in the caller's memory. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
-    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once: what the plan is measured against */
+    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once, but for the partial results of
+                                reductions in two stages, which are all there: what the plan is measured against */
 } ind_schedule;
 
 /* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
@@ -232,6 +235,7 @@ enum {
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
     IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
     IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
@@ -413,6 +417,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->max_args <= 0) p->max_args = 32;
     if (p->min_saved <= 0) p->min_saved = 10;
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
+    if (p->split_share <= 0) p->split_share = 8;
     if (p->split_from <= 0) p->split_from = 1 << 18;
     if (p->max_distance <= 0) p->max_distance = 64;
 }
@@ -518,6 +523,25 @@ static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole,
     return bytes;
 }
 
+/* Does another loop reduce the same data over the same dimensions, so that the two are one kernel if left whole? Only
+   loops that cannot be split count unless `any`. */
+static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
+    const ind_body *b = s->program->loop[l].body;
+    int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        uint32_t x = b->inst[i].source, tried = 0;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        for (uint32_t at = s->first_reader[x]; at < s->first_reader[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
+            const ind_body *other = s->program->loop[s->reader[at]].body;
+            tried++;
+            if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
+            if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
+            if (any || !ind__body_splits(other)) return true;
+        }
+    }
+    return false;
+}
+
 /* How many R dimensions of loop l to take out so that its first stage joins loop r's rows; 0: it should not. */
 static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     ind_expr to[IND__SCHED_DIMS];
@@ -528,7 +552,29 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     if (!outer) return 0;
     int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
     int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    return met / 2 / bytes > partials ? outer : 0;
+    /* what shared a kernel has then one each for its second stage */
+    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
+    return met / s->policy.split_share / bytes >= partials ? outer : 0;
+}
+
+/* Does what comes of the result read the loop's data again, as a normalisation does? Then the two are better one
+   kernel, in which the data is at hand, than two stages with the reader after them. */
+static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
+    const ind__lowered *p = s->program;
+    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it needs the result */
+    for (uint32_t m = l + 1; m < p->num_loops && m - l < IND__SCHED_WINDOW; m++) {
+        const ind_body *b = p->loop[m].body;
+        bool shares = false;
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__buffer *x = &p->buffer[b->inst[i].source];
+            if (b->inst[i].op != IND_LOOP_LOAD) continue;
+            bool within = x->kind == IND__BUFFER_COMPUTED && x->loop >= l && x->loop < m;
+            follows[m - l] |= within && follows[x->loop - l];
+            shares = shares || sched__loads(p->loop[l].body, b->inst[i].source);
+        }
+        if (shares && follows[m - l]) return true;
+    }
+    return false;
 }
 
 /* Tries the loops that reduce what loop l reads. */
@@ -542,30 +588,12 @@ static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
         for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++) {
             int outer = sched__split_for(s, l, s->reader[at]);
             if (!outer) continue;
+            if (sched__data_read_after(s, l)) return 0;
             s->joined[s->reader[at]] = 1;
             return outer;
         }
     }
     return 0;
-}
-
-/* Does a loop that cannot be split reduce the same data over the same dimensions? Then the two are better one kernel.
- */
-static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l) {
-    const ind_body *b = s->program->loop[l].body;
-    for (uint32_t i = 1; i < b->num_inst; i++) {
-        uint32_t x = b->inst[i].source, tried = 0;
-        if (b->inst[i].op != IND_LOOP_LOAD) continue;
-        for (uint32_t at = s->first_reader[x]; at < s->first_reader[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
-            const ind_body *other = s->program->loop[s->reader[at]].body;
-            tried++;
-            if (ind__body_splits(other) || other->rank != b->rank || other->rrank != b->rrank) continue;
-            if (sched__points_hint(other, b->rank, b->rank + b->rrank) ==
-                sched__points_hint(b, b->rank, b->rank + b->rrank))
-                return true;
-        }
-    }
-    return false;
 }
 
 /* A long row that only a few blocks would work on: the split after which neither stage has much to do in a row. */
@@ -581,7 +609,7 @@ static int sched__split_long(const sched__splitter *s, uint32_t l) {
         if (first < few || second < few || sched__add_hint(first, second) >= least) continue;
         least = sched__add_hint(first, second), best = outer;
     }
-    return best && !sched__reduced_whole_too(s, l) ? best : 0;
+    return best && !sched__reduced_whole_too(s, l, false) ? best : 0;
 }
 
 static bool sched__may_split(const sched__splitter *s, uint32_t l) {
@@ -2287,6 +2315,7 @@ static bool sched__op_by_op(sched__fuser *f) {
         uint32_t writer = sched__writer(f, b), readers = sched__num_readers(f, b);
         if (!sched__in_arena(f, b)) continue;
         uint32_t end = readers ? f->reader[f->first_reader[b + 1] - 1] : writer;
+        if (f->program->buffer[b].partial) writer = 0, end = loops - 1;
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);

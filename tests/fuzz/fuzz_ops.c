@@ -1227,6 +1227,9 @@ static void draw_policy(ind_compile_desc *d) {
     d->realise = (ind_realise_policy){(int)rnd(6), (int)rnd(40), (int)rnd(10), (int)rnd(80), chance(50)};
     d->fusion = (ind_fusion_policy){.max_loops = (int)rnd(6), .max_args = (int)rnd(12), .max_distance = (int)rnd(4)};
     d->fusion.disable_inplace = chance(50);
+    d->fusion.disable_split = chance(50);
+    d->fusion.split_from = 1 + (int64_t)rnd(200);
+    d->fusion.split_share = 1 + (int64_t)rnd(10);
 }
 
 static double mean_spread(const value *v, int c) {
