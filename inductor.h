@@ -18679,8 +18679,11 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 }
 
 static ind_status ind__compile_schedule(ind__compilation *k) {
-    ind_status status =
-        ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
+    ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
+    if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status)
+        status =
+            ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
     if (!status && ind__verifying(k->context)) status = ind__schedule_verify(k->schedule);
     ind__clock_stage(k, &k->stats.schedule_ms);
     return status;

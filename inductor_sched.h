@@ -39,7 +39,8 @@
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
-   implementation: >>accesses >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify >>print
+   implementation: >>split >>accesses >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify
+   >>print
 */
 #include "inductor_ir.h"
 #ifndef INDUCTOR_SCHED_H
@@ -120,6 +121,11 @@ typedef struct ind_fusion_policy {
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
+    bool disable_split;  /* no reduction is made in two stages */
+    int64_t split_from;  /* elements of a row from which a reduction to a few values is made in two stages, so that all
+                            multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
+    int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
+                            then read once less; default 8 */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
@@ -200,8 +206,14 @@ typedef struct ind_schedule {
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; outputs lie in the caller's memory. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
-    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once: what the plan is measured against */
+    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once, but for the partial results of
+                                reductions in two stages, which are all there: what the plan is measured against */
 } ind_schedule;
+
+/* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
+   sum of all elements beside the maxima of the rows), if that moves fewer bytes, or where a few outputs alone would
+   leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
+ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name gives the op name of a graph node (for
    names of kernels; may be NULL, as may its result); user is handed through. On success *s must be freed by
@@ -267,6 +279,7 @@ enum {
     IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
     IND__SCHED_SCAN_COLUMNS =
         1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+    IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
@@ -431,6 +444,11 @@ static ind_expr sched__extent(ind_expr var) {
     return ind_expr_symbol(var)->extent;
 }
 
+static bool sched__is_one(ind_expr e) {
+    int64_t v;
+    return ind_expr_is_int(e, &v) && v == 1;
+}
+
 static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
@@ -438,6 +456,270 @@ static bool sched__is_access(const ind__inst *i) {
 static bool sched__has_index(const ind__inst *i) {
     return sched__is_access(i) || i->op == IND_LOOP_INDEX;
 }
+
+static void sched__policy_defaults(ind_fusion_policy *p) {
+    if (p->max_loops <= 0) p->max_loops = 64;
+    if (p->max_args <= 0) p->max_args = 32;
+    if (p->min_saved <= 0) p->min_saved = 10;
+    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
+    if (p->split_share <= 0) p->split_share = 8;
+    if (p->split_from <= 0) p->split_from = 1 << 18;
+    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
+    if (p->max_distance <= 0) p->max_distance = 64;
+    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
+    if (p->product_tile <= 0) p->product_tile = 32;
+    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->fill_blocks <= 0) p->fill_blocks = 528;
+    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
+    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
+}
+
+/* ================================================================================================== >>split */
+
+/* Which loops are split is decided before anything is fused. So a first stage is made for another loop's rows only if
+   nothing can then keep the two apart: neither depends on the other but through the row at hand. */
+typedef struct sched__splitter {
+    const ind__lowered *program;
+    ind_fusion_policy policy;
+    uint8_t *outer;         /* by loop: as for ind__lowered_split */
+    uint8_t *joined;        /* by loop: a first stage was made for its rows */
+    uint32_t *reader;       /* loops that reduce what they read of a buffer, ascending */
+    uint32_t *first_reader; /* by buffer, one more than buffers */
+} sched__splitter;
+
+static bool sched__reduces_rows(const ind__loop *l) {
+    return l->reduction != IND_REDUCE_NONE && l->reduction != IND_REDUCE_DOT && !l->body->call;
+}
+
+static bool sched__loads(const ind_body *b, uint32_t buffer) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == buffer) return true;
+    return false;
+}
+
+static int64_t sched__points_hint(const ind_body *b, int from, int to) {
+    int64_t n = 1;
+    for (int v = from; v < to; v++) {
+        int64_t size = sched__hint(sched__extent(b->var[v]));
+        n = size && n > INT64_MAX / size ? INT64_MAX : n * size;
+    }
+    return n;
+}
+
+/* The variables of `b` that are not of extent 1; returns their number, *p: how many of them are of P. */
+static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p) {
+    int n = 0;
+    *p = 0;
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        if (sched__is_one(sched__extent(b->var[v]))) continue;
+        *p += v < b->rank;
+        var[n++] = v;
+    }
+    return n;
+}
+
+/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced: how many of its R
+   dimensions are rows' P; else 0. to: its variables as those of `rows`. */
+static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
+    int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
+    if (n != m || their_p <= my_p || their_p == n) return 0;
+    for (int v = 0; v < whole->rank + whole->rrank; v++) to[v] = ind_int(whole->context, 0);
+    for (int k = 0; k < n; k++) {
+        if (!ind_expr_same(sched__extent(whole->var[mine[k]]), sched__extent(rows->var[theirs[k]]))) return 0;
+        to[mine[k]] = rows->var[theirs[k]];
+    }
+    return mine[their_p - 1] + 1 - whole->rank;
+}
+
+/* An index in the variables that are not of extent 1. */
+static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
+    ind_expr to[IND__SCHED_DIMS];
+    for (int v = 0; v < b->rank + b->rrank; v++)
+        to[v] = sched__is_one(sched__extent(b->var[v])) ? ind_int(b->context, 0) : b->var[v];
+    return ind__substitute(index, b->var, to, b->rank + b->rrank);
+}
+
+/* Does `rows` load (or store) this element of the buffer at the same point? */
+static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buffer, ind_expr index) {
+    for (uint32_t i = 1; i < rows->num_inst; i++) {
+        const ind__inst *in = &rows->inst[i];
+        if (in->op != op || in->source != buffer) continue;
+        if (ind_expr_same(sched__plain_index(rows, rows->index[in->index]), index)) return true;
+    }
+    return false;
+}
+
+/* Bytes that `whole` reads at the points where `rows` does too; -1: the two cannot be one kernel for certain. */
+static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
+                                const ind_expr *to) {
+    int64_t bytes = 0;
+    for (uint32_t i = 1; i < whole->num_inst; i++) {
+        const ind__inst *in = &whole->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        const ind__buffer *x = &s->program->buffer[in->source];
+        ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
+        bool loaded = sched__has_access(rows, IND_LOOP_LOAD, in->source, at);
+        bool made = sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (x->mutates || x->mutated_by) return -1;
+        if (x->kind == IND__BUFFER_COMPUTED && !made && !sched__loads(rows, in->source)) return -1;
+        if (loaded || made) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(x)));
+    }
+    for (uint32_t i = 1; i < rows->num_inst; i++) { /* what both read was there before either */
+        const ind__inst *in = &rows->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        const ind__buffer *x = &s->program->buffer[in->source];
+        if (x->mutates || x->mutated_by) return -1;
+        if (x->kind == IND__BUFFER_COMPUTED && !sched__loads(whole, in->source)) return -1;
+    }
+    return bytes;
+}
+
+/* Does another loop reduce the same data over the same dimensions, so that the two are one kernel if left whole? Only
+   loops that cannot be split count unless `any`. */
+static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
+    const ind_body *b = s->program->loop[l].body;
+    int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        uint32_t x = b->inst[i].source, tried = 0;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        for (uint32_t at = s->first_reader[x]; at < s->first_reader[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
+            const ind_body *other = s->program->loop[s->reader[at]].body;
+            tried++;
+            if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
+            if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
+            if (any || !ind__body_splits(other)) return true;
+        }
+    }
+    return false;
+}
+
+/* How many R dimensions of loop l to take out so that its first stage joins loop r's rows; 0: it should not. */
+static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
+    ind_expr to[IND__SCHED_DIMS];
+    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
+    uint32_t distance = l < r ? r - l : l - r;
+    if (r == l || s->outer[r] || distance > (uint32_t)s->policy.max_distance) return 0;
+    int outer = sched__rows_within(whole, rows, to);
+    if (!outer) return 0;
+    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
+    int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
+    /* what shared a kernel has then one each for its second stage */
+    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
+    return met / s->policy.split_share / bytes >= partials ? outer : 0;
+}
+
+/* Does what comes of the result read the loop's data again, as a normalisation does? Then the two are better one
+   kernel, in which the data is at hand, than two stages with the reader after them. */
+static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
+    const ind__lowered *p = s->program;
+    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it needs the result */
+    for (uint32_t m = l + 1; m < p->num_loops && m - l < IND__SCHED_WINDOW; m++) {
+        const ind_body *b = p->loop[m].body;
+        bool shares = false;
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__buffer *x = &p->buffer[b->inst[i].source];
+            if (b->inst[i].op != IND_LOOP_LOAD) continue;
+            bool within = x->kind == IND__BUFFER_COMPUTED && x->loop >= l && x->loop < m;
+            follows[m - l] |= within && follows[x->loop - l];
+            shares = shares || sched__loads(p->loop[l].body, b->inst[i].source);
+        }
+        if (shares && follows[m - l]) return true;
+    }
+    return false;
+}
+
+/* Tries the loops that reduce what loop l reads. */
+static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
+    const ind_body *b = s->program->loop[l].body;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        uint32_t x = b->inst[i].source;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
+        while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
+        for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++) {
+            int outer = sched__split_for(s, l, s->reader[at]);
+            if (!outer) continue;
+            if (sched__data_read_after(s, l)) return 0;
+            s->joined[s->reader[at]] = 1;
+            return outer;
+        }
+    }
+    return 0;
+}
+
+/* A long row that only a few blocks would work on: the split after which neither stage has much to do in a row. */
+static int sched__split_long(const sched__splitter *s, uint32_t l) {
+    const ind_body *b = s->program->loop[l].body;
+    int all = b->rank + b->rrank, best = 0;
+    int64_t least = INT64_MAX, few = IND__SCHED_FEW_ROWS;
+    if (sched__points_hint(b, 0, b->rank) >= few || sched__points_hint(b, b->rank, all) < s->policy.split_from)
+        return 0;
+    for (int outer = 1; outer < b->rrank; outer++) {
+        int64_t first = sched__points_hint(b, b->rank + outer, all);
+        int64_t second = sched__points_hint(b, b->rank, b->rank + outer);
+        if (first < few || second < few || sched__add_hint(first, second) >= least) continue;
+        least = sched__add_hint(first, second), best = outer;
+    }
+    return best && !sched__reduced_whole_too(s, l, false) ? best : 0;
+}
+
+static bool sched__may_split(const sched__splitter *s, uint32_t l) {
+    const ind__loop *loop = &s->program->loop[l];
+    int var[IND__SCHED_DIMS], p;
+    if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
+    int n = sched__long_vars(loop->body, var, &p);
+    if (n - p < 2 || !ind__body_splits(loop->body)) return false;
+    return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
+}
+
+/* Which loops reduce what they read of each buffer: counted first, then put down. */
+static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
+    const ind__lowered *p = s->program;
+    uint32_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t l = 0; l < p->num_loops; l++) {
+            const ind_body *b = p->loop[l].body;
+            for (uint32_t i = 1; i < b->num_inst && sched__reduces_rows(&p->loop[l]); i++) {
+                if (b->inst[i].op != IND_LOOP_LOAD) continue;
+                uint32_t *at = &s->first_reader[b->inst[i].source + (pass ? 0u : 1u)];
+                if (pass) s->reader[*at] = l;
+                ++*at, n++;
+            }
+        }
+        if (!pass) {
+            for (uint32_t b = 0; b < p->num_buffers; b++) s->first_reader[b + 1] += s->first_reader[b];
+            s->reader = ind__arena_alloc(memory, ((size_t)n + 1) * sizeof *s->reader);
+            if (!s->reader) return false;
+        }
+    }
+    for (uint32_t b = p->num_buffers; b-- > 0;)
+        s->first_reader[b + 1] = s->first_reader[b]; /* each stands at its end */
+    s->first_reader[0] = 0;
+    return true;
+}
+
+ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *policy) {
+    sched__splitter s = {.program = p};
+    ind__arena memory = {.context = p->context};
+    if (policy) s.policy = *policy;
+    sched__policy_defaults(&s.policy);
+    if (s.policy.disable || s.policy.disable_split) return IND_OK;
+    s.outer = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
+    bool ok = s.outer && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    for (uint32_t l = 0; ok && l < p->num_loops; l++) {
+        if (!sched__may_split(&s, l)) continue;
+        int outer = sched__split_to_rows(&s, l);
+        s.outer[l] = (uint8_t)(outer ? outer : sched__split_long(&s, l));
+    }
+    ind_status status = ok ? ind__lowered_split(p, s.outer) : ind__failed(p->context);
+    ind__arena_free(&memory);
+    return status;
+}
+
+/* ---- what the instructions of a body depend on */
 
 /* The variables in e, as a mask; indirect symbols stand for what their value depends on. */
 static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
@@ -504,11 +786,6 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched__fail(f), NULL;
     d->hint = sched__hint(d->numel), d->rhint = sched__hint(d->rnumel);
     return f->domains[h % IND__SCHED_BUCKETS] = d;
-}
-
-static bool sched__is_one(ind_expr e) {
-    int64_t v;
-    return ind_expr_is_int(e, &v) && v == 1;
 }
 
 /* The loop's own domain, and its variables in it: dimensions of size 1 are dropped, but a reduction keeps one. */
@@ -2490,6 +2767,7 @@ static bool sched__op_by_op(sched__fuser *f) {
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
+        if (f->program->buffer[b].partial) writer = 0, end = loops - 1;
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -3511,21 +3789,6 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
 }
 
 /* ================================================================================================ the schedule */
-
-static void sched__policy_defaults(ind_fusion_policy *p) {
-    if (p->max_loops <= 0) p->max_loops = 64;
-    if (p->max_args <= 0) p->max_args = 32;
-    if (p->min_saved <= 0) p->min_saved = 10;
-    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
-    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
-    if (p->max_distance <= 0) p->max_distance = 64;
-    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
-    if (p->product_tile <= 0) p->product_tile = 32;
-    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
-    if (p->fill_blocks <= 0) p->fill_blocks = 528;
-    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
-    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
-}
 
 /* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
 static bool sched__note_uses(sched__fuser *f) {
