@@ -48,11 +48,17 @@ help:
 $(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) | $(BUILD)
 	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)
 
-# A C file tests/*/test_*.c is one test: a program that exits 0 (passed), 77 (skipped) or otherwise (failed). The other
-# C files there are helpers.
-$(BUILD)/tests/%: tests/%.c $(HEADERS) | $(BUILD)
+# The implementation, compiled once for the test programs that only declare it.
+IMPLEMENTATION := $(BUILD)/tests/inductor.o
+$(IMPLEMENTATION): inductor.h $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)
-	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< -o $@ $(LIBS)
+	$(CC) $(STRICT) $(SANITIZE) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
+
+# A C file tests/*/test_*.c is one test: a program that exits 0 (passed), 77 (skipped) or otherwise (failed). The other
+# C files there are helpers. Those that define an implementation macro see statics of the headers.
+$(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
+	@mkdir -p $(@D)
+	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(IMPLEMENTATION)) -o $@ $(LIBS)
 
 $(BUILD):
 	@mkdir -p $@

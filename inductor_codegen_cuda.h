@@ -197,6 +197,7 @@ typedef struct ind__writer {
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its pass over the row */
     int scope;           /* depth of cg__begin, 1 outermost */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
@@ -1985,8 +1986,41 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
 }
 
+/* Marks what values per element of the row, and REDUCEs, are computed from. */
+static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->kept[used] = 1;
+}
+
+/* With a scan: REDUCEs that only results per row need can wait for its pass, which is the last one; those of its
+   results must. They, and what is computed from them, get the stage after it. */
+static void cg__defer_reductions(ind__writer *w) {
+    uint32_t num = w->body->num_inst;
+    w->scan_stage = 0;
+    memset(w->kept, 0, num);
+    for (uint32_t i = num; i-- > 1;) {
+        bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
+        if (w->kept[i] || reduce || w->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->kept[i];
+        if (early && w->stage[i] > w->scan_stage) w->scan_stage = w->stage[i];
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        w->stage[i] = 0;
+        cg__each_use(w, i, cg__join_use);
+        if (inst->op == IND_LOOP_REDUCE) {
+            w->varies[i] &= cg__p_mask(w);
+            w->stage[i] = (uint8_t)(w->kept[i] ? w->stage[i] + 1 : w->scan_stage + 1);
+        }
+    }
+    memset(w->kept, 0, num);
+}
+
 /* Fills `varies`, `stage` and `only_check`, once the domain is final. */
 static void cg__analyse(ind__writer *w) {
+    bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         w->varies[i] = 0;
@@ -1996,11 +2030,14 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE) w->varies[i] |= cg__r_mask(w);
+        bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
+        if (scanned) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
+        reduces = true;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
+    if (reduces && ind__body_scan(w->body)) cg__defer_reductions(w);
     cg__find_only_checks(w);
 }
 
@@ -2736,6 +2773,11 @@ typedef struct cg__sweep {
 /* Marks of cg__choose_kept in ind__writer.kept while it works. */
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
 
+static bool cg__scans_rows(const ind__writer *w) {
+    ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN;
+}
+
 static bool cg__in_registers(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_WARP || w->variant->strategy == IND_STRATEGY_ROW_BLOCK;
 }
@@ -3039,7 +3081,8 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->strategy == IND_STRATEGY_ROW_WARP ? v->threads / v->rows : v->threads;
+    bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    return several ? v->threads / v->rows : v->threads;
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -3168,7 +3211,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         const char *start = step > 1 ? cg__string(w, "live ? y : (%s)(%s)", type, extent) : "0";
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
-    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED) {
+    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
     } else {
@@ -3475,6 +3518,63 @@ static void cg__emit_scan_position(ind__writer *w) {
     w->var[w->domain.rank] = "r";
 }
 
+/* ---- what shares the kernel: reductions of the same rows, and what they and the scan are then used for */
+
+/* The sweep that the scan's pass is for the reductions that waited for it. */
+static cg__sweep cg__scan_sweep(const ind__writer *w) {
+    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+}
+
+/* Is anything stored or reduced per row? */
+static bool cg__has_row_values(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !cg__stores_per_element(w, i))) return true;
+    }
+    return false;
+}
+
+/* The sweeps over the row before that of the scan; what is the same all along the row then stands ready. */
+static void cg__emit_scan_sweeps(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    if (!cg__has_row_values(w)) return;
+    for (int s = 0; s <= last.stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+        ind__textf(&w->code, "const int lane = 0;\n");
+    else
+        ind__textf(&w->code, "const int lane = %s;\n",
+                   w->variant->strategy == IND_STRATEGY_SCAN_BLOCK ? "threadIdx.x" : "threadIdx.x % 32");
+    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
+    w->var[w->domain.rank] = "r";
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), last.stage);
+    cg__emit_states(w, &last);
+}
+
+/* Writes the stores per element, once the results of the scan have their spelling, and adds up what waited for it. */
+static void cg__emit_scanned(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__stores_per_element(w, i) || w->only_check[i]) cg__need(w, i);
+        if (!cg__reduces_in(w, i, &last)) continue;
+        cg__need(w, cg__inst(w, i)->arg[0]);
+    }
+    cg__close_needed(w);
+    cg__emit_chunk_arrays(w, &last);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_accumulate(w, &last, "r");
+    cg__emit_chunk_adds(w, &last);
+}
+
+/* What is known of the row behind its last element. */
+static void cg__emit_scan_end(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__emit_join(w, &last);
+    cg__emit_results(w, &last);
+    cg__emit_row_stores(w);
+}
+
 /* Each thread takes a run of neighbours: they are joined in the thread, then with what comes before. */
 static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *none) {
     const ind__variant *v = w->variant;
@@ -3483,6 +3583,7 @@ static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *no
     const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
     if (warps > 1) ind__textf(&w->code, "__shared__ %s shared[%d];\n", state, warps);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_scanned(w);
     ind__textf(&w->code, "const %s none = {%s};\n%s carry = none;\n", state, none, state);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -3506,15 +3607,16 @@ static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *no
     ind__textf(&w->code, "if (r >= %s) continue;\n", size);
     ind__textf(&w->code, "%s t = before;\nt.join(s[j]);\n", state);
     cg__scan_results(w, "t.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "t.at" : NULL);
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
     cg__end(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static void cg__emit_scan_columns(ind__writer *w, const char *state, const char *none) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_scanned(w);
     ind__textf(&w->code, "%s s = {%s};\n#pragma unroll 4\n", state, none);
     cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
@@ -3522,9 +3624,9 @@ static void cg__emit_scan_columns(ind__writer *w, const char *state, const char 
     cg__scan_element(w, cg__string(w, "const %s x = ", state));
     ind__textf(&w->code, "s.join(x);\n");
     cg__scan_results(w, "s.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "s.at" : NULL);
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 /* ---- scans with a combine function */
@@ -3629,8 +3731,7 @@ static void cg__emit_combined(ind__writer *w, const char *state) {
         if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
             w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
     }
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
 }
 
 /* As cg__emit_scan_rows, without a state that stands for nothing. */
@@ -3641,6 +3742,7 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
     if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_elements(w);
     ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
     cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
@@ -3670,11 +3772,13 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     cg__emit_combined(w, "t.");
     cg__end(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_elements(w);
     ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
     cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
@@ -3683,6 +3787,7 @@ static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
     ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
     cg__emit_combined(w, exclusive ? "t." : "s.");
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static ind_status cg__emit_combine(ind__writer *w) {

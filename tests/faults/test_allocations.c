@@ -1,10 +1,11 @@
 /* test_allocations.c - every allocation of a whole job fails in turn: a graph from text and a graph through the API, all passes,
  * compiling, every text and JSON, running on the host device. Each time a status with a message and no leak; what succeeds
  * in spite of it computes the right result. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "../unit/check.h"
+
+#include <string.h>
 
 static const char text[] = "graph job {\n"
                            "  size B in [1, 64] hint 4\n"

@@ -1227,6 +1227,8 @@ static void draw_policy(ind_compile_desc *d) {
     d->realise = (ind_realise_policy){(int)rnd(6), (int)rnd(40), (int)rnd(10), (int)rnd(80)};
     d->fusion = (ind_fusion_policy){.max_loops = (int)rnd(6), .max_args = (int)rnd(12), .max_distance = (int)rnd(4)};
     d->fusion.disable_inplace = chance(50);
+    d->fusion.disable_scans = chance(50);
+    d->fusion.max_scan_stride = (int)rnd(100);
 }
 
 static double mean_spread(const value *v, int c) {

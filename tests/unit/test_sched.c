@@ -1,8 +1,6 @@
 /* The scheduler on lowered programs made by hand: what is fused and what is not and why, the fused bodies (run by a
    small interpreter on the planned arena, against the loops one by one), the memory plan, speed, and failing
    allocations. */
-#define INDUCTOR_IR_IMPLEMENTATION
-#define INDUCTOR_SCHED_IMPLEMENTATION
 #include "inductor_sched.h"
 #include <math.h>
 #include <stdio.h>
