@@ -11217,7 +11217,8 @@ static int ir__settle_condition(ind_expr e) {
         }
         return all;
     }
-    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return ind_known_true(e) ? 1 : -1;
+    if (kind == IND_EXPR_EQ || kind == IND_EXPR_NE || kind == IND_EXPR_OR) return ind_known_true(e) ? 1 : -1;
+    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a condition */
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
     if (kind == IND_EXPR_LE ? ind_known_le(a, b) : ind_known_lt(a, b)) return 1;
     return (kind == IND_EXPR_LE ? ind_known_lt(b, a) : ind_known_le(b, a)) ? 0 : -1;
@@ -11229,7 +11230,7 @@ static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr
     ind__inst known = *inst;
     const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load, or what is cast */
     int decided = inst->op == IND_LOOP_INDEX ? ir__settle_condition(index[0]) : -1;
-    if (decided >= 0 && ind_expr_num_args(index[0]) > 1) {
+    if (decided >= 0) {
         known = (ind__inst){.op = IND_LOOP_CONSTANT, .dtype = inst->dtype};
         known.imm.i = decided;
     } else if (inst->op == IND_LOOP_CAST && inst->dtype == IND_BOOL && mask->op == IND_LOOP_CONSTANT &&

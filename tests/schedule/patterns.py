@@ -438,6 +438,147 @@ output e
         400,
     ),
     (
+        "cat of two linears with what follows",
+        """graph p {
+input x: f32[10, 20]
+input w1: f32[10, 20]
+input b1: f32[10]
+input w2: f32[30, 20]
+a = linear(x, w1, b1)
+b = relu(a)
+c = linear(x, w2)
+d = cat([b, c], dim=1)
+output d
+}
+""",
+        "200 + 40 * 20 + 10 + 400",
+    ),
+    (
+        "cat of two convolutions, read by a third",
+        """graph p {
+input x: f32[2, 8, 6, 6]
+input w1: f32[8, 8, 3, 3]
+input w2: f32[16, 8, 1, 1]
+input w3: f32[8, 24, 1, 1]
+a = conv2d(x, w1, padding=[1, 1])
+b = conv2d(x, w2)
+c = cat([a, b], dim=1)
+d = conv2d(c, w3)
+output d
+}
+""",
+        "2 * 8 * 36 + 8 * 72 + 16 * 8 + 8 * 24 + 2 * 8 * 36",
+    ),
+    (
+        "dense layer: cat of x and a convolution of it",
+        """graph p {
+input x: f32[2, 8, 6, 6]
+input w: f32[8, 8, 3, 3]
+a = relu(x)
+b = conv2d(a, w, padding=[1, 1])
+c = cat([x, b], dim=1)
+output c
+}
+""",
+        "576 + 576 + 1152",
+    ),
+    (
+        "stack of two products",
+        """graph p {
+input x: f32[10, 20]
+input w1: f32[20, 10]
+input w2: f32[20, 10]
+a = matmul(x, w1)
+b = matmul(x, w2)
+c = stack([a, b], dim=1)
+output c
+}
+""",
+        "200 + 400 + 200",
+    ),
+    (
+        "kv append",
+        """graph p {
+input cache: f32[2, 2, 10, 5]
+input x: f32[2, 3, 20]
+input w: f32[10, 20]
+a = linear(x, w)
+b = view(a, [2, 3, 2, 5])
+c = transpose(b, 1, 2)
+d = cat([cache, c], dim=2)
+output d
+}
+""",
+        "200 + 120 + 200 + 260",
+    ),
+    (
+        "linear, split into q, k and v",
+        """graph p {
+input x: f32[10, 20]
+input w: f32[30, 20]
+a = linear(x, w)
+q, k, v = split(a, 10, 1)
+s = matmul(q, k)
+o = matmul(s, v)
+output o
+}
+""",
+        "200 + 600 + 100",
+    ),
+    (
+        "linear added to an input in place",
+        """graph p {
+input h: f32[10, 10]
+input x: f32[10, 20]
+input w: f32[10, 20]
+a = linear(x, w)
+b = add(h, a)
+mutate h = b
+}
+""",
+        600,
+    ),
+    (
+        "softmax stored into an input",
+        """graph p {
+input x: f32[10, 10]
+input y: f32[10, 10]
+a = softmax(x, -1)
+mutate y = a
+}
+""",
+        200,
+    ),
+    (
+        "changed in place, then read",
+        """graph p {
+input x: f32[10, 10]
+input y: f32[10, 10]
+a = add(x, 1)
+b = mul(a, y)
+mutate x = a
+output b
+}
+""",
+        400,
+    ),
+    (
+        "sgd with momentum",
+        """graph p {
+input p: f32[10, 10]
+input g: f32[10, 10]
+input m: f32[10, 10]
+a = mul(m, 0.9)
+m1 = add(a, g)
+b = mul(m1, 0.01)
+p1 = sub(p, b)
+mutate m = m1
+mutate p = p1
+}
+""",
+        500,
+    ),
+    (
         "split, three results",
         """graph p {
 input x: f32[10, 30]

@@ -235,6 +235,10 @@ m = amax(a, [0], true)
 z = cat([a, m])
 output y, z""", {"a": "N 12"}, {"N": 8},
      lambda a: {"y": np.concatenate([a.sum(1, keepdims=True), a], 1), "z": np.concatenate([a, a.max(0, keepdims=True)])}, None),
+    ("parts: normed over other dimensions than the last", """c = batch_norm(x, training=true, eps=0.1)
+y = cat([c, z], dim=1)
+output y""", {"x": "S 7 S", "z": "S 2 S"}, {"S": 3}, lambda x, z: {"y": np.concatenate(
+        [(x - x.mean((0, 2), keepdims=True)) / np.sqrt(x.var((0, 2), keepdims=True) + 0.1), z], 1)}, (2, 2 * 9 * 9)),
     ("parts: few long rows", """c = softmax(a, -1)
 y = cat([b, c], dim=1)
 output y""", {"a": "2 3000", "b": "2 10"}, {}, lambda a, b: {"y": np.concatenate([b, softmax(a)], 1)}, None),
