@@ -248,6 +248,7 @@ typedef struct ind__module_desc {
     const ind_expr *sizes; /* the declared size symbols in order */
     uint32_t num_sizes;
     const char *const *origin_name; /* per graph node, for messages */
+    const char *const *result_name; /* per graph node: the tensors that it makes, "values, indices" */
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
@@ -263,9 +264,12 @@ struct ind_module {
     ind_facts *facts; /* all its conditions; NULL: there are none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
-    void **constant;                    /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block;              /* per binding: the allocation behind it where the module owns it */
-    char *stage_text[16];               /* by stage, made on demand by inductor.h; freed with the module */
+    void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
+    void **constant_block; /* per binding: the allocation behind it where the module owns it */
+    /* Made on demand by inductor.h, freed with the module. */
+    char *stage_text[16]; /* by stage */
+    char *html;
+    char **loop_name;                   /* two for each loop: its ops, and what they make */
     struct ind__executable *executable; /* device part */
 };
 
@@ -1744,6 +1748,14 @@ static ind_status rt__module_conditions(ind_module *m) {
     return status;
 }
 
+static const char *const *rt__copy_names(ind__arena *a, const char *const *name, uint32_t num) {
+    const char **copy = (const char **)ind__arena_alloc(a, num * sizeof *copy);
+    for (uint32_t i = 0; copy && i < num; i++) {
+        if (name && name[i] && !(copy[i] = ind__arena_string(a, name[i], strlen(name[i])))) return NULL;
+    }
+    return copy;
+}
+
 /* The caller's names and arrays become the module's own. */
 static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d) {
     ind__arena *a = &m->arena;
@@ -1751,14 +1763,10 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     m->desc.name = ind__arena_string(a, name, strlen(name));
     m->desc.sizes = (const ind_expr *)ind__arena_copy(a, d->sizes, d->num_sizes * sizeof *d->sizes);
     m->desc.condition = (ind__condition *)ind__arena_copy(a, d->condition, d->num_conditions * sizeof *d->condition);
-    const char **origins = (const char **)ind__arena_alloc(a, d->num_origins * sizeof *origins);
-    m->desc.origin_name = origins;
-    if (!m->desc.name || !m->desc.sizes || !m->desc.condition || !origins) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < d->num_origins; i++) {
-        const char *o = d->origin_name[i];
-        if (o && !(origins[i] = ind__arena_string(a, o, strlen(o)))) return IND_OUT_OF_MEMORY;
-    }
-    return IND_OK;
+    m->desc.origin_name = rt__copy_names(a, d->origin_name, d->num_origins);
+    m->desc.result_name = rt__copy_names(a, d->result_name, d->num_origins);
+    bool ok = m->desc.name && m->desc.sizes && m->desc.condition && m->desc.origin_name && m->desc.result_name;
+    return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
 /* The step that writes the buffer. */
@@ -1919,6 +1927,9 @@ static void rt__module_free(ind__owned *owned) {
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
+    for (size_t i = 0; m->loop_name && i < 2 * (size_t)m->desc.lowered->num_loops; i++) ind__free(c, m->loop_name[i]);
+    ind__free(c, m->loop_name);
+    ind__free(c, m->html);
     rt__desc_destroy(c, &m->desc);
     ind_facts_destroy(m->facts);
     ind__arena_free(&m->arena);

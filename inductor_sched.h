@@ -12,8 +12,9 @@
        #include "inductor_sched.h"
 
    How the fusion works: every kernel has a *domain*, P dimensions (outputs) and R dimensions (reduced). A loop joins a
-   kernel if its ranges can be laid over the domain row-major, and every element that it reads from the kernel is the
-   one that the same thread has just made (equal index expressions). The fused body is then made by replaying
+   kernel if its ranges can be laid over the domain, row-major or in the order in which a shared access walks through
+   memory, and every element that it reads from the kernel is the one that the same thread has just made (equal index
+   expressions). The fused body is then made by replaying
    the bodies one after another under one recorder: common loads and values are shared by hash-consing, loads of
    what the kernel itself stored become the value, and stores that nobody else reads disappear.
 
@@ -23,12 +24,18 @@
    kernel, if every point reads exactly the element that it writes.
 
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
-   depends on the whole old version and waits for all that reads that; it joins no kernel with its readers or its
-   writer, and no rows. All versions have one place: that of the input or output they end up in, else one in the arena.
+   depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
+   the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
+   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only
+   if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
+   else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
-   What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
-   sort shares its kernel with no other loop, a scan with no other scan.
+   How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
+   operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
+   those of the product, found by taking the read element's place in memory apart.
+
+   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
+   its kernel with no other loop, a scan with no other scan.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -53,6 +60,7 @@ typedef struct ind__access {
     bool masked;
     bool operand; /* feeds a DOT reduction */
     bool whole;   /* all that the buffer holds, by a loop that makes its next version: no index */
+    bool partly;  /* a store that is masked, or combines with what is there: its value is not what memory holds */
     bool size;    /* a size from data, for the ranges and indices of the loop: not in its body */
 } ind__access;
 
@@ -101,18 +109,32 @@ typedef struct ind_kernel {
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;         /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;        /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;         /* buffers of one kernel; default 32 */
-    int64_t min_saved;    /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;     /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace; /* memory plan: no output takes over an input's memory */
-    bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
-    bool disable_scans;   /* a scan is a kernel of its own */
+    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;          /* buffers of one kernel; default 32 */
+    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
+    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
+    bool disable_scans;    /* a scan is a kernel of its own */
+    bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
-    int64_t launch_bytes; /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
-                             default 4 MiB, about a microsecond of an H200 */
+    int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
+                              default 4 MiB, about a microsecond of an H200 */
+    bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
+    int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
+                              A100 40 MiB and H200 50 MiB, less what else is under way */
+    int product_tile;      /* rows and columns of a tile of a product: for so many others a prologue is computed once;
+                              default 32, as problems too small for larger tiles are where a prologue pays */
+    int ops_per_byte;      /* f32 operations that a busy GPU does while memory moves a byte; default 6 (H200: 29e12 / s
+                              and 4.8e12) */
+    int fill_blocks;       /* blocks that make it busy; fewer compute as much slower; default 528 (132 x 4) */
+    int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
+                              operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
+                              by 132 processors and 2743 bytes per cycle of an H200; default 64 */
+    int64_t step_bytes;    /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed; default
+                              800 KiB: 300 cycles of an H200 for reading, computing, writing and a barrier */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -121,6 +143,7 @@ typedef struct ind_fusion_policy {
 #define IND_FUSION_REASONS(X)                                                                                          \
     X(FUSED_VERTICAL, "fused: consumer reads what the producer just made")                                             \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
+    X(FUSED_PROLOGUE, "fused: computed where the matrix product loads it")                                             \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is switched off")                                                                              \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -128,7 +151,7 @@ typedef struct ind_fusion_policy {
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
+    X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
     X(SCAN, "a sort is a kernel of its own")                                                                           \
     X(TWO_SCANS, "two scans")                                                                                          \
     X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
@@ -167,6 +190,8 @@ typedef struct ind_schedule {
     uint32_t num_kernels;
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
+    uint32_t *kernel_of;            /* by loop: the kernel that runs it */
+    uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
     ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                           constants, outputs, and buffers that never reach memory) */
@@ -186,17 +211,26 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
 void ind__schedule_free(ind_schedule *s);
 ind_status ind__schedule_verify(const ind_schedule *s);
 const char *ind__fusion_reason_text(ind_fusion_reason r);
+const char *ind__fusion_reason_name(ind_fusion_reason r); /* "INDEX_DIFFERS" */
+bool ind__fusion_reason_fused(ind_fusion_reason r);
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e); /* `from` writes the buffer */
 const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
-   {"kernels": [{"name", "kind", "origins": [names], "reads", "writes", "bytes_read", "bytes_written", "flops",
-   "domain"}], "buffers": [{"name", "bytes", "offset", "storage"}], "edges": [{"from", "to", "buffer", "fused",
-   "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. */
+   {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
+   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
+   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
+   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
+   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user);
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user);
+/* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
@@ -215,6 +249,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #ifndef INDUCTOR_SCHED_IMPLEMENTATION_DONE
 #define INDUCTOR_SCHED_IMPLEMENTATION_DONE
 
+#include <math.h>
 #include <string.h>
 
 /* ================================================================================================ >>accesses */
@@ -301,7 +336,8 @@ typedef struct sched__fuser {
     void *user;
     ind__arena scratch;
     bool failed;
-    bool vertical_only;
+    bool vertical_only; /* what only shares reads stays apart */
+    bool parts_apart;   /* and so do versions of buffers in the arena */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -535,8 +571,12 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         a->buffer = in->source, a->write = in->op == IND_LOOP_STORE;
         a->indirect = ind__expr_has_kind(index, IND_SYMBOL_INDIRECT);
         a->masked = !a->write && in->arg[0], a->operand = flag[i], a->index = index;
+        a->partly = a->write && (in->arg[1] || in->reduction || in->flags);
         if (!sched__map(f, &a->index, body->var, var, body->rank + body->rrank)) return false;
-        if (a->write) f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+        if (a->write) {
+            if (f->written[a->buffer]) a->partly = true; /* the last of several stores */
+            f->written[a->buffer] = (uint32_t)(a - f->access) + 1;
+        }
         a++;
     }
     for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
@@ -573,6 +613,14 @@ static uint32_t sched__count(sched__fuser *f) {
     return most;
 }
 
+/* As ind__buffer_home, for all versions of the buffer. */
+static void sched__set_home(sched__fuser *f, uint32_t first) {
+    uint32_t last = first;
+    while (f->program->buffer[last].mutated_by) last = f->program->buffer[last].mutated_by;
+    for (uint32_t b = first; b; b = f->program->buffer[b].mutated_by)
+        f->home[b] = f->program->buffer[last].output ? last : first;
+}
+
 static bool sched__collect_accesses(sched__fuser *f) {
     uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
     f->first_access = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
@@ -600,13 +648,9 @@ static bool sched__collect_accesses(sched__fuser *f) {
         f->bytes[b] = ind__buffer_most_bytes(f->program, &f->program->buffer[b]);
         if (!ind__ok(f->bytes[b])) return sched__fail(f);
         f->bytes_hint[b] = sched__hint(f->bytes[b]);
-        f->home[b] = f->program->buffer[b].mutates ? f->home[f->program->buffer[b].mutates] : b;
     }
-    for (uint32_t b = buffers; b-- > 1;) { /* as ind__buffer_home */
-        const ind__buffer *x = &f->program->buffer[b];
-        uint32_t last = x->mutated_by ? f->home[x->mutated_by] : b;
-        if (f->program->buffer[last].output) f->home[b] = last;
-    }
+    for (uint32_t b = 1; b < buffers; b++)
+        if (!f->program->buffer[b].mutates) sched__set_home(f, b);
     return true;
 }
 
@@ -983,33 +1027,77 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
+   point stores? For rows, whose kernels may read an element again after it was stored, that is not enough; the epilogue
+   of a matrix product handles each element once. */
+static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+    const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
+    if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
+    if (fit->domain->rrank && !product) return false;
+    ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        if (w.at->buffer != old) continue;
+        if (w.at->write || w.at->whole || w.at->size || w.at->operand || w.at->indirect) return false;
+        if (!ind_expr_same(sched__index_in(f, w.at, fit->a, fit->map_a), changed)) return false;
+    }
+    return true;
+}
+
+/* May a read of what a loop has changed in place be of the value that it has stored? */
+static bool sched__forwards(const sched__fuser *f, uint32_t version) {
+    const ind__access *store = &f->access[f->written[version] - 1];
+    return !f->policy.disable_mutation && !store->partly && !store->indirect;
+}
+
+/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
+}
+
 /* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
    FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
-        if (w.at->whole && sched__reads(f, a, w.at->buffer)) return IND_FUSION_MUTATION;
+        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+            return IND_FUSION_MUTATION;
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
         if (w.at->size) return IND_FUSION_SIZE;
-        if (w.at->whole || f->program->buffer[w.at->buffer].mutates) return IND_FUSION_MUTATION;
+        bool version = f->program->buffer[w.at->buffer].mutates;
+        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        ind_expr made = sched__index_in(f, &f->access[f->written[w.at->buffer] - 1], fit->a, fit->map_a);
-        ind_expr read = sched__index_in(f, w.at, fit->b, fit->map_b);
-        if (!ind_expr_same(made, read)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
+}
+
+/* May what the group changes in place be changed by a kernel that works on rows? That may store an element more than
+   once, so that it must not combine it with what is there, nor read that, unless as epilogue of a matrix product. */
+static bool sched__row_versions(const sched__fuser *f, uint32_t g, bool product) {
+    if (f->group[g].mutates && f->policy.disable_mutation) return false;
+    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
+        const ind__buffer *b = &f->program->buffer[w.at->buffer];
+        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
+        if (product && !w.at->operand) continue;
+        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+        if (mutator != IND__SCHED_NONE && f->group_of[mutator] == g) return false;
+    }
+    return true;
 }
 
 static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
-    /* kernels that work on rows may store an element more than once */
-    if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
+    bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
+    if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
+        return IND_FUSION_MUTATION;
     if (x->sorts || y->sorts) return IND_FUSION_SCAN;
     if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
@@ -1261,6 +1349,48 @@ static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
 
+/* Does the access walk through what dimension `whole` of a product became, steps of the common domain, as through one?
+   Then they are merged again. */
+static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
+    ind_expr inner = {NULL, 0}, inner_step = inner, at, step;
+    for (int v = d->rank - 1; v >= 0; v--) {
+        if (!ind__affine(whole, d->var[v], &at, NULL)) return false;
+        int64_t none;
+        if (ind_expr_is_int(at, &none) && !none) continue;
+        if (!ind__affine(index, d->var[v], &step, NULL)) return false;
+        if (ind__ok(inner) && !ind_known_eq(ind_expr_mul(step, inner), ind_expr_mul(inner_step, at))) return false;
+        if (!ind__ok(inner)) inner = at, inner_step = step;
+    }
+    return true;
+}
+
+/* Is it one of several versions? */
+static bool sched__versioned(const sched__fuser *f, uint32_t buffer) {
+    return f->program->buffer[buffer].mutates || f->program->buffer[buffer].mutated_by;
+}
+
+/* Does the group store into a buffer of several versions that lies in the arena? It lives from the first one on. */
+static bool sched__keeps_version(const sched__fuser *f, uint32_t g) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
+        if (w.at->write && sched__versioned(f, w.at->buffer) && sched__in_arena(f, w.at->buffer)) return true;
+    return false;
+}
+
+/* A matrix product whose rows or columns must be taken apart for what it changes in place would have the tiles of many
+   small ones: the copy that this saves is not worth it. */
+static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    bool first = f->group[a].dot != IND__SCHED_NONE;
+    const sched__domain *product = first ? fit->a : fit->b, *other = first ? fit->b : fit->a;
+    const ind_expr *map = first ? fit->map_a : fit->map_b, *map_other = first ? fit->map_b : fit->map_a;
+    for (sched__walk w = sched__first(f, first ? b : a); w.at; sched__next(f, &w)) {
+        if (!w.at->write || !sched__versioned(f, w.at->buffer)) continue;
+        ind_expr index = sched__index_in(f, w.at, other, map_other);
+        for (int v = 0; v < product->rank; v++)
+            if (!sched__walks_as_one(fit->domain, map[v], index)) return false;
+    }
+    return true;
+}
+
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
@@ -1269,6 +1399,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
+    if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
@@ -1403,6 +1535,174 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
+}
+
+/* ---- prologues: what a matrix product reads is computed where it loads it. */
+
+/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
+static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
+        if (sched__stored(f, in->source, a, b)) return false;
+    }
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].whole || f->access[i].size) return false;
+    return true;
+}
+
+/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
+   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. */
+static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
+    ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
+    int left = d->rank;
+    int64_t zero;
+    for (int k = 0; k < d->rank; k++) {
+        if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
+        map[k] = (ind_expr){0};
+    }
+    if (!ind_expr_is_int(rest, &zero) || zero) return false;
+    for (bool found = true; found && left;) {
+        found = false;
+        for (int k = 0; k < d->rank && !found; k++) {
+            if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
+            found = true, left--;
+            map[k] = ind_expr_floordiv(read, next);
+            if (left) map[k] = ind_expr_mod(map[k], d->size[k]);
+            next = ind_expr_mul(next, d->size[k]);
+            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+        }
+    }
+    return !left;
+}
+
+/* Is every access of the group as regular in the product's variables as it was in its own? */
+static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+        bool was = true, is = true;
+        for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
+        for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
+            is = ind__affine(mapped, fit->b->var[v], &step, &mapped);
+        if (was && !is) return false;
+    }
+    return true;
+}
+
+/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
+    double n = 1;
+    for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
+        if (ind__expr_depends(index, d->var[v]) != others) n *= (double)sched__hint(d->size[v]);
+    return n;
+}
+
+/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
+static double sched__element_ops(const ind_body *body) {
+    enum { FUNCTION = 8, RANDOM = 64 };
+    double n = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)body->inst[i].op;
+        char class = ind__loop_op_class(op);
+        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+    }
+    return n;
+}
+
+/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+static double sched__reread(const sched__fuser *f, double bytes, double times) {
+    return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
+}
+
+/* What one prologue means, at the hints. */
+typedef struct sched__inlining {
+    double points, times;       /* elements of the operand; how often each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double blocks, steps, macs; /* of the product */
+    bool half;                  /* 16-bit elements */
+} sched__inlining;
+
+static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
+                                    sched__inlining *n) {
+    const sched__domain *d = fit->b;
+    double other = sched__points_of(d, read, true), tile = f->policy.product_tile;
+    *n = (sched__inlining){.points = sched__points_of(d, read, false), .times = ceil(other / tile)};
+    double rows = other > 0 ? (double)d->hint / other : 0;
+    n->times = n->times < 1 ? 1 : n->times;
+    n->blocks = ceil(rows / tile) * n->times;
+    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
+               own = (double)f->bytes_hint[w.at->buffer];
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
+        n->half |= w.at->write && size == 2;
+        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    }
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        n->inner += sched__element_ops(f->program->loop[l].body);
+}
+
+/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
+   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
+   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+    const ind_fusion_policy *p = &f->policy;
+    sched__inlining n;
+    sched__measure_inlining(f, a, fit, read, &n);
+    double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
+    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double together = sched__reread(f, n.inputs, n.times);
+    double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
+    double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
+    together += computing > waiting ? computing : waiting;
+    if (n.half) together += n.macs / p->macs_per_byte;
+    return together <= apart;
+}
+
+/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
+   or why not. */
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    const ind__access *read = NULL;
+    if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
+    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        read = w.at;
+    }
+    if (!read) return IND_FUSION_PROLOGUE;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_PROLOGUE;
+    *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
+    memcpy(own->map_b, y->domain->var, sizeof own->map_b);
+    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+        return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    }
+    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    if (f->vertical_only) return IND_FUSION_MEMORY;
+    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    if (!sched__fused(reason)) return reason;
+    *fit = own;
+    return IND_FUSION_FUSED_PROLOGUE;
 }
 
 /* =================================================================================================== >>score */
@@ -1611,6 +1911,21 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
     return !f->failed;
 }
 
+/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
+   operand from then on. */
+static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
+    for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
+        uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
+        const sched__fit *fit;
+        if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
+        a = f->group_of[writer];
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        if (!sched__fuse_pair(f, a, b, fit, round)) return false;
+    }
+    return !f->failed;
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
     bool changed = !f->policy.disable;
@@ -1619,6 +1934,8 @@ static bool sched__fuse(sched__fuser *f) {
         sched__fuse_round(f, &p, &changed);
     }
     ind__free(f->context, p.items);
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
+        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
     return !f->failed;
 }
 
@@ -1637,6 +1954,7 @@ static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -1650,7 +1968,9 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             e->reason = sched__why_apart(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot != IND__SCHED_NONE ? IND_FUSION_FUSED_EPILOGUE : IND_FUSION_FUSED_VERTICAL;
+        e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
+                    : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                                                                : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);
     }
@@ -1688,16 +2008,20 @@ static bool sched__explain(sched__fuser *f) {
 
 typedef struct sched__recording {
     sched__fuser *f;
-    uint32_t group;
+    uint32_t group, loop;
 } sched__recording;
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
-   precision of its f32, as in TorchInductor. */
+   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
+   bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
     if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
     ind_value made = {r->f->value[in->source]};
+    ind_dtype memory = r->f->program->buffer[in->source].dtype;
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
                                                               : ind_op_constant_int(o, 0, (ind_dtype)in->dtype);
@@ -1712,7 +2036,7 @@ static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr 
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g};
+    sched__recording user = {f, g, 0};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -1723,6 +2047,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .user = &user,
                               .load = sched__record_load,
                               .store = sched__record_store};
+        user.loop = l;
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);
@@ -2158,9 +2483,13 @@ static bool sched__op_by_op(sched__fuser *f) {
     sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
     if (!life) return false;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
-        uint32_t writer = sched__writer(f, b), readers = sched__num_readers(f, b);
-        if (!sched__in_arena(f, b)) continue;
-        uint32_t end = readers ? f->reader[f->first_reader[b + 1] - 1] : writer;
+        uint32_t writer = sched__writer(f, b), end = writer;
+        if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions are one memory */
+            if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
+                end = f->reader[f->first_reader[v + 1] - 1];
+            if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
+        }
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -2564,8 +2893,51 @@ static bool sched__check_args(sched__check *v) {
     return true;
 }
 
+static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
+        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
+        at = i;
+    }
+    return at;
+}
+
+/* Is the value that the kernel stores what memory holds then? */
+static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
+    const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
+    return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
+}
+
+/* Does the value of the load feed a matrix product? */
+static bool sched__is_operand(const ind_body *body, uint32_t load) {
+    uint8_t *flag = ind__alloc(body->context, body->num_inst);
+    bool operand = !flag || (sched__mark_operands(body, flag), flag[load]);
+    ind__free(body->context, flag);
+    return operand;
+}
+
+/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
+   they do? */
+static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+    if (!sched__has_arg(k, old, false)) return true;
+    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
+    return load && store && load < store && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_MATMUL) &&
+           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+}
+
+/* May the kernel that makes the version hold others that read the old one? */
+static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+    const ind_kernel *k = &v->s->kernel[v->kernel];
+    return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
+           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+}
+
 /* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
-   it, and in no kernel after or with the one that changes it in place, but for that loop itself. */
+   it, and in no kernel after the one that changes it in place; in that one only if all that it reads of the buffer is
+   what the same point stores. */
 static bool sched__check_order(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -2577,7 +2949,11 @@ static bool sched__check_order(sched__check *v) {
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
-            if (changes != l && v->step[changes] <= v->step[l]) return false;
+            if (changes != l && v->step[changes] < v->step[l]) return false;
+            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+                return false;
+            bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
+            if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
         }
         for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
             uint32_t old = p->buffer[p->loop[l].output[o]].mutates;
@@ -2606,25 +2982,6 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
         }
     }
     return true;
-}
-
-static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
-    uint32_t at = 0;
-    for (uint32_t i = 1; i < body->num_inst; i++) {
-        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
-        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
-        at = i;
-    }
-    return at;
-}
-
-/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store? */
-static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
-    if (!sched__has_arg(k, old, false)) return true;
-    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
-    if (k->kind == IND_KERNEL_EXTERN) return load && store;
-    return load && store && k->kind == IND_KERNEL_POINTWISE &&
-           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
 }
 
 /* Also ends the lifetimes of old versions. */
@@ -2732,6 +3089,15 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
+/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+static bool sched__stores_along_depth(const ind_body *body) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
+            if (ind__expr_depends(body->index[body->inst[i].index], body->var[v])) return true;
+    }
+    return false;
+}
+
 static bool sched__check_matmul(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
@@ -2741,7 +3107,7 @@ static bool sched__check_matmul(sched__check *v) {
         if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
         if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
         if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
-        if (mask != all) return false;
+        if (mask != all || sched__stores_along_depth(kernel->body)) return false;
     }
     return true;
 }
@@ -2809,7 +3175,7 @@ static const struct {
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch", sched__check_matmul},
+    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
      sched__check_scans},
 };
@@ -2856,11 +3222,30 @@ const char *ind__kernel_kind_text(ind_kernel_kind k) {
     return (size_t)k < sizeof text / sizeof *text ? text[k] : "?";
 }
 
+const char *ind__fusion_reason_name(ind_fusion_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+bool ind__fusion_reason_fused(ind_fusion_reason r) {
+    return sched__fused(r);
+}
+
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e) {
+    const ind__buffer *b = &s->program->buffer[e->buffer];
+    return b->kind == IND__BUFFER_COMPUTED && b->loop == e->from;
+}
+
 typedef struct sched__printer {
     ind__text *t;
     const ind_schedule *s;
-    const char *(*origin_name)(uint32_t, void *);
+    ind__node_name_fn origin_name;
     void *user;
+    ind__node_name_fn result_name;
 } sched__printer;
 
 static const char *sched__origin(const sched__printer *p, uint32_t node) {
@@ -2880,6 +3265,11 @@ static void sched__print_loop_name(const sched__printer *p, uint32_t l) {
         ind__textf(p->t, "%s", p->s->program->buffer[loop->output[0]].name);
 }
 
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = name, .user = user};
+    sched__print_loop_name(&p, loop);
+}
+
 static void sched__print_domain(const sched__printer *p, const ind_body *body) {
     ind__textf(p->t, "[");
     for (int v = 0; v < body->rank + body->rrank; v++) {
@@ -2896,8 +3286,7 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
 }
 
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
-    bool fused = sched__fused(e->reason), vertical = p->s->program->buffer[e->buffer].kind == IND__BUFFER_COMPUTED &&
-                                                     p->s->program->buffer[e->buffer].loop == e->from;
+    bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
     sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
@@ -2983,7 +3372,7 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
 
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
                          void *user) {
-    sched__printer p = {t, s, origin_name, user};
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user};
     uint32_t *first, *next;
     if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
@@ -3021,13 +3410,22 @@ static void sched__json_buffers(const sched__printer *p, const char *key, const 
     ind__textf(p->t, "]");
 }
 
-static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
-    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\", \"origins\": [", k->name, ind__kernel_kind_text(k->kind));
-    for (uint32_t i = 0; i < k->num_origins; i++) {
+/* Names of graph nodes, parallel to them. */
+static void sched__json_nodes(const sched__printer *p, const char *key, const uint32_t *node, uint32_t num,
+                              ind__node_name_fn name_of) {
+    ind__textf(p->t, ", \"%s\": [", key);
+    for (uint32_t i = 0; i < num; i++) {
+        const char *name = name_of ? name_of(node[i], p->user) : NULL;
         if (i) ind__textf(p->t, ", ");
-        ind__text_json(p->t, sched__origin(p, k->origin[i]));
+        ind__text_json(p->t, name ? name : "?");
     }
     ind__textf(p->t, "]");
+}
+
+static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
+    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\"", k->name, ind__kernel_kind_text(k->kind));
+    sched__json_nodes(p, "origins", k->origin, k->num_origins, p->origin_name);
+    sched__json_nodes(p, "results", k->origin, k->num_origins, p->result_name);
     sched__json_buffers(p, "reads", k->arg, k->num_reads);
     sched__json_buffers(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads);
     sched__json_formula(p, "bytes_read", k->bytes_read);
@@ -3038,8 +3436,16 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, "\"}");
 }
 
+static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
+    if (k == IND__SCHED_NONE)
+        ind__textf(p->t, ", \"%s\": null", key);
+    else
+        ind__textf(p->t, ", \"%s\": %u", key, (unsigned)k);
+}
+
 static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
+    const ind__loop *loop = buffer->kind == IND__BUFFER_COMPUTED ? &p->s->program->loop[buffer->loop] : NULL;
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
     sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
@@ -3049,35 +3455,41 @@ static void sched__json_buffer(const sched__printer *p, uint32_t b) {
         ind__textf(p->t, ", \"offset\": null");
     ind__textf(p->t, ", \"storage\": ");
     ind__text_json(p->t, p->s->program->buffer[p->s->storage[b]].name);
+    sched__json_kernel_number(p, "first", p->s->first_use[b]);
+    sched__json_kernel_number(p, "last", p->s->last_use[b]);
+    sched__json_nodes(p, "results", loop ? loop->origin : NULL, loop ? loop->num_origins : 0, p->result_name);
     ind__textf(p->t, "}");
 }
 
-static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l) {
+static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l, ind__node_name_fn name_of) {
     ind__text name = {.context = p->s->context};
-    sched__printer inner = {&name, p->s, p->origin_name, p->user};
-    sched__print_loop_name(&inner, l);
+    ind__schedule_print_loop(&name, p->s, l, name_of, p->user);
     ind__textf(p->t, "\"%s\": ", key);
     ind__text_json(p->t, name.data ? name.data : "");
+    ind__textf(p->t, ", ");
     p->t->failed |= name.failed;
     ind__text_free(&name);
 }
 
 static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "{");
-    sched__json_loop(p, "from", e->from);
-    ind__textf(p->t, ", ");
-    sched__json_loop(p, "to", e->to);
-    ind__textf(p->t, ", \"buffer\": ");
+    sched__json_loop(p, "from", e->from, p->origin_name);
+    sched__json_loop(p, "to", e->to, p->origin_name);
+    sched__json_loop(p, "from_results", e->from, p->result_name);
+    sched__json_loop(p, "to_results", e->to, p->result_name);
+    ind__textf(p->t, "\"from_kernel\": %u, \"to_kernel\": %u, \"buffer\": ", (unsigned)p->s->kernel_of[e->from],
+               (unsigned)p->s->kernel_of[e->to]);
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
-    ind__textf(p->t, ", \"fused\": %s, \"reason\": \"%s\"", sched__fused(e->reason) ? "true" : "false",
-               ind__fusion_reason_text(e->reason));
+    ind__textf(p->t, ", \"vertical\": %s, \"fused\": %s, \"code\": \"%s\", \"reason\": \"%s\"",
+               ind__edge_vertical(p->s, e) ? "true" : "false", sched__fused(e->reason) ? "true" : "false",
+               ind__fusion_reason_name(e->reason), ind__fusion_reason_text(e->reason));
     sched__json_formula(p, "bytes", e->bytes);
     ind__textf(p->t, "}");
 }
 
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user) {
-    sched__printer p = {t, s, origin_name, user};
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user) {
+    sched__printer p = {t, s, origin_name, user, result_name};
     bool comma = false;
     ind__textf(t, "{\"kernels\": [");
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -3107,6 +3519,33 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
     if (p->max_distance <= 0) p->max_distance = 64;
+    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
+    if (p->product_tile <= 0) p->product_tile = 32;
+    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->fill_blocks <= 0) p->fill_blocks = 528;
+    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
+    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
+}
+
+/* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
+static bool sched__note_uses(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
+    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *kernel = &s->kernel[k];
+        for (uint32_t i = 0; i < kernel->num_loops; i++) s->kernel_of[kernel->loop[i]] = k;
+        for (uint32_t i = 0; i < kernel->num_args; i++) {
+            uint32_t b = kernel->arg[i];
+            if (s->first_use[b] == IND__SCHED_NONE) s->first_use[b] = k;
+            s->last_use[b] = k;
+        }
+    }
+    return true;
 }
 
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
@@ -3114,7 +3553,8 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
+              sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }
@@ -3130,7 +3570,7 @@ void ind__schedule_free(ind_schedule *s) {
     ind__free(c, s);
 }
 
-static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedule **out) {
+static ind_status sched__create(sched__fuser *f, int level, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
@@ -3139,7 +3579,7 @@ static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedul
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
-        run->schedule = s, run->scratch.context = c, run->vertical_only = vertical_only;
+        run->schedule = s, run->scratch.context = c, run->vertical_only = level > 0, run->parts_apart = level > 1;
         status = sched__run(run);
         ind__arena_free(&run->scratch);
     }
@@ -3150,16 +3590,18 @@ static ind_status sched__create(sched__fuser *f, bool vertical_only, ind_schedul
     return status;
 }
 
-/* Kernels that share reads make their results at the same time. Where that takes more memory than running op by op,
-   they are left apart; a second schedule is made, as only the whole plan shows it. */
+/* Kernels that share reads make their results at the same time, and what is stored in parts lives from the first one
+   on. Where that takes more memory than running op by op, they are left apart, first the ones, then the others too;
+   each time another schedule is made, as only the whole plan shows it. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
-    ind_schedule *other;
-    if (ind_hint((*s)->arena_bytes) <= ind_hint((*s)->op_by_op_bytes)) return IND_OK;
-    ind_status status = sched__create(f, true, &other);
-    if (status) return status;
-    bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
-    ind__schedule_free(better ? *s : other);
-    if (better) *s = other;
+    for (int level = 1; level <= 2 && ind_hint((*s)->arena_bytes) > ind_hint((*s)->op_by_op_bytes); level++) {
+        ind_schedule *other;
+        ind_status status = sched__create(f, level, &other);
+        if (status) return status;
+        bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
+        ind__schedule_free(better ? *s : other);
+        if (better) *s = other;
+    }
     return IND_OK;
 }
 
@@ -3177,7 +3619,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);
     const uint32_t refusals = c->refusals;
-    ind_status status = sched__create(f, false, out);
+    ind_status status = sched__create(f, 0, out);
     if (!status) status = sched__limit_memory(f, out);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     if (!status) status = ind__refused_since(c, refusals);
