@@ -1,7 +1,7 @@
 /* Scans with a combine function of the user, on the device that IND_DEVICE names (the host, if none), against the same
-   scan made in double, element after element: what is joined, in which order, where it begins, types, layouts, lengths of
-   one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans cubins ARCH` compiles
-   all kernels. */
+   scan made in double, element after element: what is joined, in which order, where it begins, types, layouts, lengths
+   of one step and of many, and the words about bad input. `test_scans CASE` runs one case, `test_scans cubins ARCH`
+   compiles all kernels. */
 #include "inductor.h"
 
 #include "check.h"
@@ -172,7 +172,16 @@ static const scan_case cases[] = {
     {"recur_mixed", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, WARP, TRANSPOSED | POINTWISE, RECUR},
     {"recur_segments", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, BLOCK, SEGMENTS | EXCLUSIVE, RECUR},
     {"recur_fused", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, FUSED_WARP, FUSED, 2 * RECUR},
-    {"recur_fused_block", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, FUSED_BLOCK, FUSED | EXCLUSIVE, 2 * RECUR},
+    {"recur_fused_block",
+     recur,
+     recur_ref,
+     decay,
+     2,
+     {"f32", "f32"},
+     {1, 0},
+     FUSED_BLOCK,
+     FUSED | EXCLUSIVE,
+     2 * RECUR},
     {"recur_fused_column", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, FUSED_COLUMN, FUSED, 2 * RECUR},
     {"best", best, best_ref, place, 2, {"f32", "i64"}, {0}, WARP, 0, 0},
     {"best_block", best, best_ref, place, 2, {"i32", "i64"}, {0}, BLOCK, 0, 0},
@@ -188,10 +197,26 @@ static const scan_case cases[] = {
     {"last", last, last_ref, sparse, 1, {"f32"}, {0}, BLOCK, 0, 0},
     {"last_reverse", last, last_ref, sparse, 1, {"i8"}, {0}, WARP, REVERSE, 0},
     {"product", product, product_ref, rotation, 4, {"f32", "f32", "f32", "f32"}, {1, 0, 0, 1}, WARP, 0, TURNS},
-    {"product_block", product, product_ref, rotation, 4, {"f64", "f64", "f64", "f64"}, {1, 0, 0, 1}, BLOCK, EXCLUSIVE,
+    {"product_block",
+     product,
+     product_ref,
+     rotation,
+     4,
+     {"f64", "f64", "f64", "f64"},
+     {1, 0, 0, 1},
+     BLOCK,
+     EXCLUSIVE,
      TURNS / (1 << 28)},
-    {"product_segments", product, product_ref, rotation, 4, {"f32", "f32", "f32", "f32"}, {1, 0, 0, 1}, BLOCK,
-     SEGMENTS | REVERSE, TURNS},
+    {"product_segments",
+     product,
+     product_ref,
+     rotation,
+     4,
+     {"f32", "f32", "f32", "f32"},
+     {1, 0, 0, 1},
+     BLOCK,
+     SEGMENTS | REVERSE,
+     TURNS},
     {"product_column", product, product_ref, rotation, 4, {"f32", "f32", "f32", "f32"}, {1, 0, 0, 1}, COLUMN, 0, TURNS},
 };
 
@@ -260,7 +285,8 @@ static void scan_row(const scan_case *s, int64_t at, int64_t step, int64_t n, co
     for (int64_t j = 0; j < n; j++) {
         int64_t place = s->flags & REVERSE ? n - 1 - j : j, i = at + place * step;
         bool begins = j == 0;
-        if (s->flags & (SEGMENTS | STARTS)) begins = begins || flag[(s->flags & REVERSE ? place + 1 : place) * flag_step];
+        if (s->flags & (SEGMENTS | STARTS))
+            begins = begins || flag[(s->flags & REVERSE ? place + 1 : place) * flag_step];
         for (int k = 0; k < s->num; k++) x[k] = in[k][i];
         if (!begins) s->reference(state, x, joined);
         for (int k = 0; k < s->num; k++) {
@@ -310,7 +336,8 @@ static void check_fused(const scan_case *s, const char *sizes, int64_t b, int64_
             sum += *at;
             *at *= 2;
         }
-        CHECK(fabs(got - sum) <= s->error * (double)n, "%s %s: sum %d is %.9g, not %.9g", s->name, sizes, (int)row, got, sum);
+        CHECK(fabs(got - sum) <= s->error * (double)n, "%s %s: sum %d is %.9g, not %.9g", s->name, sizes, (int)row, got,
+              sum);
     }
 }
 
@@ -338,8 +365,8 @@ static void run_case(ind_context *c, ind_module *m, const scan_case *s, int64_t 
             if (fabs(got - want[k][i]) <= s->error) continue;
             if (!wrong++) first = i;
         }
-        CHECK(!wrong, "%s %s: %d wrong of y%d, the first at %d: %.9g, not %.9g", s->name, sizes, (int)wrong, k, (int)first,
-              get(s->dtype[k], memory[4 + k], first), want[k][first]);
+        CHECK(!wrong, "%s %s: %d wrong of y%d, the first at %d: %.9g, not %.9g", s->name, sizes, (int)wrong, k,
+              (int)first, get(s->dtype[k], memory[4 + k], first), want[k][first]);
     }
 }
 
@@ -465,7 +492,8 @@ static void test_faults(void) {
     long n = 0, refused = 0;
     while (reached && ++n < 100000) {
         check_heap heap = {.fail_at = n};
-        ind_context_desc d = {.device = IND_DEVICE_HOST, .allocator = {check_alloc, check_free, &heap}, .num_threads = 1};
+        ind_context_desc d = {
+            .device = IND_DEVICE_HOST, .allocator = {check_alloc, check_free, &heap}, .num_threads = 1};
         ind_context *c = NULL;
         ind_status status = ind_context_create(&d, &c);
         if (!status) status = scan_and_scatter(c);
