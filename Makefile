@@ -48,11 +48,17 @@ help:
 $(EXAMPLES): $(BUILD)/%: examples/%.c $(HEADERS) | $(BUILD)
 	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)
 
-# A C file tests/*/test_*.c is one test: a program that exits 0 (passed), 77 (skipped) or otherwise (failed). The other
-# C files there are helpers.
-$(BUILD)/tests/%: tests/%.c $(HEADERS) | $(BUILD)
+# The implementation, compiled once for the test programs that only declare it.
+IMPLEMENTATION := $(BUILD)/tests/inductor.o
+$(IMPLEMENTATION): inductor.h $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)
-	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< -o $@ $(LIBS)
+	$(CC) $(STRICT) $(SANITIZE) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
+
+# A C file tests/*/test_*.c is one test: a program that exits 0 (passed), 77 (skipped) or otherwise (failed). The other
+# C files there are helpers. Those that define an implementation macro see statics of the headers.
+$(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
+	@mkdir -p $(@D)
+	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(IMPLEMENTATION)) -o $@ $(LIBS)
 
 $(BUILD):
 	@mkdir -p $@
@@ -65,6 +71,9 @@ $(PYTHON): tests/requirements.txt tests/get_python.sh | $(BUILD)
 
 $(FETCHED)/model.safetensors: | $(PYTHON)
 	@sh tests/get_model.sh $(PYTHON) $(BUILD)/model
+
+# A word where it cannot be had: the tests that need a browser are skipped then.
+GET_BROWSER = sh tests/get_browser.sh
 
 QUIET_MAKE = $(MAKE) -s --no-print-directory
 GET_MODEL  = { [ '$(MODEL)' != '$(FETCHED)' ] || $(QUIET_MAKE) $(FETCHED)/model.safetensors; }
@@ -87,6 +96,7 @@ PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
 	@$(GET_MODEL) || true
+	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
 	@if [ '$(TESTS)' = tests ]; then $(TEST_ENV) $(PYTHON) tests/halves.py $(PYTEST_FLAGS); else $(PYTEST) $(TESTS); fi
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.

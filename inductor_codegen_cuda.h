@@ -22,7 +22,7 @@
        if (ind__target_parse(ctx, "sm_90a", &target)) return ind_error_status(ctx);
        if (ind__plan_create(ctx, schedule, &target, &plan)) return ind_error_status(ctx);
        ind__plan_print(&text, plan);        // what was decided for each kernel, and why
-       ind__plan_print_source(&text, plan); // every distinct source
+       ind__plan_print_source(&text, plan, NULL, NULL, NULL); // every distinct source
        puts(text.data);
        ind__text_free(&text);
        ind__plan_free(plan);
@@ -59,6 +59,12 @@ typedef struct ind_target {
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
     int registers_per_thread; /* 255 */
+    /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
+       Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
+    int memory_bytes_per_ns;
+    int f32_flops_per_ns;
+    int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
+    int launch_ns;           /* 1000 */
 } ind_target;
 void ind__target_defaults(ind_target *t);
 /* "sm_90a" -> target. Error: IND_INVALID_ARGUMENT names what is allowed (sm_80, sm_86, sm_90a, sm_100, ...). */
@@ -128,6 +134,7 @@ typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
     int num_variants; /* 0: an opaque call */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -138,6 +145,7 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels;
+    ind_expr time_ns; /* predicted, of all kernels */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
@@ -150,10 +158,16 @@ const char *ind__strategy_text(ind_strategy s);
 
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
-void ind__plan_print_source(ind__text *t, const ind_plan *p);
+/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints.
+   With names of the graph's ops and their results (NULL: without) it says what each kernel makes. */
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
+
+bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* Does an earlier variant of the plan have this source? */
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
@@ -183,6 +197,7 @@ typedef struct ind__writer {
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its pass over the row */
     int scope;           /* depth of cg__begin, 1 outermost */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
@@ -1994,8 +2009,41 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
 }
 
+/* Marks what values per element of the row, and REDUCEs, are computed from. */
+static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->kept[used] = 1;
+}
+
+/* With a scan: REDUCEs that only results per row need can wait for its pass, which is the last one; those of its
+   results must. They, and what is computed from them, get the stage after it. */
+static void cg__defer_reductions(ind__writer *w) {
+    uint32_t num = w->body->num_inst;
+    w->scan_stage = 0;
+    memset(w->kept, 0, num);
+    for (uint32_t i = num; i-- > 1;) {
+        bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
+        if (w->kept[i] || reduce || w->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->kept[i];
+        if (early && w->stage[i] > w->scan_stage) w->scan_stage = w->stage[i];
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        w->stage[i] = 0;
+        cg__each_use(w, i, cg__join_use);
+        if (inst->op == IND_LOOP_REDUCE) {
+            w->varies[i] &= cg__p_mask(w);
+            w->stage[i] = (uint8_t)(w->kept[i] ? w->stage[i] + 1 : w->scan_stage + 1);
+        }
+    }
+    memset(w->kept, 0, num);
+}
+
 /* Fills `varies`, `stage` and `only_check`, once the domain is final. */
 static void cg__analyse(ind__writer *w) {
+    bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         w->varies[i] = 0;
@@ -2005,11 +2053,14 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE) w->varies[i] |= cg__r_mask(w);
+        bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
+        if (scanned) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
+        reduces = true;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
+    if (reduces && ind__body_scan(w->body)) cg__defer_reductions(w);
     cg__find_only_checks(w);
 }
 
@@ -2745,6 +2796,11 @@ typedef struct cg__sweep {
 /* Marks of cg__choose_kept in ind__writer.kept while it works. */
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
 
+static bool cg__scans_rows(const ind__writer *w) {
+    ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN;
+}
+
 static bool cg__in_registers(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_WARP || w->variant->strategy == IND_STRATEGY_ROW_BLOCK;
 }
@@ -3048,7 +3104,8 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->strategy == IND_STRATEGY_ROW_WARP ? v->threads / v->rows : v->threads;
+    bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    return several ? v->threads / v->rows : v->threads;
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -3177,7 +3234,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         const char *start = step > 1 ? cg__string(w, "live ? y : (%s)(%s)", type, extent) : "0";
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
-    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED) {
+    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
     } else {
@@ -3484,6 +3541,63 @@ static void cg__emit_scan_position(ind__writer *w) {
     w->var[w->domain.rank] = "r";
 }
 
+/* ---- what shares the kernel: reductions of the same rows, and what they and the scan are then used for */
+
+/* The sweep that the scan's pass is for the reductions that waited for it. */
+static cg__sweep cg__scan_sweep(const ind__writer *w) {
+    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+}
+
+/* Is anything stored or reduced per row? */
+static bool cg__has_row_values(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !cg__stores_per_element(w, i))) return true;
+    }
+    return false;
+}
+
+/* The sweeps over the row before that of the scan; what is the same all along the row then stands ready. */
+static void cg__emit_scan_sweeps(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    if (!cg__has_row_values(w)) return;
+    for (int s = 0; s <= last.stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+        ind__textf(&w->code, "const int lane = 0;\n");
+    else
+        ind__textf(&w->code, "const int lane = %s;\n",
+                   w->variant->strategy == IND_STRATEGY_SCAN_BLOCK ? "threadIdx.x" : "threadIdx.x % 32");
+    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
+    w->var[w->domain.rank] = "r";
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), last.stage);
+    cg__emit_states(w, &last);
+}
+
+/* Writes the stores per element, once the results of the scan have their spelling, and adds up what waited for it. */
+static void cg__emit_scanned(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__stores_per_element(w, i) || w->only_check[i]) cg__need(w, i);
+        if (!cg__reduces_in(w, i, &last)) continue;
+        cg__need(w, cg__inst(w, i)->arg[0]);
+    }
+    cg__close_needed(w);
+    cg__emit_chunk_arrays(w, &last);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_accumulate(w, &last, "r");
+    cg__emit_chunk_adds(w, &last);
+}
+
+/* What is known of the row behind its last element. */
+static void cg__emit_scan_end(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__emit_join(w, &last);
+    cg__emit_results(w, &last);
+    cg__emit_row_stores(w);
+}
+
 /* Each thread takes a run of neighbours: they are joined in the thread, then with what comes before. */
 static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *none) {
     const ind__variant *v = w->variant;
@@ -3492,6 +3606,7 @@ static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *no
     const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
     if (warps > 1) ind__textf(&w->code, "__shared__ %s shared[%d];\n", state, warps);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_scanned(w);
     ind__textf(&w->code, "const %s none = {%s};\n%s carry = none;\n", state, none, state);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -3515,15 +3630,16 @@ static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *no
     ind__textf(&w->code, "if (r >= %s) continue;\n", size);
     ind__textf(&w->code, "%s t = before;\nt.join(s[j]);\n", state);
     cg__scan_results(w, "t.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "t.at" : NULL);
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
     cg__end(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static void cg__emit_scan_columns(ind__writer *w, const char *state, const char *none) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_scanned(w);
     ind__textf(&w->code, "%s s = {%s};\n#pragma unroll 4\n", state, none);
     cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
@@ -3531,9 +3647,9 @@ static void cg__emit_scan_columns(ind__writer *w, const char *state, const char 
     cg__scan_element(w, cg__string(w, "const %s x = ", state));
     ind__textf(&w->code, "s.join(x);\n");
     cg__scan_results(w, "s.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "s.at" : NULL);
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 /* ---- scans with a combine function */
@@ -3638,8 +3754,7 @@ static void cg__emit_combined(ind__writer *w, const char *state) {
         if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
             w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
     }
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
 }
 
 /* As cg__emit_scan_rows, without a state that stands for nothing. */
@@ -3650,6 +3765,7 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
     if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_elements(w);
     ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
     cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
@@ -3679,11 +3795,13 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     cg__emit_combined(w, "t.");
     cg__end(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_elements(w);
     ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
     cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
@@ -3692,6 +3810,7 @@ static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
     ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
     cg__emit_combined(w, exclusive ? "t." : "s.");
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static ind_status cg__emit_combine(ind__writer *w) {
@@ -5560,6 +5679,54 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     return cg__plan_variant(p, k, &kp->variant[1], false);
 }
 
+/* ---- predicted times */
+
+enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
+
+/* Whole nanoseconds that an amount takes at a rate. */
+static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
+    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
+}
+
+/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
+   by itself. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind_expr_bounds(k->bytes_read, &lo, &read);
+    ind_expr_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
+/* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
+   behind that or hides it. Transcendental functions and f64 count as f32 operations. */
+static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
+    ind_context *c = p->context;
+    const ind_target *t = &p->target;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
+    const ind_strategy first = kp->variant[0].strategy;
+    const bool tensor = kp->num_variants && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
+    const ind_kernel *k = kp->kernel;
+    ind_expr longest[3] = {
+        ind_int(c, t->launch_ns),
+        cg__moved_duration(c, k, copy),
+        cg__duration(c, k->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns),
+    };
+    kp->time_ns = ind_expr_max_of(c, longest, 3);
+    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
+}
+
+static ind_status cg__predict_all(ind_plan *p) {
+    ind_context *c = p->context;
+    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
+    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
+    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
+    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
+    ind__free(c, term);
+    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
 void ind__plan_free(ind_plan *p) {
     if (!p) return;
     ind_context *c = p->context;
@@ -5579,8 +5746,12 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
     const uint32_t refusals = c->refusals;
-    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++)
-        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], &p->kernel[p->num_kernels]);
+    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++) {
+        ind_kernel_plan *kp = &p->kernel[p->num_kernels];
+        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], kp);
+        if (!status) status = cg__predict(p, kp);
+    }
+    if (!status) status = cg__predict_all(p);
     if (!status) status = ind__refused_since(c, refusals);
     if (!status && ind__verifying(c)) status = ind__plan_verify(p);
     if (status)
@@ -5593,15 +5764,22 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* --------------------------------------------------------------------------------------------------- >>arch */
 
 /* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications); number of multiprocessors of the common board. */
+   specifications); number of multiprocessors of the common board, and its rates as NVIDIA's data sheets state them:
+   GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
 static const struct {
     int sm;
     bool specific; /* has an "a" form */
     int num_sms, shared_per_block, shared_per_sm;
+    int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
 } cg__archs[] = {
-    {80, false, 108, 166912, 167936}, {86, false, 84, 101376, 102400},  {87, false, 16, 166912, 167936},
-    {89, false, 142, 101376, 102400}, {90, true, 132, 232448, 233472},  {100, true, 148, 232448, 233472},
-    {103, true, 148, 232448, 233472}, {120, true, 170, 101376, 102400},
+    {80, false, 108, 166912, 167936, 2039, 19500, 312000},  /* A100 80 GB SXM */
+    {86, false, 84, 101376, 102400, 768, 38700, 154800},    /* RTX A6000 */
+    {87, false, 16, 166912, 167936, 204, 5300, 42500},      /* Jetson AGX Orin */
+    {89, false, 142, 101376, 102400, 864, 91600, 362000},   /* L40S */
+    {90, true, 132, 232448, 233472, 4800, 67000, 989000},   /* H200 SXM */
+    {100, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B200 */
+    {103, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B300 */
+    {120, true, 170, 101376, 102400, 1792, 104800, 209500}, /* RTX 5090 */
 };
 #define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
 
@@ -5617,6 +5795,10 @@ void ind__target_defaults(ind_target *t) {
     if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
     if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
     if (!t->registers_per_thread) t->registers_per_thread = 255;
+    if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
+    if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
+    if (!t->tensor_flops_per_ns) t->tensor_flops_per_ns = cg__archs[a].tensor_flops_per_ns;
+    if (!t->launch_ns) t->launch_ns = 1000;
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
@@ -5754,8 +5936,15 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
         if (p->kernel[i].kernel->body->call)
             ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
+        cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
+        ind__textf(t, "\n");
         t->indent--;
     }
+    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    ind__textf(
+        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
+        p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -5817,6 +6006,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__target_name(&p->target, arch);
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
+    ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
+               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+    ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
+               p->target.launch_ns);
+    cg__print_json_expr(t, p->time_ns);
     ind__textf(t, ", \"kernels\": [\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "{\"name\": ");
@@ -5825,6 +6019,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
             ind__textf(t, ", \"call\": ");
             ind__text_json(t, p->kernel[i].kernel->body->call->name);
         }
+        ind__textf(t, ", \"time_ns\": ");
+        cg__print_json_expr(t, p->kernel[i].time_ns);
         ind__textf(t, ", \"variants\": [\n");
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             cg__print_json_variant(t, p, &p->kernel[i].variant[v]);
@@ -5835,15 +6031,14 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "]}\n");
 }
 
-static bool cg__same_source(const ind__variant *a, const ind__variant *b) {
+bool ind__same_source(const ind__variant *a, const ind__variant *b) {
     return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
 }
 
-/* Does an earlier variant of the plan have this source? */
-static bool cg__printed_before(const ind_plan *p, uint32_t kernel, int variant) {
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
     for (uint32_t i = 0; i <= kernel; i++)
         for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
-            if (cg__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
+            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
     return false;
 }
 
@@ -5853,7 +6048,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     const char *before = "// kernel ";
     for (uint32_t i = kernel; i < p->num_kernels; i++)
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
-            if (!cg__same_source(&p->kernel[i].variant[k], v)) continue;
+            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
         }
@@ -5861,14 +6056,33 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
-    ind__textf(t, "\n// %s\n\n", v->why);
+    ind__textf(t, "\n// %s\n", v->why);
 }
 
-void ind__plan_print_source(ind__text *t, const ind_plan *p) {
+/* "// kernel 3 makes h (add), y (layer_norm)" */
+static void cg__print_made(ind__text *t, const ind_kernel *k, uint32_t number, ind__node_name_fn origin_name,
+                           ind__node_name_fn result_name, void *user) {
+    ind__textf(t, "// kernel %u makes", (unsigned)number);
+    for (uint32_t i = 0; i < k->num_origins; i++) {
+        const char *op = origin_name(k->origin[i], user), *result = result_name(k->origin[i], user);
+        ind__textf(t, "%s %s (%s)", i ? "," : "", result ? result : "?", op ? op : "?");
+    }
+    ind__textf(t, "\n");
+}
+
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user) {
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
-            if (cg__printed_before(p, i, v)) continue;
+            if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
+            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                bool same = false;
+                for (int w = 0; w < p->kernel[k].num_variants; w++)
+                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
+            }
+            ind__textf(t, "\n");
             ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
             ind__textf(t, "\n");
         }

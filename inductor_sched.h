@@ -31,8 +31,8 @@
    those of the product, found by taking the read element's place in memory apart.
 
    What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   reduction follows a matrix product in the same kernel; no loop is split in two; a scan or a sort shares its kernel
-   with no other loop.
+   reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares its kernel with no
+   other loop, a scan with no other scan.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -66,8 +66,8 @@ typedef struct ind__access {
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
-    X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
-    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */                                 \
+    X(SCAN, "scan")     /* one SCAN, and what is computed of the rows it runs over: see below */                       \
+    X(SORT, "sort")     /* a SCAN that sorts, alone; both results are stored */                                        \
     X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
@@ -78,7 +78,9 @@ typedef enum ind_kernel_kind {
 
 /* A step of the schedule: one launch. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
    linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
-   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more. */
+   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
+   With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on a REDUCE of
+   the scan's results. */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -103,13 +105,16 @@ typedef struct ind_kernel {
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;          /* buffers of one kernel; default 32 */
-    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
-    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
+    bool disable;         /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;        /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;         /* buffers of one kernel; default 32 */
+    int64_t min_saved;    /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;     /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace; /* memory plan: no output takes over an input's memory */
+    bool disable_reorder; /* loops are not exchanged to meet those of another kernel */
+    bool disable_scans;   /* a scan is a kernel of its own */
+    int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
+                            walks along it, where a reduction alone has many; default 32 */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
@@ -142,7 +147,9 @@ typedef struct ind_fusion_policy {
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
-    X(SCAN, "a scan or a sort is a kernel of its own")                                                                 \
+    X(SCAN, "a sort is a kernel of its own")                                                                           \
+    X(TWO_SCANS, "two scans")                                                                                          \
+    X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
     X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
@@ -178,6 +185,8 @@ typedef struct ind_schedule {
     uint32_t num_kernels;
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
+    uint32_t *kernel_of;            /* by loop: the kernel that runs it */
+    uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
     ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                           constants, outputs, and buffers that never reach memory) */
@@ -197,17 +206,26 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
 void ind__schedule_free(ind_schedule *s);
 ind_status ind__schedule_verify(const ind_schedule *s);
 const char *ind__fusion_reason_text(ind_fusion_reason r);
+const char *ind__fusion_reason_name(ind_fusion_reason r); /* "INDEX_DIFFERS" */
+bool ind__fusion_reason_fused(ind_fusion_reason r);
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e); /* `from` writes the buffer */
 const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
-   {"kernels": [{"name", "kind", "origins": [names], "reads", "writes", "bytes_read", "bytes_written", "flops",
-   "domain"}], "buffers": [{"name", "bytes", "offset", "storage"}], "edges": [{"from", "to", "buffer", "fused",
-   "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. */
+   {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
+   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
+   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
+   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
+   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user);
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user);
+/* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
@@ -236,12 +254,14 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_ROUNDS = 10,      /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,  /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,     /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,     /* edges that it may follow */
+    IND__SCHED_FEW_ROWS = 64,    /* a kernel over fewer rows than this ... */
+    IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_SCAN_COLUMNS =
+        1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
@@ -1024,7 +1044,11 @@ static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t 
     /* kernels that work on rows may store an element more than once */
     if ((x->mutates || y->mutates) && (x->domain->rrank || y->domain->rrank)) return IND_FUSION_MUTATION;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    if (x->scans || y->scans) return IND_FUSION_SCAN;
+    if (x->sorts || y->sorts) return IND_FUSION_SCAN;
+    if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
+    if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
+    if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
+    if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
@@ -1174,6 +1198,103 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
+/* ---- scans: what shares a kernel with one works on the same rows. */
+
+/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of the scan; BEHIND, what is reduced of
+   them, which nothing that is computed per element may need: the pass of the scan is the last one. */
+enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
+
+/* Does loop l, of the group g, compute a value for each element of a row? */
+static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+    const sched__domain *d = f->group[g].domain;
+    if (!d->rrank) return fit->elementwise;
+    for (uint32_t v = f->first_var[l]; v < f->first_var[l] + (uint32_t)f->program->loop[l].body->rank; v++) {
+        for (int r = d->rank; r < d->rank + d->rrank; r++)
+            if (ind__expr_depends(f->var[v], d->var[r])) return true;
+    }
+    return false;
+}
+
+static bool sched__has_op(const ind_body *body, ind_loop_op op) {
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        if (body->inst[i].op == op) return true;
+    return false;
+}
+
+/* Follows the loop's results, whose origin is noted in `found`. */
+static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+    const ind_body *body = f->program->loop[l].body;
+    bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
+    uint32_t from = 0;
+    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
+        uint32_t b = f->access[a].buffer;
+        if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
+        if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
+    }
+    if (from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+        return IND_FUSION_SCAN_REDUCED;
+    if (scans) from = IND__SCHED_SCANNED;
+    if (from && reduces) from = IND__SCHED_BEHIND;
+    for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
+        f->mark[f->program->loop[l].output[o]] = f->epoch;
+        f->found[f->program->loop[l].output[o]] = from;
+    }
+    return IND_FUSION_FUSED_VERTICAL;
+}
+
+/* Does every access of the group lie contiguously along the rows, as far as it changes along them? */
+static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
+        ind_expr step, r = d->var[d->rank];
+        if (w.at->whole || w.at->size || w.at->indirect) continue;
+        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (!ind__expr_depends(index, r)) continue;
+        int64_t hint = ind__affine(index, r, &step, NULL) ? ind_hint(step) : 0;
+        if (hint != 1 && hint != -1) return false;
+    }
+    return true;
+}
+
+static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+static int64_t sched__least(const int64_t *extra, int n);
+static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
+
+/* Few rows that do not lie contiguously are scanned by neighbouring threads that reach for memory far apart. What they
+   then move for the sake of the other group must not be more than what is saved. */
+static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
+    const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
+    bool scan_first = f->group[a].scans;
+    if (d->hint >= IND__SCHED_SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
+    sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
+    sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
+    sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
+    sched__add_scattered(f, b, a, b, d, fit->map_b, joint);
+    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__least(alone[1], y->rank + y->rrank))
+                                : sched__add_hint(alone[1][y->rank], sched__least(alone[0], x->rank + x->rrank));
+    int64_t saved = sched__add_hint(sched__saved_bytes(f, a, b, fit), f->policy.launch_bytes);
+    return joint[d->rank] > sched__add_hint(before, saved);
+}
+
+/* Both in one kernel with the scan of either? Their domains fit. */
+static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__domain *d = fit->domain;
+    if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
+    f->epoch++;
+    for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
+        uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
+        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit);
+        if (!sched__fused(reason)) return reason;
+        *from = f->next_loop[l];
+    }
+    if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
+        return IND_FUSION_FUSED_VERTICAL;
+    bool reduces = f->group[a].reduces || f->group[b].reduces;
+    if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
+    return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
+}
+
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
@@ -1184,6 +1305,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
+    if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
 }
 
@@ -1274,8 +1397,6 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
-
 /* Tries to lay the two over one another with the loops of both in the order in which a shared access walks through
    memory. *fit is changed if that makes them one kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
@@ -1291,6 +1412,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
         const sched__fit *other = sched__fit_ordered(f, x, &order_a, y, &order_b);
         if (!other || !other->domain) continue;
         ind_fusion_reason reason = sched__check_fit(f, a, b, other);
+        if (reason == IND_FUSION_COALESCING || reason == IND_FUSION_SCAN_REDUCED) plain = reason;
         if (!sched__fused(reason)) continue;
         if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
             plain = IND_FUSION_COALESCING;
@@ -1668,6 +1790,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
+    x->scans |= y->scans;
     x->changed = round;
     return true;
 }
@@ -2027,15 +2150,19 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
+/* By what is left in the body: a scan may have turned out to be of no use. */
+static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
+    if (group->call) return IND_KERNEL_EXTERN;
+    if (group->sorts) return IND_KERNEL_SORT;
+    if (ind__body_scan(body)) return IND_KERNEL_SCAN;
+    return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
+}
+
 static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     const sched__group *group = &f->group[g];
-    k->kind = group->call      ? IND_KERNEL_EXTERN
-              : group->sorts   ? IND_KERNEL_SORT
-              : group->scans   ? IND_KERNEL_SCAN
-              : group->reduces ? IND_KERNEL_REDUCTION
-                               : IND_KERNEL_POINTWISE;
     k->body = sched__make_body(f, g);
     if (!k->body) return false;
+    k->kind = sched__kernel_kind(group, k->body);
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);
@@ -2333,7 +2460,8 @@ static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
 
 /* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
    the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
-   what belongs to a whole row. Operands of a matrix product are read by all. A sort moves what it has written. */
+   what belongs to a whole row. With a scan, all writes per element are in the last pass. Operands of a matrix product
+   are read by all. A sort moves what it has written. */
 static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
@@ -2344,7 +2472,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
     uint32_t store = sched__only_store(body, out);
     if (!store) return false;
     ind_expr index = body->index[body->inst[store].index];
-    bool elementwise = k->kind != IND_KERNEL_REDUCTION;
+    bool elementwise = k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN;
     for (int v = body->rank; v < body->rank + body->rrank; v++) elementwise |= ind__expr_depends(index, body->var[v]);
     if (!elementwise || ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
     sched__mark_operands(body, operand);
@@ -2854,14 +2982,51 @@ static bool sched__check_matmul(sched__check *v) {
     return true;
 }
 
+/* What the index symbols in e that stand for data come from: as `from` says for the values they were made of. */
+static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
+    uint32_t most = 0;
+    if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
+    for (uint32_t i = 1; i < before; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool used = in->op == IND_LOOP_INDIRECT && ind__expr_depends(e, body->index[in->index + 1]);
+        if (used && from[i] > most) most = from[i];
+    }
+    return most;
+}
+
+/* Nothing per element, and no further reduction or scan, may need what is reduced of the scan's results. */
+static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *from) {
+    uint32_t outer = (1u << body->rank) - 1;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool reduces = in->op == IND_LOOP_REDUCE, scans = in->op == IND_LOOP_SCAN;
+        for (int k = 0; k < IND__MAX_ARGS; k++)
+            if (in->arg[k] && from[in->arg[k]] > from[i]) from[i] = from[in->arg[k]];
+        for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++) {
+            uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
+            if (index > from[i]) from[i] = index;
+        }
+        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (scans) from[i] = IND__SCHED_SCANNED;
+        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
+    }
+    return true;
+}
+
 static bool sched__check_scans(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
         uint32_t scan = ind__body_scan(k->body), stores = 0;
-        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction);
+        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction), holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sorts) || (k->kind == IND_KERNEL_SORT) != sorts) return false;
         for (uint32_t i = 1; i < k->body->num_inst; i++) stores += k->body->inst[i].op == IND_LOOP_STORE;
-        if (scan && (k->num_loops != 1 || (sorts && stores != 2))) return false;
+        if (sorts && (k->num_loops != 1 || stores != 2)) return false;
+        if (!scan || k->num_loops == 1) continue;
+        uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
+        if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
+        ind__free(v->s->context, mask);
+        if (!mask || !holds) return false;
     }
     return true;
 }
@@ -2881,7 +3046,8 @@ static const struct {
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a scan or a sort is alone in its kernel, and a sort stores both results", sched__check_scans},
+    {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
+     sched__check_scans},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -2926,11 +3092,30 @@ const char *ind__kernel_kind_text(ind_kernel_kind k) {
     return (size_t)k < sizeof text / sizeof *text ? text[k] : "?";
 }
 
+const char *ind__fusion_reason_name(ind_fusion_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+bool ind__fusion_reason_fused(ind_fusion_reason r) {
+    return sched__fused(r);
+}
+
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e) {
+    const ind__buffer *b = &s->program->buffer[e->buffer];
+    return b->kind == IND__BUFFER_COMPUTED && b->loop == e->from;
+}
+
 typedef struct sched__printer {
     ind__text *t;
     const ind_schedule *s;
-    const char *(*origin_name)(uint32_t, void *);
+    ind__node_name_fn origin_name;
     void *user;
+    ind__node_name_fn result_name;
 } sched__printer;
 
 static const char *sched__origin(const sched__printer *p, uint32_t node) {
@@ -2950,6 +3135,11 @@ static void sched__print_loop_name(const sched__printer *p, uint32_t l) {
         ind__textf(p->t, "%s", p->s->program->buffer[loop->output[0]].name);
 }
 
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = name, .user = user};
+    sched__print_loop_name(&p, loop);
+}
+
 static void sched__print_domain(const sched__printer *p, const ind_body *body) {
     ind__textf(p->t, "[");
     for (int v = 0; v < body->rank + body->rrank; v++) {
@@ -2966,8 +3156,7 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
 }
 
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
-    bool fused = sched__fused(e->reason), vertical = p->s->program->buffer[e->buffer].kind == IND__BUFFER_COMPUTED &&
-                                                     p->s->program->buffer[e->buffer].loop == e->from;
+    bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
     sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
@@ -3053,7 +3242,7 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
 
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
                          void *user) {
-    sched__printer p = {t, s, origin_name, user};
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user};
     uint32_t *first, *next;
     if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
@@ -3091,13 +3280,22 @@ static void sched__json_buffers(const sched__printer *p, const char *key, const 
     ind__textf(p->t, "]");
 }
 
-static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
-    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\", \"origins\": [", k->name, ind__kernel_kind_text(k->kind));
-    for (uint32_t i = 0; i < k->num_origins; i++) {
+/* Names of graph nodes, parallel to them. */
+static void sched__json_nodes(const sched__printer *p, const char *key, const uint32_t *node, uint32_t num,
+                              ind__node_name_fn name_of) {
+    ind__textf(p->t, ", \"%s\": [", key);
+    for (uint32_t i = 0; i < num; i++) {
+        const char *name = name_of ? name_of(node[i], p->user) : NULL;
         if (i) ind__textf(p->t, ", ");
-        ind__text_json(p->t, sched__origin(p, k->origin[i]));
+        ind__text_json(p->t, name ? name : "?");
     }
     ind__textf(p->t, "]");
+}
+
+static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
+    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\"", k->name, ind__kernel_kind_text(k->kind));
+    sched__json_nodes(p, "origins", k->origin, k->num_origins, p->origin_name);
+    sched__json_nodes(p, "results", k->origin, k->num_origins, p->result_name);
     sched__json_buffers(p, "reads", k->arg, k->num_reads);
     sched__json_buffers(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads);
     sched__json_formula(p, "bytes_read", k->bytes_read);
@@ -3108,8 +3306,16 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, "\"}");
 }
 
+static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
+    if (k == IND__SCHED_NONE)
+        ind__textf(p->t, ", \"%s\": null", key);
+    else
+        ind__textf(p->t, ", \"%s\": %u", key, (unsigned)k);
+}
+
 static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
+    const ind__loop *loop = buffer->kind == IND__BUFFER_COMPUTED ? &p->s->program->loop[buffer->loop] : NULL;
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
     sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
@@ -3119,35 +3325,41 @@ static void sched__json_buffer(const sched__printer *p, uint32_t b) {
         ind__textf(p->t, ", \"offset\": null");
     ind__textf(p->t, ", \"storage\": ");
     ind__text_json(p->t, p->s->program->buffer[p->s->storage[b]].name);
+    sched__json_kernel_number(p, "first", p->s->first_use[b]);
+    sched__json_kernel_number(p, "last", p->s->last_use[b]);
+    sched__json_nodes(p, "results", loop ? loop->origin : NULL, loop ? loop->num_origins : 0, p->result_name);
     ind__textf(p->t, "}");
 }
 
-static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l) {
+static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l, ind__node_name_fn name_of) {
     ind__text name = {.context = p->s->context};
-    sched__printer inner = {&name, p->s, p->origin_name, p->user};
-    sched__print_loop_name(&inner, l);
+    ind__schedule_print_loop(&name, p->s, l, name_of, p->user);
     ind__textf(p->t, "\"%s\": ", key);
     ind__text_json(p->t, name.data ? name.data : "");
+    ind__textf(p->t, ", ");
     p->t->failed |= name.failed;
     ind__text_free(&name);
 }
 
 static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "{");
-    sched__json_loop(p, "from", e->from);
-    ind__textf(p->t, ", ");
-    sched__json_loop(p, "to", e->to);
-    ind__textf(p->t, ", \"buffer\": ");
+    sched__json_loop(p, "from", e->from, p->origin_name);
+    sched__json_loop(p, "to", e->to, p->origin_name);
+    sched__json_loop(p, "from_results", e->from, p->result_name);
+    sched__json_loop(p, "to_results", e->to, p->result_name);
+    ind__textf(p->t, "\"from_kernel\": %u, \"to_kernel\": %u, \"buffer\": ", (unsigned)p->s->kernel_of[e->from],
+               (unsigned)p->s->kernel_of[e->to]);
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
-    ind__textf(p->t, ", \"fused\": %s, \"reason\": \"%s\"", sched__fused(e->reason) ? "true" : "false",
-               ind__fusion_reason_text(e->reason));
+    ind__textf(p->t, ", \"vertical\": %s, \"fused\": %s, \"code\": \"%s\", \"reason\": \"%s\"",
+               ind__edge_vertical(p->s, e) ? "true" : "false", sched__fused(e->reason) ? "true" : "false",
+               ind__fusion_reason_name(e->reason), ind__fusion_reason_text(e->reason));
     sched__json_formula(p, "bytes", e->bytes);
     ind__textf(p->t, "}");
 }
 
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user) {
-    sched__printer p = {t, s, origin_name, user};
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user) {
+    sched__printer p = {t, s, origin_name, user, result_name};
     bool comma = false;
     ind__textf(t, "{\"kernels\": [");
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -3175,6 +3387,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->max_args <= 0) p->max_args = 32;
     if (p->min_saved <= 0) p->min_saved = 10;
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
+    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
     if (p->max_distance <= 0) p->max_distance = 64;
     if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
     if (p->product_tile <= 0) p->product_tile = 32;
@@ -3184,12 +3397,34 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
 }
 
+/* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
+static bool sched__note_uses(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
+    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *kernel = &s->kernel[k];
+        for (uint32_t i = 0; i < kernel->num_loops; i++) s->kernel_of[kernel->loop[i]] = k;
+        for (uint32_t i = 0; i < kernel->num_args; i++) {
+            uint32_t b = kernel->arg[i];
+            if (s->first_use[b] == IND__SCHED_NONE) s->first_use[b] = k;
+            s->last_use[b] = k;
+        }
+    }
+    return true;
+}
+
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
    a failure too. */
 static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
+              sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }

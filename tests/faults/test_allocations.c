@@ -1,10 +1,11 @@
 /* test_allocations.c - every allocation of a whole job fails in turn: a graph from text and a graph through the API, all passes,
  * compiling, every text and JSON, running on the host device. Each time a status with a message and no leak; what succeeds
  * in spite of it computes the right result. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "../unit/check.h"
+
+#include <string.h>
 
 static const char text[] = "graph job {\n"
                            "  size B in [1, 64] hint 4\n"
@@ -66,6 +67,9 @@ static ind_status print_all(ind_module *m) {
     for (int stage = IND_STAGE_GRAPH; stage <= IND_STAGE_CUDA; stage++)
         if (!ind_module_text(m, (ind_stage)stage)) return IND_OUT_OF_MEMORY;
     if (!ind_module_json(m, IND_STAGE_SCHEDULE) || !ind_module_json(m, IND_STAGE_PLAN)) return IND_OUT_OF_MEMORY;
+    ind_edge_info edge;
+    if (!ind_module_html(m, "B=4") || ind_module_query_edge(m, 0, &edge)) return IND_OUT_OF_MEMORY;
+    if (!ind_module_time_ns(m).id) return IND_OUT_OF_MEMORY;
     int64_t bytes;
     if (ind_formula_eval(m, ind_module_workspace(m), "B=4", &bytes)) return IND_OUT_OF_MEMORY;
     return ind_formula_solve(m, ind_module_workspace(m), "B", "", bytes) < 4 ? IND_OUT_OF_MEMORY : IND_OK;

@@ -7,7 +7,6 @@
  * stored; with --cuda also on the GPU (or the emulation), with and without fusion. Inputs are random but the same
  * everywhere. Integer results must be equal; floats may differ by the graph's tolerance times (1 + the largest magnitude
  * of the result), NaN and infinity only from themselves. Exit status 1 after the first graph that disagrees is printed. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <math.h>

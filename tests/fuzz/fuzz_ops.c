@@ -1229,6 +1229,8 @@ static void draw_policy(ind_compile_desc *d) {
     d->fusion.disable_inplace = chance(50);
     d->fusion.disable_prologue = chance(30);
     d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
+    d->fusion.disable_scans = chance(50);
+    d->fusion.max_scan_stride = (int)rnd(100);
 }
 
 static double mean_spread(const value *v, int c) {

@@ -5,7 +5,6 @@
  * Takes valid graphs from the files (separated by lines of ---), damages them at random, and parses. A text is refused with a
  * status and a message, or is a graph: then printing and parsing it again must give the same text, and it must compile or be
  * refused. Built with the sanitizers. The text at work lies in fuzz_text.last in the working folder, should one crash. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
  *
  * FILE holds graphs in the text form, separated by lines of ---. Prints for each graph `graph NAME`, then for each kernel a line
  * of its name, registers, and bytes of local memory per thread. With FOLDER the cubins are written there, numbered. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <stdio.h>

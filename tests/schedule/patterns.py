@@ -839,6 +839,89 @@ output d
         200,
     ),
     (
+        "cumsum over dim 0, then scaled",
+        """graph p {
+input a: f32[10, 10]
+input w: f32[10]
+d = cumsum(a, 0)
+e = mul(d, w)
+output e
+}
+""",
+        210,
+    ),
+    (
+        "cumsum of a layer_norm, and its row sum",
+        """graph p {
+input x: f32[10, 10]
+input w: f32[10]
+input b: f32[10]
+y = layer_norm(x, [10], w, b)
+d = cumsum(y, 1)
+e = mul(d, 0.5)
+s = sum(d, [1])
+output e, s
+}
+""",
+        230,
+    ),
+    (
+        "top-p mask of sorted logits",
+        """graph p {
+input x: f32[10, 10]
+s = softmax(x, -1)
+c = cumsum(s, 1)
+b = sub(c, s)
+z = gt(b, 0.9)
+r = where(z, 0.0, x)
+output r
+}
+""",
+        200,
+    ),
+    (
+        "cumsum normalised by the row's sum",
+        """graph p {
+input x: f32[10, 10]
+e = exp(x)
+t = sum(e, [1], true)
+d = cumsum(e, 1)
+y = div(d, t)
+output y
+}
+""",
+        200,
+    ),
+    (
+        "cummax, and the distance to it",
+        """graph p {
+input x: f32[10, 10]
+v, i = cummax(x, 1)
+d = sub(v, x)
+m = amax(d, [1])
+j = add(i, 1)
+output m, j
+}
+""",
+        310,
+    ),
+    (
+        "positions from a padding mask",
+        """graph p {
+size B in [1, 100] hint 10
+size S in [1, 1000] hint 10
+input m: i64[B, S]
+c = cumsum(m, 1)
+p = sub(c, 1)
+z = eq(m, 0)
+r = masked_fill(p, z, 1)
+n = sum(m, [1])
+output r, n
+}
+""",
+        '4*B*S + 2*B',
+    ),
+    (
         "linear and gelu",
         """graph p {
 input x: f32[10, 10]

@@ -56,8 +56,6 @@ def peak(plan, value):
 BEHIND = {
     "cat of softmax and x": "the pieces of a cat are not yet stored where they end up",
     "adam step": "a loop that changes an input joins no other",
-    "cumsum, then scaled": "a scan joins no other loop",
-    "cumsum of a softmax": "a scan joins no other loop",
 }
 
 

@@ -2,10 +2,11 @@
  *
  *     test_memory [NODES]      1,000,000 if not given; 10,000,000 needs half a gigabyte
  */
-#define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
 #include "../unit/check.h"
+
+#include <string.h>
 
 #define MOST_BYTES_PER_NODE 48
 

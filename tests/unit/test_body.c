@@ -1,12 +1,13 @@
 /* test_body.c - what a loop computes, from recording to values: the recorder shares and folds, bodies replay under other
  * indices, the evaluator does what C does for every op and type, masked and checked loads, boxes with their views turn into
  * loops that compute the right elements, the verifier refuses broken bodies, and no failing allocation leaks. */
-#define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
 #include "check.h"
 
 #include <float.h>
+#include <math.h>
+#include <string.h>
 
 static ind_context *ctx;
 

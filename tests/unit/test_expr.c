@@ -1,9 +1,10 @@
 /* test_expr.c - the symbolic integers: values survive simplification, bounds hold, the index expressions that lowering makes
    come out in the simplest form, text reads back to the same id. */
-#define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
 #include "check.h"
+
+#include <string.h>
 
 static ind_context *ctx;
 static uint64_t seed = 12345;

@@ -1,10 +1,10 @@
 /* test_expr_text.c - expressions as text: the smallest form is printed and reads back to the same id, C and LaTeX say
    the same, errors name their column, limits hold. With --emit N: a C program that checks N printed expressions by
    itself. */
-#define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
 #include "check.h"
+#include <string.h>
 #include <time.h>
 
 static ind_context *ctx;

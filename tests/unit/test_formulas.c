@@ -1,10 +1,11 @@
 /* test_formulas.c - what a module says of itself in formulas: bytes and operations of kernels against numbers counted
  * by hand, bounds, values, the largest size that fits against trying all of them, inverses, and what a run at given
  * sizes would meet. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
+
+#include <string.h>
 
 static ind_context *ctx;
 

@@ -1,9 +1,11 @@
 /* test_index.c - what loops ask of an index: solving, strides, runs of neighbours, loops that merge or split, ranges of
    memory that cannot meet. Tables of cases, then random expressions judged point by point. */
-#define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
 #include "check.h"
+
+#include <limits.h>
+#include <string.h>
 
 static ind_context *ctx;
 static uint64_t seed = 4711;

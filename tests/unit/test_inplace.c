@@ -1,6 +1,5 @@
 /* test_inplace.c - ops in place: what the graph becomes, in C as in text; what is refused; what the kernels write;
  * failing allocations. Values are in tests/numerics (cases_inplace.py) and tests/fuzz (test_inplace.py). */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 /* Kernels and custom ops as graphs of ops: what the C calls give, how long it lives, and what is refused with which
    words. That the graphs compute what the kernels do is tests/numerics/test_kernels.py. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
+
+#include <string.h>
 
 enum { ROWS = 3, COLUMNS = 4 };
 

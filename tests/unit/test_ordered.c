@@ -2,11 +2,13 @@
    sums in double, replaced elements against the last in order, and the bits of a second run. `test_ordered bits` prints a
    number made of all bits of all results: it must be the same whatever the order of threads.
    `test_ordered cubins ARCH` compiles all kernels. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include "check.h"
 #include "cubins.h"
+
+#include <math.h>
+#include <string.h>
 
 #define MAX_POINTS 6000
 #define PLACES     700

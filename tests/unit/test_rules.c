@@ -1,9 +1,10 @@
 /* test_rules.c - every rule of simplification has an example here in which it applies: both sides become one node, the
    rule is counted, and both have Python's value, computed here, at random and at corner points. */
-#define INDUCTOR_IR_IMPLEMENTATION
 #include "inductor_ir.h"
 
 #include "check.h"
+
+#include <string.h>
 
 static ind_context *ctx;
 

@@ -1,7 +1,6 @@
 /* test_scatter.c - scatters and mutated inputs: types and errors of the ops, their C builders against their text, a KV
  * cache over 64 steps (one compile, one position written per step), order and memory of what is changed in place,
  * indices out of range, failing allocations. Values of all ops are in tests/numerics. */
-#define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
 #include <math.h>
@@ -50,7 +49,7 @@ static const struct {
     {"index(x, [k, k, k, k])", "f32[]"},
     {"index(bs, [none, ib])", "f32[B, B]"},
     {"index(indices=[none, i], self=x)", "f32[5, 7, 6, 3]"},
-    {"index(x, [p])", "!p is a mask; how many elements it takes depends on its data"},
+    {"index(x, [p])", "f32[u0, 6, 3]"},
     {"index(x, [])", "!no index is given"},
     {"index(x, [none, none])", "!no index is given"},
     {"index(m, [i, i, i])", "!3 indices are given for m (f32[5, 4])"},
@@ -66,7 +65,7 @@ static const struct {
     {"index_put(m, [i], h)", "!both must have the same element type"},
     {"index_put(m, [p], f0)", "f32[5, 4]"},
     {"index_put(m, [p5], one)", "f32[5, 4]"},
-    {"index_put(m, [p], f)", "!p is a mask"},
+    {"index_put(m, [p], f)", "!f is f32[7]; what is indexed is f32[u0]"},
     {"index_put(bs, [p], f0)", "!p has 5 (dim 0 of bool[5, 4]), bs has B (dim 0 of f32[B, S])"},
     {"put(m, i, f, true)", "f32[5, 4]"},
     {"put(m, j, f)", "!f is f32[7] with 1 dimension; exactly 2 are needed"},
