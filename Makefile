@@ -72,6 +72,9 @@ $(PYTHON): tests/requirements.txt tests/get_python.sh | $(BUILD)
 $(FETCHED)/model.safetensors: | $(PYTHON)
 	@sh tests/get_model.sh $(PYTHON) $(BUILD)/model
 
+# A word where it cannot be had: the tests that need a browser are skipped then.
+GET_BROWSER = sh tests/get_browser.sh
+
 QUIET_MAKE = $(MAKE) -s --no-print-directory
 GET_MODEL  = { [ '$(MODEL)' != '$(FETCHED)' ] || $(QUIET_MAKE) $(FETCHED)/model.safetensors; }
 # The NVRTC library for the environment: empty where the default search finds one. $(1): --with-gpu, only with a GPU.
@@ -93,6 +96,7 @@ PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
 	@$(GET_MODEL) || true
+	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
 	@if [ '$(TESTS)' = tests ]; then $(TEST_ENV) $(PYTHON) tests/halves.py $(PYTEST_FLAGS); else $(PYTEST) $(TESTS); fi
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.

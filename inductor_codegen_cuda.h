@@ -22,7 +22,7 @@
        if (ind__target_parse(ctx, "sm_90a", &target)) return ind_error_status(ctx);
        if (ind__plan_create(ctx, schedule, &target, &plan)) return ind_error_status(ctx);
        ind__plan_print(&text, plan);        // what was decided for each kernel, and why
-       ind__plan_print_source(&text, plan); // every distinct source
+       ind__plan_print_source(&text, plan, NULL, NULL, NULL); // every distinct source
        puts(text.data);
        ind__text_free(&text);
        ind__plan_free(plan);
@@ -59,6 +59,12 @@ typedef struct ind_target {
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
     int registers_per_thread; /* 255 */
+    /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
+       Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
+    int memory_bytes_per_ns;
+    int f32_flops_per_ns;
+    int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
+    int launch_ns;           /* 1000 */
 } ind_target;
 void ind__target_defaults(ind_target *t);
 /* "sm_90a" -> target. Error: IND_INVALID_ARGUMENT names what is allowed (sm_80, sm_86, sm_90a, sm_100, ...). */
@@ -128,6 +134,7 @@ typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
     int num_variants; /* 0: an opaque call */
+    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -138,6 +145,7 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels;
+    ind_expr time_ns; /* predicted, of all kernels */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
@@ -150,10 +158,16 @@ const char *ind__strategy_text(ind_strategy s);
 
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
-void ind__plan_print_source(ind__text *t, const ind_plan *p);
+/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints.
+   With names of the graph's ops and their results (NULL: without) it says what each kernel makes. */
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
+
+bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* Does an earlier variant of the plan have this source? */
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
@@ -183,6 +197,7 @@ typedef struct ind__writer {
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its pass over the row */
     int scope;           /* depth of cg__begin, 1 outermost */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
@@ -747,6 +762,29 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
+    X(CHUNK_COPY, 1ull << IND__CG_CP_ASYNC, \
+      "#ifndef IND_EMULATION\n"  \
+      "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n"  \
+      "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\"\n"  \
+      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n"  \
+      "                 : \"memory\");\n"  \
+      "}\n"  \
+      "#else\n"  \
+      "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n"  \
+      "    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;\n"  \
+      "}\n"  \
+      "#endif\n"  \
+      "// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.\n"  \
+      "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {\n"  \
+      "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n"  \
+      "    if (sizeof(T) == 1) {\n"  \
+      "        ind_cp_async8(to, from, bytes);\n"  \
+      "    } else {\n"  \
+      "        _Pragma(\"unroll\")\n"  \
+      "        for (int c = 0; c < (int)sizeof(T) * 8; c += 16)\n"  \
+      "            ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);\n"  \
+      "    }\n"  \
+      "}\n") \
     X(MMA_TILE,                                                                                                        \
       1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,       \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
@@ -1971,8 +2009,41 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
 }
 
+/* Marks what values per element of the row, and REDUCEs, are computed from. */
+static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->kept[used] = 1;
+}
+
+/* With a scan: REDUCEs that only results per row need can wait for its pass, which is the last one; those of its
+   results must. They, and what is computed from them, get the stage after it. */
+static void cg__defer_reductions(ind__writer *w) {
+    uint32_t num = w->body->num_inst;
+    w->scan_stage = 0;
+    memset(w->kept, 0, num);
+    for (uint32_t i = num; i-- > 1;) {
+        bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
+        if (w->kept[i] || reduce || w->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->kept[i];
+        if (early && w->stage[i] > w->scan_stage) w->scan_stage = w->stage[i];
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        w->stage[i] = 0;
+        cg__each_use(w, i, cg__join_use);
+        if (inst->op == IND_LOOP_REDUCE) {
+            w->varies[i] &= cg__p_mask(w);
+            w->stage[i] = (uint8_t)(w->kept[i] ? w->stage[i] + 1 : w->scan_stage + 1);
+        }
+    }
+    memset(w->kept, 0, num);
+}
+
 /* Fills `varies`, `stage` and `only_check`, once the domain is final. */
 static void cg__analyse(ind__writer *w) {
+    bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         w->varies[i] = 0;
@@ -1982,11 +2053,14 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE) w->varies[i] |= cg__r_mask(w);
+        bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
+        if (scanned) w->varies[i] |= cg__r_mask(w);
         if (inst->op != IND_LOOP_REDUCE) continue;
+        reduces = true;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
+    if (reduces && ind__body_scan(w->body)) cg__defer_reductions(w);
     cg__find_only_checks(w);
 }
 
@@ -2722,6 +2796,11 @@ typedef struct cg__sweep {
 /* Marks of cg__choose_kept in ind__writer.kept while it works. */
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
 
+static bool cg__scans_rows(const ind__writer *w) {
+    ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN;
+}
+
 static bool cg__in_registers(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_WARP || w->variant->strategy == IND_STRATEGY_ROW_BLOCK;
 }
@@ -3025,7 +3104,8 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->strategy == IND_STRATEGY_ROW_WARP ? v->threads / v->rows : v->threads;
+    bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    return several ? v->threads / v->rows : v->threads;
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -3154,7 +3234,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         const char *start = step > 1 ? cg__string(w, "live ? y : (%s)(%s)", type, extent) : "0";
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
-    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED) {
+    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
     } else {
@@ -3461,6 +3541,63 @@ static void cg__emit_scan_position(ind__writer *w) {
     w->var[w->domain.rank] = "r";
 }
 
+/* ---- what shares the kernel: reductions of the same rows, and what they and the scan are then used for */
+
+/* The sweep that the scan's pass is for the reductions that waited for it. */
+static cg__sweep cg__scan_sweep(const ind__writer *w) {
+    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+}
+
+/* Is anything stored or reduced per row? */
+static bool cg__has_row_values(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !cg__stores_per_element(w, i))) return true;
+    }
+    return false;
+}
+
+/* The sweeps over the row before that of the scan; what is the same all along the row then stands ready. */
+static void cg__emit_scan_sweeps(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    if (!cg__has_row_values(w)) return;
+    for (int s = 0; s <= last.stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+        ind__textf(&w->code, "const int lane = 0;\n");
+    else
+        ind__textf(&w->code, "const int lane = %s;\n",
+                   w->variant->strategy == IND_STRATEGY_SCAN_BLOCK ? "threadIdx.x" : "threadIdx.x % 32");
+    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
+    w->var[w->domain.rank] = "r";
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), last.stage);
+    cg__emit_states(w, &last);
+}
+
+/* Writes the stores per element, once the results of the scan have their spelling, and adds up what waited for it. */
+static void cg__emit_scanned(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__stores_per_element(w, i) || w->only_check[i]) cg__need(w, i);
+        if (!cg__reduces_in(w, i, &last)) continue;
+        cg__need(w, cg__inst(w, i)->arg[0]);
+    }
+    cg__close_needed(w);
+    cg__emit_chunk_arrays(w, &last);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_accumulate(w, &last, "r");
+    cg__emit_chunk_adds(w, &last);
+}
+
+/* What is known of the row behind its last element. */
+static void cg__emit_scan_end(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__emit_join(w, &last);
+    cg__emit_results(w, &last);
+    cg__emit_row_stores(w);
+}
+
 /* Each thread takes a run of neighbours: they are joined in the thread, then with what comes before. */
 static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *none) {
     const ind__variant *v = w->variant;
@@ -3469,6 +3606,7 @@ static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *no
     const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
     if (warps > 1) ind__textf(&w->code, "__shared__ %s shared[%d];\n", state, warps);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_scanned(w);
     ind__textf(&w->code, "const %s none = {%s};\n%s carry = none;\n", state, none, state);
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -3492,15 +3630,16 @@ static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *no
     ind__textf(&w->code, "if (r >= %s) continue;\n", size);
     ind__textf(&w->code, "%s t = before;\nt.join(s[j]);\n", state);
     cg__scan_results(w, "t.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "t.at" : NULL);
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
     cg__end(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static void cg__emit_scan_columns(ind__writer *w, const char *state, const char *none) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_scanned(w);
     ind__textf(&w->code, "%s s = {%s};\n#pragma unroll 4\n", state, none);
     cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
@@ -3508,9 +3647,9 @@ static void cg__emit_scan_columns(ind__writer *w, const char *state, const char 
     cg__scan_element(w, cg__string(w, "const %s x = ", state));
     ind__textf(&w->code, "s.join(x);\n");
     cg__scan_results(w, "s.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "s.at" : NULL);
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 /* ---- scans with a combine function */
@@ -3615,8 +3754,7 @@ static void cg__emit_combined(ind__writer *w, const char *state) {
         if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
             w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
     }
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_scanned(w);
 }
 
 /* As cg__emit_scan_rows, without a state that stands for nothing. */
@@ -3627,6 +3765,7 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
     if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_elements(w);
     ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
     cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
@@ -3656,11 +3795,13 @@ static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
     cg__emit_combined(w, "t.");
     cg__end(w);
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__emit_scan_position(w);
+    cg__emit_scan_sweeps(w);
     cg__need_elements(w);
     ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
     cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
@@ -3669,6 +3810,7 @@ static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
     ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
     cg__emit_combined(w, exclusive ? "t." : "s.");
     cg__end(w);
+    cg__emit_scan_end(w);
 }
 
 static ind_status cg__emit_combine(ind__writer *w) {
@@ -3818,7 +3960,12 @@ static ind_status cg__emit_sort(ind__writer *w) {
    it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
    the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
    through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
-   whole 16-byte ones, whatever the layout of the accumulators. */
+   whole 16-byte ones, whatever the layout of the accumulators.
+
+   An operand may be computed: a prologue. FMA keeps what it is computed from in registers while the step before is
+   multiplied. For tensor cores that is copied to shared memory, stages ahead like an operand, each thread what it will
+   need itself; when its step comes, the thread computes from it 8 neighbours at a time for the one tile that is then
+   multiplied. What does not lie in rows of 16 bytes (a scale per row) is read when it is needed. */
 
 /* How an operand's elements are found. x is its other dimension: m for a, n for b. */
 typedef struct cg__mm_operand {
@@ -3828,6 +3975,8 @@ typedef struct cg__mm_operand {
     int x;            /* domain variable, -1: none */
     bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
     bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
+    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
 } cg__mm_operand;
 
 typedef struct cg__mm_problem {
@@ -3890,10 +4039,56 @@ static void cg__mm_swap_operands(cg__mm_problem *p) {
     p->n = m;
 }
 
-static void cg__mm_find_operand(const ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
-    uint32_t i = o->value;
+static bool cg__mm_is_half(const cg__mm_operand *o) {
+    return o->memory == IND_F16 || o->memory == IND_BF16;
+}
+
+/* Marks what the operand is computed from. */
+static void cg__mm_need_operand(ind__writer *w, const cg__mm_operand *o) {
+    cg__need_none(w);
+    cg__need(w, o->value);
+    cg__close_needed(w);
+}
+
+/* Is it a LOAD of a prologue that can be read ahead, wherever the operand has an element? */
+static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    if (!w->needed[i] || in->op != IND_LOOP_LOAD || in->arg[0]) return false;
+    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Has the LOAD other elements in every row and column of the operand? */
+static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    return p->k >= 0 && o->x >= 0 && w->varies[i] >> p->k & w->varies[i] >> o->x & 1;
+}
+
+/* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
+static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    const ind__inst *last = cg__inst(w, o->value);
+    int along_k = 0, along_x = 0;
+    o->computed = true;
+    o->memory = last->op == IND_LOOP_ROUND_F16    ? IND_F16
+                : last->op == IND_LOOP_ROUND_BF16 ? IND_BF16
+                                                  : (ind_dtype)last->dtype;
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (!cg__mm_is_early_load(w, i) || !cg__mm_is_tile(w, p, o, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        along_k += cg__mm_contiguous(w, i, p->k) ? bytes : 0;
+        along_x += cg__mm_contiguous(w, i, o->x) ? bytes : 0;
+    }
+    o->k_major = along_k >= along_x;
+}
+
+static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
+    uint32_t i = o->value, source;
     o->x = x;
     o->k_major = true;
+    for (source = i; cg__inst(w, source)->op == IND_LOOP_CAST;) source = cg__inst(w, source)->arg[0];
+    if (cg__inst(w, source)->op != IND_LOOP_LOAD) {
+        cg__mm_find_computed(w, p, o);
+        return;
+    }
     /* A cast to the type that the value has changes nothing. */
     while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
         i = cg__inst(w, i)->arg[0];
@@ -3953,18 +4148,49 @@ static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__m
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    if (!cg__mm_contiguous(w, o->load, along) || !cg__vector_access(w, o->load, along, 8, &guard, &aligned))
+    if (!o->load || !cg__mm_contiguous(w, o->load, along) || !cg__vector_access(w, o->load, along, 8, &guard, &aligned))
         return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
     return true;
 }
 
-/* ---- the choice of a tile ---- */
+/* Bits of ind__writer.kept: a LOAD of operand a is copied in the background; it is read as a vector when it is needed.
+   Those of b are the next two. */
+#define MM_STAGED 1
+#define MM_VECTOR 2
 
-static bool cg__mm_is_half(const cg__mm_operand *o) {
-    return o->memory == IND_F16 || o->memory == IND_BF16;
+static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                           int bit) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->kept[i] & bit << (o == &p->a ? 0 : 2);
 }
+
+/* The size of what neighbours lie along. */
+static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return o->k_major ? p->size_k : o == &p->a ? p->size_m : p->size_n;
+}
+
+/* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
+   the same ones, which the nearest cache holds. The rounding is then that to the tile. */
+static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    int along = o->k_major ? p->k : o->x;
+    o->value = cg__inst(w, o->value)->arg[0];
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        ind_expr guard = {0};
+        bool aligned = false, tile = cg__mm_is_tile(w, p, o, i);
+        if (!cg__mm_is_early_load(w, i) || !cg__mm_contiguous(w, i, along)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (bytes > 4 || (!tile && !ind_known_multiple(cg__mm_along_size(p, o), 8))) continue;
+        if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
+        if (ind__ok(guard)) cg__guard(w->variant, guard);
+        w->variant->guard_aligned |= aligned;
+        w->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        o->staged_bytes += tile ? bytes : 0;
+    }
+}
+
+/* ---- the choice of a tile ---- */
 
 /* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
    what lies in memory. */
@@ -4017,10 +4243,21 @@ static int cg__mm_threads(const cg__mm_config *c) {
     return c->unit != MM_FMA ? c->warps_m * c->warps_n * 32 : c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
 }
 
+static bool cg__mm_has_prologue(const cg__mm_problem *p) {
+    return p->a.computed || p->b.computed;
+}
+
+/* Shared memory that an operand of 16 bits takes: a tile in each stage, or what a single tile is computed from. */
+static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
+    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
+}
+
 /* Shared memory: the pipeline's tiles, later the sums in the same place (rows padded as in ind_sum_at). */
-static int64_t cg__mm_shared(const cg__mm_config *c, int sum_bytes) {
+static int64_t cg__mm_shared(const cg__mm_problem *p, const cg__mm_config *c) {
+    int sum_bytes = cg__mm_sum_bytes(p);
     int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * sum_bytes;
-    int64_t tiles = c->unit != MM_FMA ? (int64_t)c->stages * (c->tile_m + c->tile_n) * c->tile_k * 2
+    int64_t tiles = c->unit != MM_FMA ? cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
+                                            cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages)
                                       : (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * sum_bytes;
     return sums > tiles ? sums : tiles;
 }
@@ -4038,14 +4275,15 @@ static cg__mm_config cg__mm_fit_depth(cg__mm_config c, const cg__mm_problem *p, 
     int ahead = c.unit == MM_WGMMA ? 2 : 1; /* stages beside those that are being filled */
     if (c.stages > steps + ahead) c.stages = steps + ahead < ahead + 1 ? ahead + 1 : (int)steps + ahead;
     if (steps <= 1 && c.registers > 160) c.registers = 160;
+    if (cg__mm_has_prologue(p)) c.registers = c.registers > 207 ? 255 : c.registers + 48;
     return c;
 }
 
 /* Blocks that fit one multiprocessor together: its registers belong to four quarters, among which the warps are dealt
    out. FMA on 8 bytes takes twice the registers. */
-static int cg__mm_occupancy(const cg__mm_config *c, int sum_bytes, const ind_target *t) {
-    int64_t threads = cg__mm_threads(c), registers = sum_bytes == 8 ? 2 * c->registers : c->registers;
-    int64_t by_shared = t->shared_per_sm / (cg__mm_shared(c, sum_bytes) + 1024); /* 1 KiB is the system's */
+static int cg__mm_occupancy(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t) {
+    int64_t threads = cg__mm_threads(c), registers = cg__mm_sum_bytes(p) == 8 ? 2 * c->registers : c->registers;
+    int64_t by_shared = t->shared_per_sm / (cg__mm_shared(p, c) + 1024); /* 1 KiB is the system's */
     int64_t by_registers = 16384 / (32 * registers) * 4 * 32 / threads, by_threads = 2048 / threads;
     int64_t n = by_shared < by_registers ? by_shared : by_registers;
     n = n < by_threads ? n : by_threads;
@@ -4082,7 +4320,7 @@ static double cg__mm_depth_cost(const cg__mm_config *c, int sum_bytes) {
 static double cg__mm_cost(const cg__mm_problem *p, const cg__mm_config *c, int sum_bytes, const ind_target *t) {
     int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
     double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
-    double per_sm = ceil((double)batch * tiles_m * tiles_n / t->num_sms), fit = cg__mm_occupancy(c, sum_bytes, t);
+    double per_sm = ceil((double)batch * tiles_m * tiles_n / t->num_sms), fit = cg__mm_occupancy(p, c, t);
     double steps = (double)((k + c->tile_k - 1) / c->tile_k), together = per_sm < fit ? per_sm : fit;
     double way = 900.0 / (c->unit == MM_WGMMA ? c->stages - 2 : c->stages - 1);
     double step = cg__mm_depth_cost(c, sum_bytes) * c->tile_k;
@@ -4095,10 +4333,10 @@ static double cg__mm_cost(const cg__mm_problem *p, const cg__mm_config *c, int s
    copies have brought in. 64-bit indices, or sums of 8 bytes, leave no room for the largest blocks per thread. */
 static bool cg__mm_fits(const cg__mm_problem *p, const cg__mm_config *c, int index_bits, const ind_target *t) {
     int sum_bytes = cg__mm_sum_bytes(p);
-    if ((c->unit != MM_FMA) != cg__mm_can_mma(p) || cg__mm_shared(c, sum_bytes) > t->shared_per_block) return false;
+    if ((c->unit != MM_FMA) != cg__mm_can_mma(p) || cg__mm_shared(p, c) > t->shared_per_block) return false;
     if (c->unit == MM_FMA) return c->warps_m * sum_bytes <= 32;
     if (!p->b.k_major && (c->tile_n & (c->tile_n - 1))) return false;
-    if (c->unit == MM_MMA) return c->registers <= 168 || index_bits == 32;
+    if (c->unit == MM_MMA) return c->registers <= (p->a.computed || p->b.computed ? 216 : 168) || index_bits == 32;
     return t->specific && t->sm == 90 && p->a.copy && p->b.copy;
 }
 
@@ -4193,14 +4431,18 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
     v->warps_n = mma ? c.warps_n : 0;
     v->per_thread = mma ? 1 : c.warps_m;
     v->rows = 1;
-    v->blocks_per_sm = cg__mm_occupancy(&c, cg__mm_sum_bytes(p), w->target);
-    v->shared_bytes = ind_int(w->context, cg__mm_shared(&c, cg__mm_sum_bytes(p)));
+    v->blocks_per_sm = cg__mm_occupancy(p, &c, w->target);
+    v->shared_bytes = ind_int(w->context, cg__mm_shared(p, &c));
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
     cg__set_axes(w, blocks);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
-    if (mma)
+    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
+    if (p->a.computed || p->b.computed)
+        cg__why(w, "%s computed where the %s multiply it; sums of products in %s", computed,
+                mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
+    else if (mma)
         cg__why(w, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
     else
         cg__why(w, "operands that the tensor cores do not multiply exactly: sums of products in %s",
@@ -4219,6 +4461,8 @@ static ind_status cg__choose_matmul(ind__writer *w, ind__variant *v) {
     cg__choose_index_bits(w);
     p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(w, p, &p->a);
     p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(w, p, &p->b);
+    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(w, p, &p->a);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(w, p, &p->b);
     v->vector = cg__mm_choose_vector(w, p);
     cg__mm_set_config(w, p, v);
     return w->failed ? ind__failed(w->context) : IND_OK;
@@ -4410,6 +4654,122 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__end(w);
 }
 
+/* ---- writing: prologues for tensor cores ---- */
+
+/* A loop over the chunks of 8 neighbours of an operand's tile that fall to this thread, as long as they have elements:
+   their variables, with the chunk's first neighbour. A scope that is open afterwards; the one around it too. */
+static void cg__mm_begin_chunks(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, total = rows * chunks;
+    char x = name == 'a' ? 'm' : 'n';
+    cg__mm_spell_plain(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", (total + v->threads - 1) / v->threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d * 8;\n", v->threads,
+               o->k_major ? 'x' : 'k', chunks, o->k_major ? 'k' : 'x', chunks);
+    if (total % v->threads) ind__textf(&w->code, "if (at >= %d) break;\n", total);
+    if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
+    if (p->k >= 0) ind__textf(&w->code, "const %s r0 = first_k + k;\n", cg__int(w));
+}
+
+/* Where the operand's neighbours end. */
+static const char *cg__mm_left(const cg__mm_operand *o, char name) {
+    return o->k_major ? "size_k - first_k - k" : name == 'a' ? "size_m - first_m - x" : "size_n - first_n - x";
+}
+
+/* raw_a12: the stages of what LOAD 12 reads for a, chunks in the order in which the threads work on them. */
+static void cg__mm_write_raw_arrays(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                    int *offset) {
+    const ind__variant *v = w->variant;
+    int elements = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k;
+    for (uint32_t i = 1; o->computed && i <= o->value; i++) {
+        if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        ind__textf(&w->code, "%s *const raw_%c%u = reinterpret_cast<%s *>(ind_smem + %d);\n", type, name, i, type,
+                   *offset);
+        *offset += v->stages * elements * ind_dtype_bytes(cg__memory_dtype(w, i));
+    }
+}
+
+/* Starts the copies of what a step of the operand is computed from. */
+static void cg__mm_write_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    char x = name == 'a' ? 'm' : 'n';
+    int elements = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k;
+    if (!o->staged_bytes) return;
+    cg__mm_begin_chunks(w, p, o, name);
+    cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (!cg__mm_is_kept(w, p, o, i, MM_STAGED)) continue;
+        ind__textf(&w->code, "ind_chunk_copy(raw_%c%u + stage * %d + at * 8, &%s, %s);\n", name, i, elements,
+                   cg__element(w, i), cg__mm_left(o, name));
+    }
+    cg__end(w);
+    cg__end(w);
+    cg__use(w, IND__CG_CHUNK_COPY);
+}
+
+/* The values of one chunk, into `made`. */
+static void cg__mm_write_chunk(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    int along = o->k_major ? p->k : o->x, elements = (name == 'a' ? w->variant->tile_m : w->variant->tile_n);
+    const char *base = w->var[along], *to = ind_dtype_name(o->memory);
+    elements *= w->variant->tile_k;
+    cg__mm_need_operand(w, o);
+    cg__emit(w, ~(1u << along), 0);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        bool staged = cg__mm_is_kept(w, p, o, i, MM_STAGED);
+        if (!staged && !cg__mm_is_kept(w, p, o, i, MM_VECTOR)) continue;
+        const char *from = staged ? cg__string(w, "raw_%c%u + stage * %d + at * 8", name, i, elements)
+                                  : cg__string(w, "&%s", cg__element(w, i));
+        ind__textf(&w->code, "const ind_vec<%s, 8> x%u = ind_load<8>(%s);\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   i, from);
+        w->memory[i] = cg__string(w, "x%u.at[j]", i);
+    }
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < 8; j++)");
+    w->var[along] = cg__string(w, "(%s + j)", base);
+    if (!ind_known_multiple(cg__mm_along_size(p, o), 8))
+        ind__textf(&w->code, "if (j >= %s) break;\n", cg__mm_left(o, name));
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "made.at[j] = ind_f32_to_%s(", to);
+    cg__value(w, o->value);
+    ind__textf(&w->code, ");\n");
+    cg__end(w);
+    w->var[along] = base;
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD) w->memory[i] = NULL;
+}
+
+/* A computed operand's tile, from what has arrived for it. */
+static void cg__mm_write_made(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    char x = name == 'a' ? 'm' : 'n', row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    if (!o->computed) return;
+    cg__mm_begin_chunks(w, p, o, name);
+    ind__textf(&w->code, "ind_vec<unsigned short, 8> made = {};\n");
+    cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
+    cg__mm_write_chunk(w, p, o, name);
+    cg__end(w);
+    ind__textf(&w->code, "ind_store(tile_%c + ind_tile_at<%d, %d>(%c, %c >> 3), made);\n", name,
+               cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col);
+    cg__end(w);
+    cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__use(w, IND__CG_VEC);
+}
+
+/* "make": all threads compute the tiles of one step. */
+static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
+    if (!cg__mm_has_prologue(p)) return;
+    ind__textf(&w->code, "const auto make = [&](%s step, int stage) {\n", cg__int(w));
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
+    cg__mm_write_made(w, p, &p->a, 'a');
+    cg__mm_write_made(w, p, &p->b, 'b');
+    cg__mm_end_lambda(w);
+}
+
 /* ---- writing: the multiplication ---- */
 
 /* The loop over the steps of k. The stages go round by counting, as a remainder would cost more than it tells: step n
@@ -4425,9 +4785,14 @@ static void cg__mm_end_stages(ind__writer *w) {
     cg__end(w);
 }
 
+/* Where the tile of `stage` lies: a computed one is made when it is needed, always in the same place. */
+static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
+    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->tile_k);
+}
+
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
+    const char *a = cg__mm_stage_of(w, &p->a, v->tile_m), *b = cg__mm_stage_of(w, &p->b, v->tile_n);
     cg__unroll(w);
     cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 1);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
@@ -4436,7 +4801,8 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->stages - 2);
     ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n", v->stages - 1,
                v->stages - 1);
-    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a + stage * %d, tile_b + stage * %d,\n",
+    if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
+    ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a%s, tile_b%s,\n",
                p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
                p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
@@ -4518,23 +4884,32 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, "}\n#endif\n\n");
 }
 
+/* What "load" does for one operand. */
+static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->computed)
+        cg__mm_write_raw(w, p, o, name);
+    else if (o->copy)
+        cg__mm_write_copy(w, p, o, name);
+    else
+        cg__mm_write_halves(w, p, o, name);
+}
+
 static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     bool wgmma = v->strategy == IND_STRATEGY_MATMUL_WGMMA;
     int warp_m = wgmma ? 16 : v->tile_m / v->warps_m, warp_n = v->tile_n / v->warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
-    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", v->stages * v->tile_m * v->tile_k);
+    int in_a = (p->a.computed ? 1 : v->stages) * v->tile_m * v->tile_k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->stages) * v->tile_n * v->tile_k);
+    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
+    cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
     cg__mm_write_all_places(w, p);
     cg__mm_begin_load(w, true);
-    if (p->a.copy)
-        cg__mm_write_copy(w, p, &p->a, 'a');
-    else
-        cg__mm_write_halves(w, p, &p->a, 'a');
-    if (p->b.copy)
-        cg__mm_write_copy(w, p, &p->b, 'b');
-    else
-        cg__mm_write_halves(w, p, &p->b, 'b');
+    cg__mm_write_tile(w, p, &p->a, 'a');
+    cg__mm_write_tile(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
+    cg__mm_write_make(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
                v->warps_n, warp_m, v->warps_n, warp_n);
     ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
@@ -4549,29 +4924,72 @@ static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_MMA_SUMS);
 }
 
+/* FMA: what an operand's next tile is computed from, into registers. */
+static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    char x = name == 'a' ? 'm' : 'n';
+    if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
+    if (p->k >= 0) ind__textf(&w->code, "const %s r0 = first_k + k;\n", cg__int(w));
+    ind__textf(&w->code, "const bool inside = first_%c + x < size_%c && first_k + k < size_k;\n", x, x);
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (cg__mm_is_early_load(w, i))
+            ind__textf(&w->code, "if (inside) next_%c%u[i] = %s;\n", name, i, cg__element(w, i));
+}
+
 /* FMA: an operand's next tile into registers. */
 static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, true);
+    if (o->computed) {
+        cg__mm_write_next_raw(w, p, o, name);
+        cg__end(w);
+        return;
+    }
     cg__mm_write_element(w, p, o, name);
     ind__textf(&w->code, "next_%c[i] = (%s)value;\n", name, cg__mm_sum_type(p));
     cg__end(w);
 }
 
+/* The LOADs of a prologue are where cg__mm_write_next_raw has put them; name 0: where they were. */
+static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name) {
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++)
+        if (cg__mm_is_early_load(w, i)) w->memory[i] = name ? cg__string(w, "next_%c%u[i]", name, i) : NULL;
+}
+
+/* FMA: registers for what is on its way to the next tile of an operand. */
+static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    int n = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k / v->threads;
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; o->computed && i <= o->value; i++)
+        if (cg__mm_is_early_load(w, i))
+            ind__textf(&w->code, "%s next_%c%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, name, i, n);
+}
+
 /* FMA: from registers into the half of the shared memory that nobody reads now. */
-static void cg__mm_write_put(ind__writer *w, const cg__mm_operand *o, char name) {
+static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int pitch = (name == 'a' ? v->tile_m : v->tile_n) + 4;
+    cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, true);
-    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = next_%c[i];\n", name, v->tile_k * pitch, pitch, name);
+    if (o->computed) {
+        cg__mm_spell_next(w, o, name);
+        cg__mm_write_element(w, p, o, name);
+        cg__mm_spell_next(w, o, 0);
+    }
+    const char *value =
+        o->computed ? cg__string(w, "(%s)value", cg__mm_sum_type(p)) : cg__string(w, "next_%c[i]", name);
+    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = %s;\n", name, v->tile_k * pitch, pitch, value);
     cg__end(w);
 }
 
-static void cg__mm_write_fma_loop(ind__writer *w) {
+static void cg__mm_write_fma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     ind__textf(&w->code, "if (steps > 0) load(0);\n#pragma unroll 1\n");
     cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
-    ind__textf(&w->code, "const int half = (int)(step & 1);\nput(half);\n__syncthreads();\n");
+    ind__textf(&w->code, "const int half = (int)(step & 1);\nput(half%s);\n__syncthreads();\n",
+               cg__mm_has_prologue(p) ? ", step" : "");
     ind__textf(&w->code, "if (step + 1 < steps) load(step + 1);\n");
     ind__textf(&w->code, "ind_fma_tile<%d, %d, %d>(acc, tile_a + half * %d, tile_b + half * %d);\n", v->tile_m,
                v->tile_n, v->tile_k, v->tile_k * (v->tile_m + 4), v->tile_k * (v->tile_n + 4));
@@ -4585,19 +5003,26 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     const char *type = cg__mm_sum_type(p);
     ind__textf(&w->code, "%s *const tile_a = reinterpret_cast<%s *>(ind_smem), *const tile_b = tile_a + %d;\n", type,
                type, 2 * v->tile_k * (v->tile_m + 4));
-    ind__textf(&w->code, "%s next_a[%d], next_b[%d], acc[%d][%d] = {};\n", type, v->tile_m * v->tile_k / v->threads,
-               v->tile_n * v->tile_k / v->threads, v->per_thread, v->per_thread);
+    ind__textf(&w->code, "%s ", type);
+    if (!p->a.computed) ind__textf(&w->code, "next_a[%d], ", v->tile_m * v->tile_k / v->threads);
+    if (!p->b.computed) ind__textf(&w->code, "next_b[%d], ", v->tile_n * v->tile_k / v->threads);
+    ind__textf(&w->code, "acc[%d][%d] = {};\n", v->per_thread, v->per_thread);
+    cg__mm_declare_next(w, &p->a, 'a');
+    cg__mm_declare_next(w, &p->b, 'b');
     cg__mm_begin_load(w, false);
     cg__mm_write_next(w, p, &p->a, 'a');
     cg__mm_write_next(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
-    ind__textf(&w->code, "const auto put = [&](int half) {\n");
+    bool prologue = cg__mm_has_prologue(p);
+    const char *step = prologue ? cg__string(w, ", %s step", cg__int(w)) : "";
+    ind__textf(&w->code, "const auto put = [&](int half%s) {\n", step);
     w->code.indent++;
     w->scope++;
-    cg__mm_write_put(w, &p->a, 'a');
-    cg__mm_write_put(w, &p->b, 'b');
+    if (prologue) ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->tile_k);
+    cg__mm_write_put(w, p, &p->a, 'a');
+    cg__mm_write_put(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
-    cg__mm_write_fma_loop(w);
+    cg__mm_write_fma_loop(w, p);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
     ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->tile_m, v->tile_n);
 }
@@ -5254,6 +5679,54 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     return cg__plan_variant(p, k, &kp->variant[1], false);
 }
 
+/* ---- predicted times */
+
+enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
+
+/* Whole nanoseconds that an amount takes at a rate. */
+static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
+    return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
+}
+
+/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
+   by itself. */
+static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
+    int64_t lo, read, written;
+    ind_expr_bounds(k->bytes_read, &lo, &read);
+    ind_expr_bounds(k->bytes_written, &lo, &written);
+    if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
+        return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
+    return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
+}
+
+/* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
+   behind that or hides it. Transcendental functions and f64 count as f32 operations. */
+static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
+    ind_context *c = p->context;
+    const ind_target *t = &p->target;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
+    const ind_strategy first = kp->variant[0].strategy;
+    const bool tensor = kp->num_variants && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
+    const ind_kernel *k = kp->kernel;
+    ind_expr longest[3] = {
+        ind_int(c, t->launch_ns),
+        cg__moved_duration(c, k, copy),
+        cg__duration(c, k->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns),
+    };
+    kp->time_ns = ind_expr_max_of(c, longest, 3);
+    return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
+}
+
+static ind_status cg__predict_all(ind_plan *p) {
+    ind_context *c = p->context;
+    ind_expr *term = (ind_expr *)ind__alloc(c, ((size_t)p->num_kernels + 1) * sizeof *term);
+    if (!term || p->num_kernels > INT32_MAX) return ind__free(c, term), ind__failed(c);
+    for (uint32_t i = 0; i < p->num_kernels; i++) term[i] = p->kernel[i].time_ns;
+    p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
+    ind__free(c, term);
+    return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
 void ind__plan_free(ind_plan *p) {
     if (!p) return;
     ind_context *c = p->context;
@@ -5273,8 +5746,12 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
     const uint32_t refusals = c->refusals;
-    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++)
-        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], &p->kernel[p->num_kernels]);
+    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++) {
+        ind_kernel_plan *kp = &p->kernel[p->num_kernels];
+        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], kp);
+        if (!status) status = cg__predict(p, kp);
+    }
+    if (!status) status = cg__predict_all(p);
     if (!status) status = ind__refused_since(c, refusals);
     if (!status && ind__verifying(c)) status = ind__plan_verify(p);
     if (status)
@@ -5287,15 +5764,22 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* --------------------------------------------------------------------------------------------------- >>arch */
 
 /* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications); number of multiprocessors of the common board. */
+   specifications); number of multiprocessors of the common board, and its rates as NVIDIA's data sheets state them:
+   GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
 static const struct {
     int sm;
     bool specific; /* has an "a" form */
     int num_sms, shared_per_block, shared_per_sm;
+    int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
 } cg__archs[] = {
-    {80, false, 108, 166912, 167936}, {86, false, 84, 101376, 102400},  {87, false, 16, 166912, 167936},
-    {89, false, 142, 101376, 102400}, {90, true, 132, 232448, 233472},  {100, true, 148, 232448, 233472},
-    {103, true, 148, 232448, 233472}, {120, true, 170, 101376, 102400},
+    {80, false, 108, 166912, 167936, 2039, 19500, 312000},  /* A100 80 GB SXM */
+    {86, false, 84, 101376, 102400, 768, 38700, 154800},    /* RTX A6000 */
+    {87, false, 16, 166912, 167936, 204, 5300, 42500},      /* Jetson AGX Orin */
+    {89, false, 142, 101376, 102400, 864, 91600, 362000},   /* L40S */
+    {90, true, 132, 232448, 233472, 4800, 67000, 989000},   /* H200 SXM */
+    {100, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B200 */
+    {103, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B300 */
+    {120, true, 170, 101376, 102400, 1792, 104800, 209500}, /* RTX 5090 */
 };
 #define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
 
@@ -5311,6 +5795,10 @@ void ind__target_defaults(ind_target *t) {
     if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
     if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
     if (!t->registers_per_thread) t->registers_per_thread = 255;
+    if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
+    if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
+    if (!t->tensor_flops_per_ns) t->tensor_flops_per_ns = cg__archs[a].tensor_flops_per_ns;
+    if (!t->launch_ns) t->launch_ns = 1000;
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
@@ -5448,8 +5936,15 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
         if (p->kernel[i].kernel->body->call)
             ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
+        cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
+        ind__textf(t, "\n");
         t->indent--;
     }
+    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    ind__textf(
+        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
+        p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -5511,6 +6006,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__target_name(&p->target, arch);
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
+    ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
+               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+    ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
+               p->target.launch_ns);
+    cg__print_json_expr(t, p->time_ns);
     ind__textf(t, ", \"kernels\": [\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "{\"name\": ");
@@ -5519,6 +6019,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
             ind__textf(t, ", \"call\": ");
             ind__text_json(t, p->kernel[i].kernel->body->call->name);
         }
+        ind__textf(t, ", \"time_ns\": ");
+        cg__print_json_expr(t, p->kernel[i].time_ns);
         ind__textf(t, ", \"variants\": [\n");
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
             cg__print_json_variant(t, p, &p->kernel[i].variant[v]);
@@ -5529,15 +6031,14 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "]}\n");
 }
 
-static bool cg__same_source(const ind__variant *a, const ind__variant *b) {
+bool ind__same_source(const ind__variant *a, const ind__variant *b) {
     return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
 }
 
-/* Does an earlier variant of the plan have this source? */
-static bool cg__printed_before(const ind_plan *p, uint32_t kernel, int variant) {
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
     for (uint32_t i = 0; i <= kernel; i++)
         for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
-            if (cg__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
+            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
     return false;
 }
 
@@ -5547,7 +6048,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     const char *before = "// kernel ";
     for (uint32_t i = kernel; i < p->num_kernels; i++)
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
-            if (!cg__same_source(&p->kernel[i].variant[k], v)) continue;
+            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
         }
@@ -5555,14 +6056,33 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
                variant + 1, p->kernel[kernel].num_variants);
     if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
     if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
-    ind__textf(t, "\n// %s\n\n", v->why);
+    ind__textf(t, "\n// %s\n", v->why);
 }
 
-void ind__plan_print_source(ind__text *t, const ind_plan *p) {
+/* "// kernel 3 makes h (add), y (layer_norm)" */
+static void cg__print_made(ind__text *t, const ind_kernel *k, uint32_t number, ind__node_name_fn origin_name,
+                           ind__node_name_fn result_name, void *user) {
+    ind__textf(t, "// kernel %u makes", (unsigned)number);
+    for (uint32_t i = 0; i < k->num_origins; i++) {
+        const char *op = origin_name(k->origin[i], user), *result = result_name(k->origin[i], user);
+        ind__textf(t, "%s %s (%s)", i ? "," : "", result ? result : "?", op ? op : "?");
+    }
+    ind__textf(t, "\n");
+}
+
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user) {
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int v = 0; v < p->kernel[i].num_variants; v++) {
-            if (cg__printed_before(p, i, v)) continue;
+            if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
+            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                bool same = false;
+                for (int w = 0; w < p->kernel[k].num_variants; w++)
+                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
+            }
+            ind__textf(t, "\n");
             ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
             ind__textf(t, "\n");
         }

@@ -717,6 +717,7 @@ typedef struct ind_realise_policy {
     int max_reads;        /* store any value that reads more buffers than this; default 8 */
     int max_ops;          /* store any value whose body has more ops than this; default 64 */
     bool disable_parts;   /* a concatenation is stored as a whole, never part by part by what makes the parts */
+    bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -1109,6 +1110,7 @@ typedef struct ind__buffer {
     /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
        version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
     uint32_t mutates, mutated_by;
+    bool partial;     /* what the first stage of a reduction hands to the second */
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
@@ -1188,6 +1190,12 @@ uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind 
    matrix product becomes a loop of its own, which can join the kernel that makes it; what lies between such parts is
    copied by one loop each. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
+/* The REDUCE of a body that can be made in two stages, as any order of joining gives the same or one as good (a sum of
+   floats: other roundings, no more of them): a sum, product, extreme or any, stored as it is or cast. 0: it cannot. */
+uint32_t ind__body_splits(const ind_body *b);
+/* Makes two loops of each loop l with outer[l] > 0, whose body splits: the first reduces over all but the first
+   outer[l] of its R dimensions, the second one reduces what the first stored for these. For fixed layouts. */
+ind_status ind__lowered_split(ind__lowered *p, const uint8_t *outer);
 ind_status ind__lowered_verify(const ind__lowered *p);
 /* The unbacked symbols in the ranges and indices of a body, as bits. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
@@ -10431,10 +10439,11 @@ static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction redu
 }
 
 /* Records the reduction and the stores of its results into new buffers. */
-static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, uint32_t *buffers) {
+static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__reduction_desc *d, ind_value a,
+                                 uint32_t *buffers) {
     ind_ops *o = &r->ops;
     int n = ind__reduction_results(d->type);
-    ind_value a = d->fn(o, r->body->var, d->rank + d->rrank, d->user), b = ir__no_value;
+    ind_value b = ir__no_value;
     if (d->second_fn) b = d->second_fn(o, r->body->var, d->rank + d->rrank, d->user);
     ind_value reduced = ind__emit_reduce(o, d->type, a, b);
     for (int k = 0; k < n; k++) {
@@ -10447,6 +10456,57 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
 }
 
+/* Is the buffer a result of rows, read here once for every point of the body? */
+static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
+    const ind__buffer *x = &p->buffer[load->source];
+    if (x->kind != IND__BUFFER_COMPUTED || x->mutates || x->mutated_by) return false;
+    ind_reduction made_by = p->loop[x->loop].reduction;
+    if (made_by == IND_REDUCE_NONE || made_by == IND_REDUCE_DOT) return false;
+    uint32_t seen = 0;
+    for (uint32_t k = 0; k < load->num_index; k++) {
+        for (int v = 0; v < b->rank + b->rrank; v++)
+            if (ind_expr_same(b->index[load->index + k], b->var[v])) seen |= 1u << v;
+    }
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        int64_t one = 0;
+        bool whole = ind_expr_is_int(ind_expr_symbol(b->var[v])->extent, &one) && one == 1;
+        if (!whole && !(seen >> v & 1)) return false;
+    }
+    return true;
+}
+
+/* Do the reduced values read more of the rows' results than one value a row takes? Then that value is made where the
+   rows are (the loss of a row beside its maximum and sum), and stored in place of them. */
+static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
+    int bytes = 0;
+    if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *in = &b->inst[i];
+        if (in->op != IND_LOOP_LOAD || !ir__reads_row_result(p, b, in)) continue;
+        bool again = false;
+        for (uint32_t k = 1; k < i && !again; k++)
+            again = b->inst[k].op == IND_LOOP_LOAD && b->inst[k].source == in->source;
+        bytes += again ? 0 : ind_dtype_bytes(p->buffer[in->source].dtype);
+    }
+    return bytes > ind_dtype_bytes((ind_dtype)b->inst[v.id].dtype);
+}
+
+static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return ind__box_load(o, (const ind__box *)user, index, rank);
+}
+
+/* Stores the reduction's values, of this type, over all points, and reduces these. */
+static ind_status ir__reduce_stored(ind__lowered *p, const ind__reduction_desc *d, ind_dtype dtype,
+                                    ind__box **results) {
+    ind_expr size[IND_MAX_RANK];
+    for (int k = 0; k < d->rank + d->rrank; k++) size[k] = k < d->rank ? d->size[k] : d->rrange[k - d->rank];
+    ind__box *values = ind__box_pointwise(p, dtype, size, d->rank + d->rrank, d->fn, d->user);
+    if (!values || ind__box_realise(p, values)) return ind__failed(p->context);
+    ind__reduction_desc over = *d;
+    over.fn = ir__copy_element, over.user = values;
+    return ind__box_reduction(p, &over, results);
+}
+
 ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results) {
     ind_context *c = p->context;
     ind__recorder r;
@@ -10455,10 +10515,14 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     ir__origins_add(&origins, p->origin);
     r.ops.origins = &origins;
     uint32_t buffers[2] = {0};
-    bool ok = ir__record_reduction(p, &r, d, buffers) &&
+    ind_value value = d->fn(&r.ops, r.body->var, d->rank + d->rrank, d->user);
+    bool rows = value.id && ir__wants_row_values(p, d, r.body, value);
+    ind_dtype dtype = value.id ? (ind_dtype)r.body->inst[value.id].dtype : d->dtype;
+    bool ok = !rows && ir__record_reduction(p, &r, d, value, buffers) &&
               ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);
     ind__record_abort(&r);
     ind__free(c, origins.node);
+    if (rows) return ir__reduce_stored(p, d, dtype, results);
     return ok ? IND_OK : ind__failed(c);
 }
 
@@ -10672,10 +10736,6 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
     return shared || large ? ind__box_realise(p, x) : IND_OK;
-}
-
-static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
 ind__box *ind__box_copy(ind__lowered *p, ind__box *x) {
@@ -11475,6 +11535,120 @@ ind_status ind__lowered_fix_layouts(ind__lowered *p) {
     }
     p->layouts_fixed = true;
     return IND_OK;
+}
+
+/* ---- a reduction in two stages ---- */
+
+uint32_t ind__body_splits(const ind_body *b) {
+    uint32_t reduce = 0, stores = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *x = &b->inst[i];
+        if (reduce) { /* a chain that ends in one store */
+            bool store = x->op == IND_LOOP_STORE, plain = store || !x->num_index;
+            if (stores || !plain || x->arg[0] != i - 1 || x->arg[1] || (store && x->reduction)) return 0;
+            stores += store;
+        }
+        if (x->op == IND_LOOP_REDUCE) {
+            bool joins = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
+                         x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
+                         x->reduction == IND_REDUCE_ANY;
+            if (reduce || !joins || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
+            reduce = i;
+        }
+    }
+    return stores ? reduce : 0;
+}
+
+/* The extents of variables [from, to) of a body. */
+static void ir__extents(const ind_body *b, int from, int to, ind_expr *size) {
+    for (int v = from; v < to; v++) size[v - from] = ind_expr_symbol(b->var[v])->extent;
+}
+
+/* The end of a recording whose results were all made; NULL if not. */
+static ind_body *ir__record_finish(ind__recorder *r, bool ok) {
+    if (ok && r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE) return ind__record_end(r);
+    ind__record_abort(r);
+    return NULL;
+}
+
+/* All up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
+static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
+    ind_expr size[2 * IND_MAX_RANK];
+    ind__recorder r;
+    int all = b->rank + b->rrank;
+    ir__extents(b, 0, all, size);
+    if (ind__record_begin(&r, p->context, size, rank, size + rank, all - rank)) return NULL;
+    ind_body front = *b;
+    front.num_inst = reduce + 1, front.result = reduce;
+    ind_value v = ind__body_replay(&r.ops, &(ind__replay){.body = &front, .var = r.body->var});
+    ind_expr index = ind__linearise(p->context, r.body->var, size, rank);
+    if (v.id && ind__ok(index)) ind__emit_store(&r.ops, partial, &index, 1, v);
+    return ir__record_finish(&r, v.id != 0);
+}
+
+/* The REDUCE of what lies in `partial`, and all that follows it. */
+static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
+    ind_expr size[2 * IND_MAX_RANK];
+    const ind__inst *in = &b->inst[reduce];
+    ind__recorder r;
+    ir__extents(b, 0, rank, size);
+    if (ind__record_begin(&r, p->context, size, b->rank, size + b->rank, rank - b->rank)) return NULL;
+    ind_expr at = ind__linearise(p->context, r.body->var, size, rank);
+    ind_value v = ind__emit_load(&r.ops, partial, (ind_dtype)in->dtype, &at, 1);
+    v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value);
+    for (uint32_t i = reduce + 1; v.id && i < b->num_inst; i++) {
+        ind__inst x = b->inst[i];
+        ind_expr index = at;
+        x.arg[0] = v.id;
+        if (x.op == IND_LOOP_STORE) index = ind__substitute(b->index[x.index], b->var, r.body->var, b->rank);
+        v = ind__ok(index) ? r.ops.emit(&r.ops, &x, &index) : ir__no_value;
+    }
+    return ir__record_finish(&r, v.id != 0);
+}
+
+/* The two loops of one; `whole` keeps its body until both are there. */
+static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, int outer, ind__loop two[2]) {
+    const ind_body *b = whole->body;
+    uint32_t reduce = ind__body_splits(b);
+    ind_expr size[2 * IND_MAX_RANK];
+    int rank = b->rank + outer;
+    ir__extents(b, 0, rank, size);
+    uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, size, rank);
+    if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return false;
+    p->buffer[partial].partial = true;
+    two[0] = two[1] = *whole;
+    two[0].body = ir__first_stage(p, b, reduce, rank, partial);
+    two[1].body = two[0].body ? ir__second_stage(p, b, reduce, rank, partial) : NULL;
+    two[0].output[0] = partial, two[0].num_outputs = 1;
+    two[0].note = "first stage of two";
+    if (two[1].body) return true;
+    ind__body_free(two[0].body);
+    return false;
+}
+
+ind_status ind__lowered_split(ind__lowered *p, const uint8_t *outer) {
+    uint32_t splits = 0, num = p->num_loops, made = 0;
+    for (uint32_t l = 0; l < num; l++) splits += outer[l] != 0;
+    if (!splits) return IND_OK;
+    ind__loop *loop = (ind__loop *)ind__alloc(p->context, ((size_t)num + splits) * sizeof *loop);
+    if (!loop) return ind__failed(p->context);
+    bool ok = true;
+    for (uint32_t l = 0; l < num; l++) {
+        ind__loop two[2];
+        bool split = ok && outer[l];
+        if (split) ok = ir__split_loop(p, &p->loop[l], outer[l], two);
+        if (split && ok) {
+            ind__body_free(p->loop[l].body);
+            loop[made++] = two[0], loop[made++] = two[1];
+        } else {
+            loop[made++] = p->loop[l];
+        }
+    }
+    ind__free(p->context, p->loop);
+    p->loop = loop, p->num_loops = made, p->cap_loops = num + splits;
+    for (uint32_t l = 0; l < made; l++)
+        for (uint32_t k = 0; k < loop[l].num_outputs; k++) p->buffer[loop[l].output[k]].loop = l;
+    return ok ? IND_OK : ind__failed(p->context);
 }
 
 /* ------------------------------------------------------------------------------------------------ >>verify */

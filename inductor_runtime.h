@@ -248,6 +248,7 @@ typedef struct ind__module_desc {
     const ind_expr *sizes; /* the declared size symbols in order */
     uint32_t num_sizes;
     const char *const *origin_name; /* per graph node, for messages */
+    const char *const *result_name; /* per graph node: the tensors that it makes, "values, indices" */
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
@@ -263,9 +264,12 @@ struct ind_module {
     ind_facts *facts; /* all its conditions; NULL: there are none */
     ind_binding_info *binding;
     uint32_t num_bindings, num_inputs, num_consts;
-    void **constant;                    /* per binding: device pointer set by ind_module_constant, or NULL */
-    void **constant_block;              /* per binding: the allocation behind it where the module owns it */
-    char *stage_text[16];               /* by stage, made on demand by inductor.h; freed with the module */
+    void **constant;       /* per binding: device pointer set by ind_module_constant, or NULL */
+    void **constant_block; /* per binding: the allocation behind it where the module owns it */
+    /* Made on demand by inductor.h, freed with the module. */
+    char *stage_text[16]; /* by stage */
+    char *html;
+    char **loop_name;                   /* two for each loop: its ops, and what they make */
     struct ind__executable *executable; /* device part */
 };
 
@@ -1568,8 +1572,9 @@ struct rt__host_kernel {
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage;                /* what is stored per element of the row is so in this stage */
     uint32_t scan, part[IND__MAX_SCANNED]; /* SCAN and its PARTs, 0: none */
-    rt__host_list before, after;           /* SCAN: the loop of its only stage, cut at the SCAN */
+    rt__host_list before, after;           /* SCAN: the loop of its stage, which is element_stage, cut at the SCAN */
     rt__host_list combine;                 /* what a scan's combine function computes */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
     rt__host_direct sorted[2]; /* SCAN that sorts: where its values and positions are stored */
@@ -1743,6 +1748,14 @@ static ind_status rt__module_conditions(ind_module *m) {
     return status;
 }
 
+static const char *const *rt__copy_names(ind__arena *a, const char *const *name, uint32_t num) {
+    const char **copy = (const char **)ind__arena_alloc(a, num * sizeof *copy);
+    for (uint32_t i = 0; copy && i < num; i++) {
+        if (name && name[i] && !(copy[i] = ind__arena_string(a, name[i], strlen(name[i])))) return NULL;
+    }
+    return copy;
+}
+
 /* The caller's names and arrays become the module's own. */
 static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d) {
     ind__arena *a = &m->arena;
@@ -1750,14 +1763,10 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     m->desc.name = ind__arena_string(a, name, strlen(name));
     m->desc.sizes = (const ind_expr *)ind__arena_copy(a, d->sizes, d->num_sizes * sizeof *d->sizes);
     m->desc.condition = (ind__condition *)ind__arena_copy(a, d->condition, d->num_conditions * sizeof *d->condition);
-    const char **origins = (const char **)ind__arena_alloc(a, d->num_origins * sizeof *origins);
-    m->desc.origin_name = origins;
-    if (!m->desc.name || !m->desc.sizes || !m->desc.condition || !origins) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < d->num_origins; i++) {
-        const char *o = d->origin_name[i];
-        if (o && !(origins[i] = ind__arena_string(a, o, strlen(o)))) return IND_OUT_OF_MEMORY;
-    }
-    return IND_OK;
+    m->desc.origin_name = rt__copy_names(a, d->origin_name, d->num_origins);
+    m->desc.result_name = rt__copy_names(a, d->result_name, d->num_origins);
+    bool ok = m->desc.name && m->desc.sizes && m->desc.condition && m->desc.origin_name && m->desc.result_name;
+    return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
 /* The step that writes the buffer. */
@@ -1918,6 +1927,9 @@ static void rt__module_free(ind__owned *owned) {
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
+    for (size_t i = 0; m->loop_name && i < 2 * (size_t)m->desc.lowered->num_loops; i++) ind__free(c, m->loop_name[i]);
+    ind__free(c, m->loop_name);
+    ind__free(c, m->html);
     rt__desc_destroy(c, &m->desc);
     ind_facts_destroy(m->facts);
     ind__arena_free(&m->arena);
@@ -3017,6 +3029,7 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
+    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -3037,7 +3050,11 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
         for (uint32_t k = 0; k < d.num; k++) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
+            f[i].scanned |= f[d.source[k]].scanned;
+            f[i].behind |= f[d.source[k]].behind;
         }
+        f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN;
+        f[i].behind |= f[i].scanned && b->inst[i].op == IND_LOOP_REDUCE;
         if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
@@ -3056,6 +3073,16 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
         }
     }
     return IND_OK;
+}
+
+/* The last stage that has elements to store: in which a scan runs, too. What is reduced of its results follows. */
+static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
+    uint32_t stage = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (f[i].live && !f[i].behind && f[i].level > stage) stage = f[i].level;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (f[i].behind) f[i].level = stage + 1;
+    return stage;
 }
 
 /* Marks as `wanted` what the marked instructions need, through instructions for which looped is as given (or any). */
@@ -3110,12 +3137,9 @@ static ind_status rt__host_make_list(ind_module *m, const ind_body *b, const rt_
 static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__host_facts *f, uint32_t level) {
     const ind_body *b = h->body;
     rt__host_stage *s = &h->stage[level];
-    bool last = level + 1 == h->num_stages;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        f[i].wanted = level == h->element_stage && b->inst[i].op == IND_LOOP_STORE && f[i].looped;
     for (uint32_t i = 1; i < b->num_inst; i++) {
-        const ind__inst *inst = &b->inst[i];
-        f[i].wanted = last ? inst->op == IND_LOOP_STORE && f[i].looped : false;
-    }
-    for (uint32_t i = 1; i < b->num_inst && !last; i++) {
         if (!rt__filter_reduce(b, f, i, level)) continue;
         for (int k = 0; k < 2; k++)
             if (b->inst[i].arg[k] && f[b->inst[i].arg[k]].looped) f[b->inst[i].arg[k]].wanted = true;
@@ -3231,7 +3255,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
 /* Cuts the loop of a scan in two, and finds where a sort has its row in memory. */
 static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
-    const rt__host_list *loop = &h->stage[0].loop;
+    const rt__host_list *loop = &h->stage[h->element_stage].loop;
     uint32_t cut = 0;
     while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
     h->before = (rt__host_list){loop->inst, cut};
@@ -3258,6 +3282,7 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     rt__host_facts *f = (rt__host_facts *)ind__alloc(c, b->num_inst * sizeof *f);
     if (!f) return IND_OUT_OF_MEMORY;
     ind_status status = rt__host_analyse(b, f);
+    if (!status) h->element_stage = rt__host_element_stage(b, f);
     for (uint32_t i = 1; i < b->num_inst && !status; i++) {
         h->num_live += f[i].live;
         if (f[i].live && f[i].level > h->num_stages) h->num_stages = f[i].level;
@@ -3265,10 +3290,10 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
     }
     h->num_stages++;
+    h->scan = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
-    h->scan = ind__body_scan(b);
     if (!status && h->scan) status = rt__host_make_scan(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
     if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
@@ -3840,15 +3865,16 @@ static void rt__host_sort_row(const rt__host_task *t, int64_t point) {
     rt__sort_row(&s, t->reduced);
 }
 
-static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
+/* The pass of the scan: what is reduced of its results is so on the way. */
+static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s) {
     const rt__host_kernel *h = t->kernel;
     ind__eval *e = &w->eval;
     bool sorts = h->sorted[0].valid;
     rt__host_scan state = {0};
-    rt__host_point(e, t->var, h->body->rank, t->extent, point);
-    int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
-    ind_status status = rt__host_run_list(e, &h->stage[0].once, h->full_lanes && width > 0 ? (int)width : 1);
-    rt__host_spread(e, &h->stage[0].spread);
+    ind_status status = IND_OK;
+    int64_t at[IND__LANES];
+    for (uint32_t k = 0; k < s->reduce.num; k++)
+        rt__accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
     for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
@@ -3861,8 +3887,27 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         else
             rt__host_scan_lanes(h, e, &state, r, lanes);
         if (!status) status = rt__host_run_list(e, &h->after, lanes);
+        for (int l = 0; l < lanes; l++) at[l] = r + l;
+        for (uint32_t k = 0; k < s->reduce.num && !status; k++)
+            rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
     }
-    if (!status && sorts) rt__host_sort_row(t, point);
+    if (!status) rt__stage_results(e, s, w->accumulator, true, 0, t->reduced);
+    return status;
+}
+
+static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
+    const rt__host_kernel *h = t->kernel;
+    ind__eval *e = &w->eval;
+    ind_status status = IND_OK;
+    rt__host_point(e, t->var, h->body->rank, t->extent, point);
+    int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
+    for (uint32_t s = 0; s < h->num_stages && !status; s++) {
+        status = rt__host_run_list(e, &h->stage[s].once, h->full_lanes && width > 0 ? (int)width : 1);
+        if (status) return status;
+        rt__host_spread(e, &h->stage[s].spread);
+        status = (s == h->element_stage ? rt__host_scan_pass : rt__host_row_pass)(t, w, &h->stage[s]);
+    }
+    if (!status && h->sorted[0].valid) rt__host_sort_row(t, point);
     return status;
 }
 

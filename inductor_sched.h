@@ -12,8 +12,9 @@
        #include "inductor_sched.h"
 
    How the fusion works: every kernel has a *domain*, P dimensions (outputs) and R dimensions (reduced). A loop joins a
-   kernel if its ranges can be laid over the domain row-major, and every element that it reads from the kernel is the
-   one that the same thread has just made (equal index expressions). The fused body is then made by replaying
+   kernel if its ranges can be laid over the domain, row-major or in the order in which a shared access walks through
+   memory, and every element that it reads from the kernel is the one that the same thread has just made (equal index
+   expressions). The fused body is then made by replaying
    the bodies one after another under one recorder: common loads and values are shared by hash-consing, loads of
    what the kernel itself stored become the value, and stores that nobody else reads disappear.
 
@@ -29,13 +30,17 @@
    if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
    else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
-   What it does not do: dimensions are split and merged, never exchanged (a transposed read starts a new kernel); no
-   producer is computed inside a matrix product; no reduction follows one in the same kernel; no loop is split in two; a
-   scan or a sort shares its kernel with no other loop.
+   How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
+   operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
+   those of the product, found by taking the read element's place in memory apart.
+
+   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
+   its kernel with no other loop, a scan with no other scan.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
-   implementation: >>accesses >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify >>print
+   implementation: >>split >>accesses >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify
+   >>print
 */
 #include "inductor_ir.h"
 #ifndef INDUCTOR_SCHED_H
@@ -66,8 +71,8 @@ typedef struct ind__access {
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
-    X(SCAN, "scan")     /* one SCAN, alone: what comes before it is inlined, what comes after it are its stores */     \
-    X(SORT, "sort")     /* the same with a SCAN that sorts; both results are stored */                                 \
+    X(SCAN, "scan")     /* one SCAN, and what is computed of the rows it runs over: see below */                       \
+    X(SORT, "sort")     /* a SCAN that sorts, alone; both results are stored */                                        \
     X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
@@ -78,7 +83,9 @@ typedef enum ind_kernel_kind {
 
 /* A step of the schedule: one launch. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
    linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
-   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more. */
+   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
+   With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on a REDUCE of
+   the scan's results. */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -110,9 +117,30 @@ typedef struct ind_fusion_policy {
     int max_distance;      /* horizontal: how far apart in the original order; default 64 */
     bool disable_inplace;  /* memory plan: no output takes over an input's memory */
     bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
+    bool disable_scans;    /* a scan is a kernel of its own */
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
+    int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
+                            walks along it, where a reduction alone has many; default 32 */
+    bool disable_split;  /* no reduction is made in two stages */
+    int64_t split_from;  /* elements of a row from which a reduction to a few values is made in two stages, so that all
+                            multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
+    int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
+                            then read once less; default 8 */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
+    bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
+    int64_t l2_bytes;      /* what is read again and fits here counts half; default 32 MiB: the least of the large GPUs,
+                              A100 40 MiB and H200 50 MiB, less what else is under way */
+    int product_tile;      /* rows and columns of a tile of a product: for so many others a prologue is computed once;
+                              default 32, as problems too small for larger tiles are where a prologue pays */
+    int ops_per_byte;      /* f32 operations that a busy GPU does while memory moves a byte; default 6 (H200: 29e12 / s
+                              and 4.8e12) */
+    int fill_blocks;       /* blocks that make it busy; fewer compute as much slower; default 528 (132 x 4) */
+    int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
+                              operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
+                              by 132 processors and 2743 bytes per cycle of an H200; default 64 */
+    int64_t step_bytes;    /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed; default
+                              800 KiB: 300 cycles of an H200 for reading, computing, writing and a barrier */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -121,6 +149,7 @@ typedef struct ind_fusion_policy {
 #define IND_FUSION_REASONS(X)                                                                                          \
     X(FUSED_VERTICAL, "fused: consumer reads what the producer just made")                                             \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
+    X(FUSED_PROLOGUE, "fused: computed where the matrix product loads it")                                             \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is switched off")                                                                              \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
@@ -128,8 +157,10 @@ typedef struct ind_fusion_policy {
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "a producer is not computed inside a matrix product")                                                  \
-    X(SCAN, "a scan or a sort is a kernel of its own")                                                                 \
+    X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
+    X(SCAN, "a sort is a kernel of its own")                                                                           \
+    X(TWO_SCANS, "two scans")                                                                                          \
+    X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
     X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
@@ -165,6 +196,8 @@ typedef struct ind_schedule {
     uint32_t num_kernels;
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
+    uint32_t *kernel_of;            /* by loop: the kernel that runs it */
+    uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
     ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
                           constants, outputs, and buffers that never reach memory) */
@@ -173,8 +206,14 @@ typedef struct ind_schedule {
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; outputs lie in the caller's memory. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
-    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once: what the plan is measured against */
+    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once, but for the partial results of
+                                reductions in two stages, which are all there: what the plan is measured against */
 } ind_schedule;
+
+/* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
+   sum of all elements beside the maxima of the rows), if that moves fewer bytes, or where a few outputs alone would
+   leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
+ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name gives the op name of a graph node (for
    names of kernels; may be NULL, as may its result); user is handed through. On success *s must be freed by
@@ -184,17 +223,26 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
 void ind__schedule_free(ind_schedule *s);
 ind_status ind__schedule_verify(const ind_schedule *s);
 const char *ind__fusion_reason_text(ind_fusion_reason r);
+const char *ind__fusion_reason_name(ind_fusion_reason r); /* "INDEX_DIFFERS" */
+bool ind__fusion_reason_fused(ind_fusion_reason r);
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e); /* `from` writes the buffer */
 const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
-   {"kernels": [{"name", "kind", "origins": [names], "reads", "writes", "bytes_read", "bytes_written", "flops",
-   "domain"}], "buffers": [{"name", "bytes", "offset", "storage"}], "edges": [{"from", "to", "buffer", "fused",
-   "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. */
+   {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
+   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
+   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
+   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
+   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user);
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user);
+/* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
@@ -213,6 +261,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #ifndef INDUCTOR_SCHED_IMPLEMENTATION_DONE
 #define INDUCTOR_SCHED_IMPLEMENTATION_DONE
 
+#include <math.h>
 #include <string.h>
 
 /* ================================================================================================ >>accesses */
@@ -222,12 +271,15 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_ROUNDS = 10,      /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,  /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,     /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,     /* edges that it may follow */
+    IND__SCHED_FEW_ROWS = 64,    /* a kernel over fewer rows than this ... */
+    IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_SCAN_COLUMNS =
+        1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+    IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
@@ -392,6 +444,11 @@ static ind_expr sched__extent(ind_expr var) {
     return ind_expr_symbol(var)->extent;
 }
 
+static bool sched__is_one(ind_expr e) {
+    int64_t v;
+    return ind_expr_is_int(e, &v) && v == 1;
+}
+
 static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
@@ -399,6 +456,270 @@ static bool sched__is_access(const ind__inst *i) {
 static bool sched__has_index(const ind__inst *i) {
     return sched__is_access(i) || i->op == IND_LOOP_INDEX;
 }
+
+static void sched__policy_defaults(ind_fusion_policy *p) {
+    if (p->max_loops <= 0) p->max_loops = 64;
+    if (p->max_args <= 0) p->max_args = 32;
+    if (p->min_saved <= 0) p->min_saved = 10;
+    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
+    if (p->split_share <= 0) p->split_share = 8;
+    if (p->split_from <= 0) p->split_from = 1 << 18;
+    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
+    if (p->max_distance <= 0) p->max_distance = 64;
+    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
+    if (p->product_tile <= 0) p->product_tile = 32;
+    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->fill_blocks <= 0) p->fill_blocks = 528;
+    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
+    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
+}
+
+/* ================================================================================================== >>split */
+
+/* Which loops are split is decided before anything is fused. So a first stage is made for another loop's rows only if
+   nothing can then keep the two apart: neither depends on the other but through the row at hand. */
+typedef struct sched__splitter {
+    const ind__lowered *program;
+    ind_fusion_policy policy;
+    uint8_t *outer;         /* by loop: as for ind__lowered_split */
+    uint8_t *joined;        /* by loop: a first stage was made for its rows */
+    uint32_t *reader;       /* loops that reduce what they read of a buffer, ascending */
+    uint32_t *first_reader; /* by buffer, one more than buffers */
+} sched__splitter;
+
+static bool sched__reduces_rows(const ind__loop *l) {
+    return l->reduction != IND_REDUCE_NONE && l->reduction != IND_REDUCE_DOT && !l->body->call;
+}
+
+static bool sched__loads(const ind_body *b, uint32_t buffer) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == buffer) return true;
+    return false;
+}
+
+static int64_t sched__points_hint(const ind_body *b, int from, int to) {
+    int64_t n = 1;
+    for (int v = from; v < to; v++) {
+        int64_t size = sched__hint(sched__extent(b->var[v]));
+        n = size && n > INT64_MAX / size ? INT64_MAX : n * size;
+    }
+    return n;
+}
+
+/* The variables of `b` that are not of extent 1; returns their number, *p: how many of them are of P. */
+static int sched__long_vars(const ind_body *b, int var[IND__SCHED_DIMS], int *p) {
+    int n = 0;
+    *p = 0;
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        if (sched__is_one(sched__extent(b->var[v]))) continue;
+        *p += v < b->rank;
+        var[n++] = v;
+    }
+    return n;
+}
+
+/* If the points of `whole` are those of `rows` in the same order, but with more dimensions reduced: how many of its R
+   dimensions are rows' P; else 0. to: its variables as those of `rows`. */
+static int sched__rows_within(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
+    int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p);
+    if (n != m || their_p <= my_p || their_p == n) return 0;
+    for (int v = 0; v < whole->rank + whole->rrank; v++) to[v] = ind_int(whole->context, 0);
+    for (int k = 0; k < n; k++) {
+        if (!ind_expr_same(sched__extent(whole->var[mine[k]]), sched__extent(rows->var[theirs[k]]))) return 0;
+        to[mine[k]] = rows->var[theirs[k]];
+    }
+    return mine[their_p - 1] + 1 - whole->rank;
+}
+
+/* An index in the variables that are not of extent 1. */
+static ind_expr sched__plain_index(const ind_body *b, ind_expr index) {
+    ind_expr to[IND__SCHED_DIMS];
+    for (int v = 0; v < b->rank + b->rrank; v++)
+        to[v] = sched__is_one(sched__extent(b->var[v])) ? ind_int(b->context, 0) : b->var[v];
+    return ind__substitute(index, b->var, to, b->rank + b->rrank);
+}
+
+/* Does `rows` load (or store) this element of the buffer at the same point? */
+static bool sched__has_access(const ind_body *rows, ind_loop_op op, uint32_t buffer, ind_expr index) {
+    for (uint32_t i = 1; i < rows->num_inst; i++) {
+        const ind__inst *in = &rows->inst[i];
+        if (in->op != op || in->source != buffer) continue;
+        if (ind_expr_same(sched__plain_index(rows, rows->index[in->index]), index)) return true;
+    }
+    return false;
+}
+
+/* Bytes that `whole` reads at the points where `rows` does too; -1: the two cannot be one kernel for certain. */
+static int64_t sched__met_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows,
+                                const ind_expr *to) {
+    int64_t bytes = 0;
+    for (uint32_t i = 1; i < whole->num_inst; i++) {
+        const ind__inst *in = &whole->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        const ind__buffer *x = &s->program->buffer[in->source];
+        ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
+        bool loaded = sched__has_access(rows, IND_LOOP_LOAD, in->source, at);
+        bool made = sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (x->mutates || x->mutated_by) return -1;
+        if (x->kind == IND__BUFFER_COMPUTED && !made && !sched__loads(rows, in->source)) return -1;
+        if (loaded || made) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(x)));
+    }
+    for (uint32_t i = 1; i < rows->num_inst; i++) { /* what both read was there before either */
+        const ind__inst *in = &rows->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        const ind__buffer *x = &s->program->buffer[in->source];
+        if (x->mutates || x->mutated_by) return -1;
+        if (x->kind == IND__BUFFER_COMPUTED && !sched__loads(whole, in->source)) return -1;
+    }
+    return bytes;
+}
+
+/* Does another loop reduce the same data over the same dimensions, so that the two are one kernel if left whole? Only
+   loops that cannot be split count unless `any`. */
+static bool sched__reduced_whole_too(const sched__splitter *s, uint32_t l, bool any) {
+    const ind_body *b = s->program->loop[l].body;
+    int64_t points = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        uint32_t x = b->inst[i].source, tried = 0;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        for (uint32_t at = s->first_reader[x]; at < s->first_reader[x + 1] && tried < IND__SCHED_NEIGHBOURS; at++) {
+            const ind_body *other = s->program->loop[s->reader[at]].body;
+            tried++;
+            if (other == b || other->rank != b->rank || other->rrank != b->rrank) continue;
+            if (sched__points_hint(other, b->rank, b->rank + b->rrank) != points) continue;
+            if (any || !ind__body_splits(other)) return true;
+        }
+    }
+    return false;
+}
+
+/* How many R dimensions of loop l to take out so that its first stage joins loop r's rows; 0: it should not. */
+static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
+    ind_expr to[IND__SCHED_DIMS];
+    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
+    uint32_t distance = l < r ? r - l : l - r;
+    if (r == l || s->outer[r] || distance > (uint32_t)s->policy.max_distance) return 0;
+    int outer = sched__rows_within(whole, rows, to);
+    if (!outer) return 0;
+    int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
+    int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
+    /* what shared a kernel has then one each for its second stage */
+    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return 0;
+    return met / s->policy.split_share / bytes >= partials ? outer : 0;
+}
+
+/* Does what comes of the result read the loop's data again, as a normalisation does? Then the two are better one
+   kernel, in which the data is at hand, than two stages with the reader after them. */
+static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
+    const ind__lowered *p = s->program;
+    uint8_t follows[IND__SCHED_WINDOW] = {1}; /* by loop, from l on: it needs the result */
+    for (uint32_t m = l + 1; m < p->num_loops && m - l < IND__SCHED_WINDOW; m++) {
+        const ind_body *b = p->loop[m].body;
+        bool shares = false;
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__buffer *x = &p->buffer[b->inst[i].source];
+            if (b->inst[i].op != IND_LOOP_LOAD) continue;
+            bool within = x->kind == IND__BUFFER_COMPUTED && x->loop >= l && x->loop < m;
+            follows[m - l] |= within && follows[x->loop - l];
+            shares = shares || sched__loads(p->loop[l].body, b->inst[i].source);
+        }
+        if (shares && follows[m - l]) return true;
+    }
+    return false;
+}
+
+/* Tries the loops that reduce what loop l reads. */
+static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
+    const ind_body *b = s->program->loop[l].body;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        uint32_t x = b->inst[i].source;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
+        while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
+        for (uint32_t n = 0; at < end && n < IND__SCHED_NEIGHBOURS; at++, n++) {
+            int outer = sched__split_for(s, l, s->reader[at]);
+            if (!outer) continue;
+            if (sched__data_read_after(s, l)) return 0;
+            s->joined[s->reader[at]] = 1;
+            return outer;
+        }
+    }
+    return 0;
+}
+
+/* A long row that only a few blocks would work on: the split after which neither stage has much to do in a row. */
+static int sched__split_long(const sched__splitter *s, uint32_t l) {
+    const ind_body *b = s->program->loop[l].body;
+    int all = b->rank + b->rrank, best = 0;
+    int64_t least = INT64_MAX, few = IND__SCHED_FEW_ROWS;
+    if (sched__points_hint(b, 0, b->rank) >= few || sched__points_hint(b, b->rank, all) < s->policy.split_from)
+        return 0;
+    for (int outer = 1; outer < b->rrank; outer++) {
+        int64_t first = sched__points_hint(b, b->rank + outer, all);
+        int64_t second = sched__points_hint(b, b->rank, b->rank + outer);
+        if (first < few || second < few || sched__add_hint(first, second) >= least) continue;
+        least = sched__add_hint(first, second), best = outer;
+    }
+    return best && !sched__reduced_whole_too(s, l, false) ? best : 0;
+}
+
+static bool sched__may_split(const sched__splitter *s, uint32_t l) {
+    const ind__loop *loop = &s->program->loop[l];
+    int var[IND__SCHED_DIMS], p;
+    if (!sched__reduces_rows(loop) || loop->body->rank + loop->body->rrank > IND_MAX_RANK) return false;
+    int n = sched__long_vars(loop->body, var, &p);
+    if (n - p < 2 || !ind__body_splits(loop->body)) return false;
+    return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
+}
+
+/* Which loops reduce what they read of each buffer: counted first, then put down. */
+static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
+    const ind__lowered *p = s->program;
+    uint32_t n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t l = 0; l < p->num_loops; l++) {
+            const ind_body *b = p->loop[l].body;
+            for (uint32_t i = 1; i < b->num_inst && sched__reduces_rows(&p->loop[l]); i++) {
+                if (b->inst[i].op != IND_LOOP_LOAD) continue;
+                uint32_t *at = &s->first_reader[b->inst[i].source + (pass ? 0u : 1u)];
+                if (pass) s->reader[*at] = l;
+                ++*at, n++;
+            }
+        }
+        if (!pass) {
+            for (uint32_t b = 0; b < p->num_buffers; b++) s->first_reader[b + 1] += s->first_reader[b];
+            s->reader = ind__arena_alloc(memory, ((size_t)n + 1) * sizeof *s->reader);
+            if (!s->reader) return false;
+        }
+    }
+    for (uint32_t b = p->num_buffers; b-- > 0;)
+        s->first_reader[b + 1] = s->first_reader[b]; /* each stands at its end */
+    s->first_reader[0] = 0;
+    return true;
+}
+
+ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *policy) {
+    sched__splitter s = {.program = p};
+    ind__arena memory = {.context = p->context};
+    if (policy) s.policy = *policy;
+    sched__policy_defaults(&s.policy);
+    if (s.policy.disable || s.policy.disable_split) return IND_OK;
+    s.outer = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
+    bool ok = s.outer && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    for (uint32_t l = 0; ok && l < p->num_loops; l++) {
+        if (!sched__may_split(&s, l)) continue;
+        int outer = sched__split_to_rows(&s, l);
+        s.outer[l] = (uint8_t)(outer ? outer : sched__split_long(&s, l));
+    }
+    ind_status status = ok ? ind__lowered_split(p, s.outer) : ind__failed(p->context);
+    ind__arena_free(&memory);
+    return status;
+}
+
+/* ---- what the instructions of a body depend on */
 
 /* The variables in e, as a mask; indirect symbols stand for what their value depends on. */
 static uint32_t sched__expr_mask(const ind_body *body, const uint32_t *mask, uint32_t before, ind_expr e) {
@@ -465,11 +786,6 @@ static const sched__domain *sched__domain_of(sched__fuser *f, const ind_expr *si
     if (!ind__ok(d->numel) || !ind__ok(d->rnumel)) return sched__fail(f), NULL;
     d->hint = sched__hint(d->numel), d->rhint = sched__hint(d->rnumel);
     return f->domains[h % IND__SCHED_BUCKETS] = d;
-}
-
-static bool sched__is_one(ind_expr e) {
-    int64_t v;
-    return ind_expr_is_int(e, &v) && v == 1;
 }
 
 /* The loop's own domain, and its variables in it: dimensions of size 1 are dropped, but a reduction keeps one. */
@@ -1011,6 +1327,12 @@ static bool sched__forwards(const sched__fuser *f, uint32_t version) {
     return !f->policy.disable_mutation && !store->partly && !store->indirect;
 }
 
+/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
+}
+
 /* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
    FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
 static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
@@ -1027,9 +1349,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->indirect) return IND_FUSION_INDIRECT;
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
-        ind_expr made = sched__index_in(f, &f->access[f->written[w.at->buffer] - 1], fit->a, fit->map_a);
-        ind_expr read = sched__index_in(f, w.at, fit->b, fit->map_b);
-        if (!ind_expr_same(made, read)) return IND_FUSION_INDEX_DIFFERS;
+        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
     }
     return reason;
 }
@@ -1055,7 +1375,11 @@ static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t 
     bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
     if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
         return IND_FUSION_MUTATION;
-    if (x->scans || y->scans) return IND_FUSION_SCAN;
+    if (x->sorts || y->sorts) return IND_FUSION_SCAN;
+    if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
+    if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
+    if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
+    if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
     if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
@@ -1205,6 +1529,103 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
+/* ---- scans: what shares a kernel with one works on the same rows. */
+
+/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of the scan; BEHIND, what is reduced of
+   them, which nothing that is computed per element may need: the pass of the scan is the last one. */
+enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
+
+/* Does loop l, of the group g, compute a value for each element of a row? */
+static bool sched__per_element(const sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+    const sched__domain *d = f->group[g].domain;
+    if (!d->rrank) return fit->elementwise;
+    for (uint32_t v = f->first_var[l]; v < f->first_var[l] + (uint32_t)f->program->loop[l].body->rank; v++) {
+        for (int r = d->rank; r < d->rank + d->rrank; r++)
+            if (ind__expr_depends(f->var[v], d->var[r])) return true;
+    }
+    return false;
+}
+
+static bool sched__has_op(const ind_body *body, ind_loop_op op) {
+    for (uint32_t i = 1; i < body->num_inst; i++)
+        if (body->inst[i].op == op) return true;
+    return false;
+}
+
+/* Follows the loop's results, whose origin is noted in `found`. */
+static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+    const ind_body *body = f->program->loop[l].body;
+    bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
+    uint32_t from = 0;
+    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
+        uint32_t b = f->access[a].buffer;
+        if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
+        if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
+    }
+    if (from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+        return IND_FUSION_SCAN_REDUCED;
+    if (scans) from = IND__SCHED_SCANNED;
+    if (from && reduces) from = IND__SCHED_BEHIND;
+    for (uint32_t o = 0; o < f->program->loop[l].num_outputs; o++) {
+        f->mark[f->program->loop[l].output[o]] = f->epoch;
+        f->found[f->program->loop[l].output[o]] = from;
+    }
+    return IND_FUSION_FUSED_VERTICAL;
+}
+
+/* Does every access of the group lie contiguously along the rows, as far as it changes along them? */
+static bool sched__along_rows(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)) {
+        ind_expr step, r = d->var[d->rank];
+        if (w.at->whole || w.at->size || w.at->indirect) continue;
+        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (!ind__expr_depends(index, r)) continue;
+        int64_t hint = ind__affine(index, r, &step, NULL) ? ind_hint(step) : 0;
+        if (hint != 1 && hint != -1) return false;
+    }
+    return true;
+}
+
+static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
+static int64_t sched__least(const int64_t *extra, int n);
+static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32_t b, const sched__domain *d,
+                                 const ind_expr *map, int64_t extra[IND__SCHED_DIMS]);
+
+/* Few rows that do not lie contiguously are scanned by neighbouring threads that reach for memory far apart. What they
+   then move for the sake of the other group must not be more than what is saved. */
+static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
+    const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
+    bool scan_first = f->group[a].scans;
+    if (d->hint >= IND__SCHED_SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
+    sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
+    sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
+    sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
+    sched__add_scattered(f, b, a, b, d, fit->map_b, joint);
+    int64_t before = scan_first ? sched__add_hint(alone[0][x->rank], sched__least(alone[1], y->rank + y->rrank))
+                                : sched__add_hint(alone[1][y->rank], sched__least(alone[0], x->rank + x->rrank));
+    int64_t saved = sched__add_hint(sched__saved_bytes(f, a, b, fit), f->policy.launch_bytes);
+    return joint[d->rank] > sched__add_hint(before, saved);
+}
+
+/* Both in one kernel with the scan of either? Their domains fit. */
+static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__domain *d = fit->domain;
+    if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
+    f->epoch++;
+    for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
+        uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
+        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit);
+        if (!sched__fused(reason)) return reason;
+        *from = f->next_loop[l];
+    }
+    if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
+        return IND_FUSION_FUSED_VERTICAL;
+    bool reduces = f->group[a].reduces || f->group[b].reduces;
+    if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
+    return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
+}
+
 /* Does the access walk through what dimension `whole` of a product became, steps of the common domain, as through one?
    Then they are merged again. */
 static bool sched__walks_as_one(const sched__domain *d, ind_expr whole, ind_expr index) {
@@ -1259,6 +1680,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
+    if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
 }
 
@@ -1349,8 +1772,6 @@ static bool sched__scatters(sched__fuser *f, uint32_t a, uint32_t b, const sched
     return sched__least(extra, d->rank + d->rrank) > sched__add_hint(before, saved);
 }
 
-static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit);
-
 /* Tries to lay the two over one another with the loops of both in the order in which a shared access walks through
    memory. *fit is changed if that makes them one kernel. */
 static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit,
@@ -1366,6 +1787,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
         const sched__fit *other = sched__fit_ordered(f, x, &order_a, y, &order_b);
         if (!other || !other->domain) continue;
         ind_fusion_reason reason = sched__check_fit(f, a, b, other);
+        if (reason == IND_FUSION_COALESCING || reason == IND_FUSION_SCAN_REDUCED) plain = reason;
         if (!sched__fused(reason)) continue;
         if (sched__scatters(f, a, b, other, sched__saved_bytes(f, a, b, other))) {
             plain = IND_FUSION_COALESCING;
@@ -1390,6 +1812,174 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
+}
+
+/* ---- prologues: what a matrix product reads is computed where it loads it. */
+
+/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
+static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
+        if (sched__stored(f, in->source, a, b)) return false;
+    }
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].whole || f->access[i].size) return false;
+    return true;
+}
+
+/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
+   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. */
+static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
+    ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
+    int left = d->rank;
+    int64_t zero;
+    for (int k = 0; k < d->rank; k++) {
+        if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
+        map[k] = (ind_expr){0};
+    }
+    if (!ind_expr_is_int(rest, &zero) || zero) return false;
+    for (bool found = true; found && left;) {
+        found = false;
+        for (int k = 0; k < d->rank && !found; k++) {
+            if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
+            found = true, left--;
+            map[k] = ind_expr_floordiv(read, next);
+            if (left) map[k] = ind_expr_mod(map[k], d->size[k]);
+            next = ind_expr_mul(next, d->size[k]);
+            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+        }
+    }
+    return !left;
+}
+
+/* Is every access of the group as regular in the product's variables as it was in its own? */
+static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+        bool was = true, is = true;
+        for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
+        for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
+            is = ind__affine(mapped, fit->b->var[v], &step, &mapped);
+        if (was && !is) return false;
+    }
+    return true;
+}
+
+/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
+    double n = 1;
+    for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
+        if (ind__expr_depends(index, d->var[v]) != others) n *= (double)sched__hint(d->size[v]);
+    return n;
+}
+
+/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
+static double sched__element_ops(const ind_body *body) {
+    enum { FUNCTION = 8, RANDOM = 64 };
+    double n = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)body->inst[i].op;
+        char class = ind__loop_op_class(op);
+        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+    }
+    return n;
+}
+
+/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+static double sched__reread(const sched__fuser *f, double bytes, double times) {
+    return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
+}
+
+/* What one prologue means, at the hints. */
+typedef struct sched__inlining {
+    double points, times;       /* elements of the operand; how often each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double blocks, steps, macs; /* of the product */
+    bool half;                  /* 16-bit elements */
+} sched__inlining;
+
+static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
+                                    sched__inlining *n) {
+    const sched__domain *d = fit->b;
+    double other = sched__points_of(d, read, true), tile = f->policy.product_tile;
+    *n = (sched__inlining){.points = sched__points_of(d, read, false), .times = ceil(other / tile)};
+    double rows = other > 0 ? (double)d->hint / other : 0;
+    n->times = n->times < 1 ? 1 : n->times;
+    n->blocks = ceil(rows / tile) * n->times;
+    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
+               own = (double)f->bytes_hint[w.at->buffer];
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
+        n->half |= w.at->write && size == 2;
+        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    }
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        n->inner += sched__element_ops(f->program->loop[l].body);
+}
+
+/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
+   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
+   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+    const ind_fusion_policy *p = &f->policy;
+    sched__inlining n;
+    sched__measure_inlining(f, a, fit, read, &n);
+    double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
+    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double together = sched__reread(f, n.inputs, n.times);
+    double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
+    double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
+    together += computing > waiting ? computing : waiting;
+    if (n.half) together += n.macs / p->macs_per_byte;
+    return together <= apart;
+}
+
+/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
+   or why not. */
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    const ind__access *read = NULL;
+    if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
+    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        read = w.at;
+    }
+    if (!read) return IND_FUSION_PROLOGUE;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_PROLOGUE;
+    *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
+    memcpy(own->map_b, y->domain->var, sizeof own->map_b);
+    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+        return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    }
+    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    if (f->vertical_only) return IND_FUSION_MEMORY;
+    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    if (!sched__fused(reason)) return reason;
+    *fit = own;
+    return IND_FUSION_FUSED_PROLOGUE;
 }
 
 /* =================================================================================================== >>score */
@@ -1575,6 +2165,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
+    x->scans |= y->scans;
     x->changed = round;
     return true;
 }
@@ -1597,6 +2188,21 @@ static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
     return !f->failed;
 }
 
+/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
+   operand from then on. */
+static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
+    for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
+        uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
+        const sched__fit *fit;
+        if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
+        a = f->group_of[writer];
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        if (!sched__fuse_pair(f, a, b, fit, round)) return false;
+    }
+    return !f->failed;
+}
+
 static bool sched__fuse(sched__fuser *f) {
     sched__pairs p = {0};
     bool changed = !f->policy.disable;
@@ -1605,6 +2211,8 @@ static bool sched__fuse(sched__fuser *f) {
         sched__fuse_round(f, &p, &changed);
     }
     ind__free(f->context, p.items);
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
+        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
     return !f->failed;
 }
 
@@ -1623,6 +2231,7 @@ static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -1636,7 +2245,9 @@ static bool sched__explain_vertical(sched__fuser *f, uint32_t buffer) {
             e->reason = sched__why_apart(f, writer, reader);
             continue;
         }
-        e->reason = f->group[g].dot != IND__SCHED_NONE ? IND_FUSION_FUSED_EPILOGUE : IND_FUSION_FUSED_VERTICAL;
+        e->reason = f->group[g].dot == IND__SCHED_NONE          ? IND_FUSION_FUSED_VERTICAL
+                    : f->access[f->written[buffer] - 1].operand ? IND_FUSION_FUSED_PROLOGUE
+                                                                : IND_FUSION_FUSED_EPILOGUE;
         if (!sched__stored(f, buffer, g, g)) e->bytes = ind_expr_mul(e->bytes, ind_int(f->context, 2));
         if (!ind__ok(e->bytes)) return sched__fail(f);
     }
@@ -1674,16 +2285,20 @@ static bool sched__explain(sched__fuser *f) {
 
 typedef struct sched__recording {
     sched__fuser *f;
-    uint32_t group;
+    uint32_t group, loop;
 } sched__recording;
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
-   precision of its f32, as in TorchInductor. */
+   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
+   bits. */
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
     if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
     ind_value made = {r->f->value[in->source]};
+    ind_dtype memory = r->f->program->buffer[in->source].dtype;
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
     if (!in->arg[0]) return made;
     ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
                                                               : ind_op_constant_int(o, 0, (ind_dtype)in->dtype);
@@ -1698,7 +2313,7 @@ static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr 
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g};
+    sched__recording user = {f, g, 0};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -1709,6 +2324,7 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .user = &user,
                               .load = sched__record_load,
                               .store = sched__record_store};
+        user.loop = l;
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);
@@ -1909,15 +2525,19 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
     return ok || sched__fail(f);
 }
 
+/* By what is left in the body: a scan may have turned out to be of no use. */
+static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
+    if (group->call) return IND_KERNEL_EXTERN;
+    if (group->sorts) return IND_KERNEL_SORT;
+    if (ind__body_scan(body)) return IND_KERNEL_SCAN;
+    return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
+}
+
 static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     const sched__group *group = &f->group[g];
-    k->kind = group->call      ? IND_KERNEL_EXTERN
-              : group->sorts   ? IND_KERNEL_SORT
-              : group->scans   ? IND_KERNEL_SCAN
-              : group->reduces ? IND_KERNEL_REDUCTION
-                               : IND_KERNEL_POINTWISE;
     k->body = sched__make_body(f, g);
     if (!k->body) return false;
+    k->kind = sched__kernel_kind(group, k->body);
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);
@@ -2147,6 +2767,7 @@ static bool sched__op_by_op(sched__fuser *f) {
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
+        if (f->program->buffer[b].partial) writer = 0, end = loops - 1;
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -2219,7 +2840,8 @@ static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
 
 /* May `out` be written over `in`? Every read must be of the very element that the same point writes, and come before
    the write: also in later passes over a row, and for rows only if the write is elementwise, since other threads read
-   what belongs to a whole row. Operands of a matrix product are read by all. A sort moves what it has written. */
+   what belongs to a whole row. With a scan, all writes per element are in the last pass. Operands of a matrix product
+   are read by all. A sort moves what it has written. */
 static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t in, uint32_t out, uint32_t *stage,
                                  uint32_t *pass, uint8_t *operand) {
     const ind_body *body = k->body;
@@ -2230,7 +2852,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
     uint32_t store = sched__only_store(body, out);
     if (!store) return false;
     ind_expr index = body->index[body->inst[store].index];
-    bool elementwise = k->kind != IND_KERNEL_REDUCTION;
+    bool elementwise = k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN;
     for (int v = body->rank; v < body->rank + body->rrank; v++) elementwise |= ind__expr_depends(index, body->var[v]);
     if (!elementwise || ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
     sched__mark_operands(body, operand);
@@ -2745,6 +3367,15 @@ static bool sched__check_memory(sched__check *v) {
     return true;
 }
 
+/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+static bool sched__stores_along_depth(const ind_body *body) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
+            if (ind__expr_depends(body->index[body->inst[i].index], body->var[v])) return true;
+    }
+    return false;
+}
+
 static bool sched__check_matmul(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
         const ind_kernel *kernel = &v->s->kernel[k];
@@ -2754,7 +3385,39 @@ static bool sched__check_matmul(sched__check *v) {
         if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
         if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
         if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
-        if (mask != all) return false;
+        if (mask != all || sched__stores_along_depth(kernel->body)) return false;
+    }
+    return true;
+}
+
+/* What the index symbols in e that stand for data come from: as `from` says for the values they were made of. */
+static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
+    uint32_t most = 0;
+    if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
+    for (uint32_t i = 1; i < before; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool used = in->op == IND_LOOP_INDIRECT && ind__expr_depends(e, body->index[in->index + 1]);
+        if (used && from[i] > most) most = from[i];
+    }
+    return most;
+}
+
+/* Nothing per element, and no further reduction or scan, may need what is reduced of the scan's results. */
+static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *from) {
+    uint32_t outer = (1u << body->rank) - 1;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool reduces = in->op == IND_LOOP_REDUCE, scans = in->op == IND_LOOP_SCAN;
+        for (int k = 0; k < IND__MAX_ARGS; k++)
+            if (in->arg[k] && from[in->arg[k]] > from[i]) from[i] = from[in->arg[k]];
+        for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++) {
+            uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
+            if (index > from[i]) from[i] = index;
+        }
+        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (scans) from[i] = IND__SCHED_SCANNED;
+        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
     }
     return true;
 }
@@ -2763,10 +3426,15 @@ static bool sched__check_scans(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
         uint32_t scan = ind__body_scan(k->body), stores = 0;
-        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction);
+        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction), holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sorts) || (k->kind == IND_KERNEL_SORT) != sorts) return false;
         for (uint32_t i = 1; i < k->body->num_inst; i++) stores += k->body->inst[i].op == IND_LOOP_STORE;
-        if (scan && (k->num_loops != 1 || (sorts && stores != 2))) return false;
+        if (sorts && (k->num_loops != 1 || stores != 2)) return false;
+        if (!scan || k->num_loops == 1) continue;
+        uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
+        if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
+        ind__free(v->s->context, mask);
+        if (!mask || !holds) return false;
     }
     return true;
 }
@@ -2785,8 +3453,9 @@ static const struct {
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
-    {"the dimensions of a matrix product are rows, columns or batch", sched__check_matmul},
-    {"a scan or a sort is alone in its kernel, and a sort stores both results", sched__check_scans},
+    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
+    {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
+     sched__check_scans},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -2831,11 +3500,30 @@ const char *ind__kernel_kind_text(ind_kernel_kind k) {
     return (size_t)k < sizeof text / sizeof *text ? text[k] : "?";
 }
 
+const char *ind__fusion_reason_name(ind_fusion_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+bool ind__fusion_reason_fused(ind_fusion_reason r) {
+    return sched__fused(r);
+}
+
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e) {
+    const ind__buffer *b = &s->program->buffer[e->buffer];
+    return b->kind == IND__BUFFER_COMPUTED && b->loop == e->from;
+}
+
 typedef struct sched__printer {
     ind__text *t;
     const ind_schedule *s;
-    const char *(*origin_name)(uint32_t, void *);
+    ind__node_name_fn origin_name;
     void *user;
+    ind__node_name_fn result_name;
 } sched__printer;
 
 static const char *sched__origin(const sched__printer *p, uint32_t node) {
@@ -2855,6 +3543,11 @@ static void sched__print_loop_name(const sched__printer *p, uint32_t l) {
         ind__textf(p->t, "%s", p->s->program->buffer[loop->output[0]].name);
 }
 
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = name, .user = user};
+    sched__print_loop_name(&p, loop);
+}
+
 static void sched__print_domain(const sched__printer *p, const ind_body *body) {
     ind__textf(p->t, "[");
     for (int v = 0; v < body->rank + body->rrank; v++) {
@@ -2871,8 +3564,7 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
 }
 
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
-    bool fused = sched__fused(e->reason), vertical = p->s->program->buffer[e->buffer].kind == IND__BUFFER_COMPUTED &&
-                                                     p->s->program->buffer[e->buffer].loop == e->from;
+    bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
     sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
@@ -2958,7 +3650,7 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
 
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
                          void *user) {
-    sched__printer p = {t, s, origin_name, user};
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user};
     uint32_t *first, *next;
     if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
@@ -2996,13 +3688,22 @@ static void sched__json_buffers(const sched__printer *p, const char *key, const 
     ind__textf(p->t, "]");
 }
 
-static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
-    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\", \"origins\": [", k->name, ind__kernel_kind_text(k->kind));
-    for (uint32_t i = 0; i < k->num_origins; i++) {
+/* Names of graph nodes, parallel to them. */
+static void sched__json_nodes(const sched__printer *p, const char *key, const uint32_t *node, uint32_t num,
+                              ind__node_name_fn name_of) {
+    ind__textf(p->t, ", \"%s\": [", key);
+    for (uint32_t i = 0; i < num; i++) {
+        const char *name = name_of ? name_of(node[i], p->user) : NULL;
         if (i) ind__textf(p->t, ", ");
-        ind__text_json(p->t, sched__origin(p, k->origin[i]));
+        ind__text_json(p->t, name ? name : "?");
     }
     ind__textf(p->t, "]");
+}
+
+static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
+    ind__textf(p->t, "{\"name\": \"%s\", \"kind\": \"%s\"", k->name, ind__kernel_kind_text(k->kind));
+    sched__json_nodes(p, "origins", k->origin, k->num_origins, p->origin_name);
+    sched__json_nodes(p, "results", k->origin, k->num_origins, p->result_name);
     sched__json_buffers(p, "reads", k->arg, k->num_reads);
     sched__json_buffers(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads);
     sched__json_formula(p, "bytes_read", k->bytes_read);
@@ -3013,8 +3714,16 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     ind__textf(p->t, "\"}");
 }
 
+static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
+    if (k == IND__SCHED_NONE)
+        ind__textf(p->t, ", \"%s\": null", key);
+    else
+        ind__textf(p->t, ", \"%s\": %u", key, (unsigned)k);
+}
+
 static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
+    const ind__loop *loop = buffer->kind == IND__BUFFER_COMPUTED ? &p->s->program->loop[buffer->loop] : NULL;
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
     sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
@@ -3024,35 +3733,41 @@ static void sched__json_buffer(const sched__printer *p, uint32_t b) {
         ind__textf(p->t, ", \"offset\": null");
     ind__textf(p->t, ", \"storage\": ");
     ind__text_json(p->t, p->s->program->buffer[p->s->storage[b]].name);
+    sched__json_kernel_number(p, "first", p->s->first_use[b]);
+    sched__json_kernel_number(p, "last", p->s->last_use[b]);
+    sched__json_nodes(p, "results", loop ? loop->origin : NULL, loop ? loop->num_origins : 0, p->result_name);
     ind__textf(p->t, "}");
 }
 
-static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l) {
+static void sched__json_loop(const sched__printer *p, const char *key, uint32_t l, ind__node_name_fn name_of) {
     ind__text name = {.context = p->s->context};
-    sched__printer inner = {&name, p->s, p->origin_name, p->user};
-    sched__print_loop_name(&inner, l);
+    ind__schedule_print_loop(&name, p->s, l, name_of, p->user);
     ind__textf(p->t, "\"%s\": ", key);
     ind__text_json(p->t, name.data ? name.data : "");
+    ind__textf(p->t, ", ");
     p->t->failed |= name.failed;
     ind__text_free(&name);
 }
 
 static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "{");
-    sched__json_loop(p, "from", e->from);
-    ind__textf(p->t, ", ");
-    sched__json_loop(p, "to", e->to);
-    ind__textf(p->t, ", \"buffer\": ");
+    sched__json_loop(p, "from", e->from, p->origin_name);
+    sched__json_loop(p, "to", e->to, p->origin_name);
+    sched__json_loop(p, "from_results", e->from, p->result_name);
+    sched__json_loop(p, "to_results", e->to, p->result_name);
+    ind__textf(p->t, "\"from_kernel\": %u, \"to_kernel\": %u, \"buffer\": ", (unsigned)p->s->kernel_of[e->from],
+               (unsigned)p->s->kernel_of[e->to]);
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
-    ind__textf(p->t, ", \"fused\": %s, \"reason\": \"%s\"", sched__fused(e->reason) ? "true" : "false",
-               ind__fusion_reason_text(e->reason));
+    ind__textf(p->t, ", \"vertical\": %s, \"fused\": %s, \"code\": \"%s\", \"reason\": \"%s\"",
+               ind__edge_vertical(p->s, e) ? "true" : "false", sched__fused(e->reason) ? "true" : "false",
+               ind__fusion_reason_name(e->reason), ind__fusion_reason_text(e->reason));
     sched__json_formula(p, "bytes", e->bytes);
     ind__textf(p->t, "}");
 }
 
-void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                              void *user) {
-    sched__printer p = {t, s, origin_name, user};
+void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user) {
+    sched__printer p = {t, s, origin_name, user, result_name};
     bool comma = false;
     ind__textf(t, "{\"kernels\": [");
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -3075,12 +3790,25 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, const char *(
 
 /* ================================================================================================ the schedule */
 
-static void sched__policy_defaults(ind_fusion_policy *p) {
-    if (p->max_loops <= 0) p->max_loops = 64;
-    if (p->max_args <= 0) p->max_args = 32;
-    if (p->min_saved <= 0) p->min_saved = 10;
-    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
-    if (p->max_distance <= 0) p->max_distance = 64;
+/* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
+static bool sched__note_uses(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
+    s->kernel_of = sched__keep(f, NULL, loops, sizeof(uint32_t));
+    s->first_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    s->last_use = sched__keep(f, NULL, buffers, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t b = 0; b < buffers; b++) s->first_use[b] = s->last_use[b] = IND__SCHED_NONE;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *kernel = &s->kernel[k];
+        for (uint32_t i = 0; i < kernel->num_loops; i++) s->kernel_of[kernel->loop[i]] = k;
+        for (uint32_t i = 0; i < kernel->num_args; i++) {
+            uint32_t b = kernel->arg[i];
+            if (s->first_use[b] == IND__SCHED_NONE) s->first_use[b] = k;
+            s->last_use[b] = k;
+        }
+    }
+    return true;
 }
 
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
@@ -3088,7 +3816,8 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
-              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f);
+              sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
+              sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }

@@ -2,10 +2,11 @@
  *
  *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] [--random SEED]
  *                        [--device host|cuda|auto] [--output DIR]
- *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output DIR]
- *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
- *     ind ops   [--json]                       the ops of the text form, and how each fuses
- *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
+ *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output
+ * DIR] ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]       one page about it all: redirect to a file, open
+ * it ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json] ind ops   [--json] the ops of the text
+ * form, and how each fuses ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes:
+ * ind_size.h
  *
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
@@ -45,7 +46,7 @@ typedef struct options {
     uint64_t seed;
     int repeat;
     ind_device device;
-    bool json;
+    bool json, html;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -83,7 +84,7 @@ static int find_word(const char *const *words, int count, const char *word) {
 static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
                 "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
-                "graph|loops|schedule|kernels|plan|cuda|ptx|cubin] [--arch sm_90a] "
+                "graph|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--arch sm_90a] "
                 "[--repeat N] [--json]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
@@ -131,7 +132,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--repeat --json",
+                "--html --repeat --json",
                 option);
 }
 
@@ -154,6 +155,8 @@ static int read_options(int argc, char **argv, options *o) {
     for (int i = 3; i < argc; i++) {
         if (!strcmp(argv[i], "--json")) {
             o->json = true;
+        } else if (!strcmp(argv[i], "--html")) {
+            o->html = true;
         } else if (i + 1 == argc) {
             return fail("%s: a value must follow, or the option is unknown", argv[i]);
         } else if (read_option(argv[i], argv[i + 1], o)) {
@@ -162,7 +165,7 @@ static int read_options(int argc, char **argv, options *o) {
             i++;
         }
     }
-    if (!strcmp(o->command, "emit") && !o->stage) return fail("emit: --stage is needed");
+    if (!strcmp(o->command, "emit") && !o->stage == !o->html) return fail("emit: --stage or --html is needed");
     return o->output ? make_directory(o->output) : 0;
 }
 
@@ -234,15 +237,27 @@ static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
     return status == IND_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
 }
 
+/* The --size options as one text; the page is at the hints of the others. */
+static const char *page(ind_module *m, const options *o) {
+    char sizes[8192] = "";
+    size_t used = 0;
+    for (int i = 0; i < o->num_sizes && used < sizeof sizes; i++)
+        used += (size_t)snprintf(sizes + used, sizeof sizes - used, "%s%s", i ? "," : "", o->size[i]);
+    return ind_module_html(m, sizes);
+}
+
 static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     ind_compile_desc desc = {.emit_only = true};
     ind_module *m;
-    int stage = find_word(stage_names, IND_NUM_STAGES, o->stage);
-    if (stage < 0) return fail("--stage %s: allowed are graph, loops, schedule, kernels, plan, cuda, ptx, cubin", o->stage);
+    int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
+    if (stage < 0)
+        return fail("--stage %s: allowed are graph, loops, schedule, kernels, plan, cuda, ptx, cubin", o->stage);
     if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("--arch: %s", ind_error(ctx));
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
-    const char *text = o->json ? ind_module_json(m, (ind_stage)stage) : ind_module_text(m, (ind_stage)stage);
+    const char *text = o->html   ? page(m, o)
+                       : o->json ? ind_module_json(m, (ind_stage)stage)
+                                 : ind_module_text(m, (ind_stage)stage);
     if (!text) return fail("%s: %s", o->file, ind_error(ctx));
     fputs(text, stdout);
     return 0;

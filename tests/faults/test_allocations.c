@@ -72,6 +72,13 @@ static ind_status print_all(ind_module *m) {
     return ind_formula_solve(m, ind_module_workspace(m), "B", "", bytes) < 4 ? IND_OUT_OF_MEMORY : IND_OK;
 }
 
+/* After the run: it prints much, and what comes after it is repeated once for each of its allocations. */
+static ind_status explain(ind_module *m) {
+    ind_edge_info edge;
+    if (!ind_module_html(m, "B=4") || !ind_module_time_ns(m).id) return IND_OUT_OF_MEMORY;
+    return ind_module_query_edge(m, 0, &edge);
+}
+
 static float table[160], w[128], b[8];
 
 static ind_status run(ind_module *m, float y[4], int64_t index[4]) {
@@ -95,6 +102,7 @@ static ind_status job(check_heap *heap, bool api, float y[4], int64_t index[4]) 
     if (status) CHECK(!m, "a module from a failed compile");
     if (!status) status = print_all(m);
     if (!status) status = run(m, y, index);
+    if (!status) status = explain(m);
     bool named = ind_error_status(ctx) && *ind_error(ctx);
     CHECK(!status || named || (g && ind_graph_status(g)), "allocation %ld fails without a message", heap->fail_at);
     ind_context_destroy(ctx);

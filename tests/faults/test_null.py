@@ -47,6 +47,7 @@ GOOD = {
     "ind_cubin *": "&s.cubin",
     "ind_kernel_time *": "s.times",
     "ind_kernel_info *": "&s.kernel",
+    "ind_edge_info *": "&s.edge",
     "ind_facts *": "s.facts",
     "ind_facts **": "&s.other_facts",
     "ind_find_symbol_fn": "good_find",
@@ -113,6 +114,7 @@ ALLOWED = {
     ("ind_nan_to_num", "posinf"),
     ("ind_nanmedian", "indices"),
     ("ind_nanquantile", "interpolation"),
+    ("ind_module_html", "sizes"),
     ("ind_native_dropout", "mask"),
     ("ind_profile", "num_times"),
     ("ind_profile", "total_ms"),
@@ -161,6 +163,7 @@ typedef struct state {
     ind_cubin cubin;
     ind_kernel_time times[128];
     ind_kernel_info kernel;
+    ind_edge_info edge;
     ind_attention_desc attention;
     ind_evaluator *evaluator, *other_evaluator;
     ind_facts *facts, *other_facts;

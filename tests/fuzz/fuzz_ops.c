@@ -1213,7 +1213,7 @@ static way ways[] = {
     {"host", {.device = IND_DEVICE_HOST}, NULL},
     {"host, no fusion", {.device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}}, NULL},
     {"host, no passes", {.device = IND_DEVICE_HOST, .disabled_passes = ~0u}, NULL},
-    {"host, all stored", {.device = IND_DEVICE_HOST, .realise = {1, 1, 1, 1}}, NULL},
+    {"host, all stored", {.device = IND_DEVICE_HOST, .realise = {1, 1, 1, 1, true}}, NULL},
     {"host, any policy", {.device = IND_DEVICE_HOST}, NULL},
     {"cuda", {.device = IND_DEVICE_CUDA}, "forward"},
     {"cuda, threads reversed", {.device = IND_DEVICE_CUDA}, "reverse"},
@@ -1224,10 +1224,17 @@ enum { ON_HOST = 0x1f, ON_GPU = ON_HOST | 0xa0, EMULATED = ON_HOST | 0x60 }; /* 
 
 static void draw_policy(ind_compile_desc *d) {
     *d = (ind_compile_desc){.device = IND_DEVICE_HOST, .disabled_passes = rnd(1u << IND_NUM_PASSES)};
-    d->realise = (ind_realise_policy){(int)rnd(6), (int)rnd(40), (int)rnd(10), (int)rnd(80), chance(30)};
+    d->realise = (ind_realise_policy){(int)rnd(6), (int)rnd(40), (int)rnd(10), (int)rnd(80), chance(30), chance(50)};
     d->fusion = (ind_fusion_policy){.max_loops = (int)rnd(6), .max_args = (int)rnd(12), .max_distance = (int)rnd(4)};
     d->fusion.disable_inplace = chance(50);
+    d->fusion.disable_scans = chance(50);
+    d->fusion.max_scan_stride = (int)rnd(100);
     d->fusion.disable_mutation = chance(30);
+    d->fusion.disable_prologue = chance(30);
+    d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
+    d->fusion.disable_split = chance(50);
+    d->fusion.split_from = 1 + (int64_t)rnd(200);
+    d->fusion.split_share = 1 + (int64_t)rnd(10);
 }
 
 static double mean_spread(const value *v, int c) {

@@ -21,7 +21,7 @@ def one_of_each_kind():
     for c in CASES:
         kinds.setdefault((c.family, re.sub(VARIANT, "", c.name)), []).append(c)
     for i, ((family, _), cases) in enumerate(kinds.items()):
-        if family == "base" or i % (EVERY if family not in ("scan", "scatter") else 3) == 0:
+        if family in ("base", "prologue") or i % (EVERY if family not in ("scan", "scatter") else 3) == 0:
             chosen.append(cases[i % len(cases)])
     return chosen
 

@@ -980,6 +980,89 @@ output d
         200,
     ),
     (
+        "cumsum over dim 0, then scaled",
+        """graph p {
+input a: f32[10, 10]
+input w: f32[10]
+d = cumsum(a, 0)
+e = mul(d, w)
+output e
+}
+""",
+        210,
+    ),
+    (
+        "cumsum of a layer_norm, and its row sum",
+        """graph p {
+input x: f32[10, 10]
+input w: f32[10]
+input b: f32[10]
+y = layer_norm(x, [10], w, b)
+d = cumsum(y, 1)
+e = mul(d, 0.5)
+s = sum(d, [1])
+output e, s
+}
+""",
+        230,
+    ),
+    (
+        "top-p mask of sorted logits",
+        """graph p {
+input x: f32[10, 10]
+s = softmax(x, -1)
+c = cumsum(s, 1)
+b = sub(c, s)
+z = gt(b, 0.9)
+r = where(z, 0.0, x)
+output r
+}
+""",
+        200,
+    ),
+    (
+        "cumsum normalised by the row's sum",
+        """graph p {
+input x: f32[10, 10]
+e = exp(x)
+t = sum(e, [1], true)
+d = cumsum(e, 1)
+y = div(d, t)
+output y
+}
+""",
+        200,
+    ),
+    (
+        "cummax, and the distance to it",
+        """graph p {
+input x: f32[10, 10]
+v, i = cummax(x, 1)
+d = sub(v, x)
+m = amax(d, [1])
+j = add(i, 1)
+output m, j
+}
+""",
+        310,
+    ),
+    (
+        "positions from a padding mask",
+        """graph p {
+size B in [1, 100] hint 10
+size S in [1, 1000] hint 10
+input m: i64[B, S]
+c = cumsum(m, 1)
+p = sub(c, 1)
+z = eq(m, 0)
+r = masked_fill(p, z, 1)
+n = sum(m, [1])
+output r, n
+}
+""",
+        '4*B*S + 2*B',
+    ),
+    (
         "linear and gelu",
         """graph p {
 input x: f32[10, 10]
@@ -1164,5 +1247,140 @@ mutate c = r
 }
 """,
         130,
+    ),
+]
+
+# Products whose operands are computed where they are loaded: TorchInductor hands these to a library, for which it stores operands.
+PROLOGUES = [
+    (
+        "linear of a swiglu of one tensor",
+        """graph p {
+input x: f32[10, 20]
+input w: f32[10, 10]
+a, b = chunk(x, 2, 1)
+c = silu(a)
+d = mul(c, b)
+y = linear(d, w)
+output y
+}
+""",
+        400,
+    ),
+    (
+        "linear with quantised weights",
+        """graph p {
+input x: f32[16, 64]
+input w: i8[32, 64]
+input s: f32[32, 1]
+a = cast(w, dtype=f32)
+b = mul(a, s)
+y = linear(x, b)
+output y
+}
+""",
+        1024 + 512 + 32 + 512,
+    ),
+    (
+        "bf16 linear with quantised weights",
+        """graph p {
+input x: bf16[16, 64]
+input w: i8[32, 64]
+input s: f32[32, 1]
+a = cast(w, dtype=f32)
+b = mul(a, s)
+c = cast(b, dtype=bf16)
+y = linear(x, c)
+output y
+}
+""",
+        512 + 512 + 32 + 256,
+    ),
+    (
+        "bf16 linear of a residual in f32",
+        """graph p {
+input h: f32[10, 16]
+input r: f32[10, 16]
+input w: bf16[8, 16]
+a = add(h, r)
+b = cast(a, dtype=bf16)
+y = linear(b, w)
+output y
+}
+""",
+        160 + 160 + 64 + 40,
+    ),
+    (
+        "both operands computed, gelu behind",
+        """graph p {
+input x: f32[10, 16]
+input s: f32[16]
+input w: f32[16, 8]
+a = mul(x, s)
+b = neg(w)
+y = matmul(a, b)
+z = gelu(y)
+output z
+}
+""",
+        160 + 16 + 128 + 80,
+    ),
+    (
+        "scores of scaled queries",
+        """graph p {
+size B in [1, 9] hint 2
+size S in [1, 100] hint 10
+input q: f32[B, S, 16]
+input k: f32[B, S, 16]
+a = mul(q, 0.25)
+t = transpose(k, 1, 2)
+y = bmm(a, t)
+output y
+}
+""",
+        320 + 320 + 200,
+    ),
+    (
+        "values of masked probabilities",
+        """graph p {
+input p: f32[2, 10, 12]
+input m: f32[10, 12]
+input v: f32[2, 12, 16]
+a = mul(p, m)
+y = bmm(a, v)
+output y
+}
+""",
+        240 + 120 + 384 + 320,
+    ),
+    (
+        "gradient of a weight from silu's gradient",
+        """graph p {
+input g: f32[10, 8]
+input x: f32[10, 8]
+input h: f32[10, 16]
+s = silu(x)
+a = mul(g, s)
+t = transpose(a, 0, 1)
+y = matmul(t, h)
+output y
+}
+""",
+        80 + 80 + 160 + 128,
+    ),
+    (
+        "linear of rows of a batch",
+        """graph p {
+size B in [1, 9] hint 2
+size S in [1, 100] hint 10
+input x: f32[B, S, 16]
+input b: f32[16]
+input w: f32[8, 16]
+a = add(x, b)
+c = relu(a)
+y = linear(c, w)
+output y
+}
+""",
+        320 + 16 + 128 + 160,
     ),
 ]

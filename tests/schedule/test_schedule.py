@@ -12,7 +12,7 @@ import pytest
 from conftest import make
 
 from graphs import HERE, MODELS
-from patterns import PATTERNS
+from patterns import PATTERNS, PROLOGUES
 
 TORCH = json.loads((HERE / "torch_counts.json").read_text())["graphs"]
 ALLOCATION = 512  # bytes that torch's allocator gives at the least, and in multiples of
@@ -54,8 +54,6 @@ def peak(plan, value):
 
 # Patterns that Inductor makes with fewer elements, and why we do not yet.
 BEHIND = {
-    "cumsum, then scaled": "a scan joins no other loop",
-    "cumsum of a softmax": "a scan joins no other loop",
 }
 
 
@@ -66,6 +64,30 @@ def test_pattern(name, text, least, tmp_path):
     assert ours >= least, "less than possible: the count or the bound is wrong"
     inductor = TORCH[name]["bytes"] / 4
     assert (ours > inductor) == (name in BEHIND), f"ours {ours}, TorchInductor {inductor}, least {least}"
+
+
+@pytest.mark.parametrize("name, text, least", PROLOGUES, ids=[p[0] for p in PROLOGUES])
+def test_prologue(name, text, least, tmp_path):
+    plan, value = schedule(text, {}, tmp_path)
+    assert elements(plan, value) == least and len(plan["kernels"]) == 1
+
+
+# Producers that stay kernels of their own, and the reason on the edge to the product.
+APART = [
+    ("wanted elsewhere too", "input x: f32[10, 16]; input w: f32[8, 16]; a = silu(x); y = linear(a, w); output y, a", 2, "operand"),
+    ("a reduction", "input x: f32[10, 16]; input w: f32[8, 16]; a = softmax(x, 1); y = linear(a, w); output y", 2, "operand"),
+    ("a gather", "input x: f32[10, 16]; input i: i64[6]; input w: f32[8, 16]; a = index_select(x, 0, i); b = silu(a); y = linear(b, w); output y", 2, "operand"),
+    ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "operand"),
+    ("columns that compute it again", "input x: f32[256, 512]; input w: f32[4096, 512]; a = silu(x); y = linear(a, w); output y", 2, "few bytes"),
+    ("a large product of 16 bits", "input x: bf16[2048, 512]; input w: bf16[1024, 512]; a = mul(x, 2.0); y = linear(a, w); output y", 2, "few bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, text, kernels, reason", APART, ids=[p[0] for p in APART])
+def test_apart(name, text, kernels, reason, tmp_path):
+    plan, _ = schedule("graph p {\n" + text.replace("; ", "\n") + "\n}\n", {}, tmp_path)
+    assert len(plan["kernels"]) == kernels
+    assert any(reason in e["reason"] for e in plan["edges"] if not e["fused"])
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -542,7 +542,7 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100"};
 /* The many small kernels of a table (kernels == 0) take turns with the architectures, every other one (tests/gpu
    compiles graphs of them, too); the others go to all of them. */
 static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t kernel, int variant, size_t arch) {
-    return !cg__printed_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
+    return !ind__source_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
 }
 
 static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {
@@ -574,9 +574,9 @@ static void test_printing(void) {
     if (!make_plan(&s, c, &cases[0], "sm_90a")) {
         ind__text a = {.context = c}, b = {.context = c}, j = {.context = c};
         ind__plan_print(&a, s.plan);
-        ind__plan_print_source(&a, s.plan);
+        ind__plan_print_source(&a, s.plan, NULL, NULL, NULL);
         ind__plan_print(&b, s.plan);
-        ind__plan_print_source(&b, s.plan);
+        ind__plan_print_source(&b, s.plan, NULL, NULL, NULL);
         ind__plan_print_json(&j, s.plan);
         CHECK(a.data && b.data && !strcmp(a.data, b.data), "printing is not deterministic");
         CHECK(j.data && strstr(j.data, "\"strategy\": \"pointwise\""), "%s", j.data ? j.data : "");
@@ -639,7 +639,7 @@ static int print_case(const char *name) {
         if (make_plan(&s, c, &cases[i], "sm_90a")) printf("%s\n", ind_error(c));
         if (s.plan) {
             ind__plan_print(&t, s.plan);
-            ind__plan_print_source(&t, s.plan);
+            ind__plan_print_source(&t, s.plan, NULL, NULL, NULL);
             printf("%s", t.data ? t.data : "");
         }
         ind__text_free(&t);

@@ -127,7 +127,8 @@ static double get(const char *t, const void *memory, int64_t i) {
     return f;
 }
 
-/* ---- cases: tensors x0 .. of [B, N, C] */
+/* ---- cases: tensors x0 .. of [B, N, C]. FUSED: y0 is twice the scan's result, and s0 [B, C] the sum of its rows; in
+   its kernel, of f32 or f64. */
 
 typedef struct scan_case {
     const char *name;
@@ -142,11 +143,15 @@ typedef struct scan_case {
     double error; /* allowed, absolute */
 } scan_case;
 
-enum { REVERSE = 1, EXCLUSIVE = 2, SEGMENTS = 4, STARTS = 8, TRANSPOSED = 16, POINTWISE = 32 };
+enum { REVERSE = 1, EXCLUSIVE = 2, SEGMENTS = 4, STARTS = 8, TRANSPOSED = 16, POINTWISE = 32, FUSED = 64 };
 
 #define WARP   "B in [1, 9] hint 3; N in [0, 9000] hint 64; C in [1, 2000] hint 1"
 #define BLOCK  "B in [1, 9] hint 3; N in [0, 9000] hint 4000; C in [1, 2000] hint 1"
 #define COLUMN "B in [1, 9] hint 1; N in [0, 9000] hint 40; C in [1, 2000] hint 1500"
+
+#define FUSED_WARP   "B in [1, 9] hint 3; N in [0, 9000] hint 30; C in [1, 2000] hint 2"
+#define FUSED_BLOCK  "B in [1, 9] hint 3; N in [0, 9000] hint 4000; C in [1, 2000] hint 2" /* the sum is apart */
+#define FUSED_COLUMN "B in [1, 9] hint 1; N in [0, 9000] hint 30; C in [1, 2000] hint 1500"
 
 /* Decays below 0.9: |h| < 10, each of its steps errs by 3 roundings at most, and errors decay as h does: 10 * 10 * 3
    roundings of 2**-24. Rotations: each product errs by 3 roundings of entries below 1, and there are up to 4100. */
@@ -166,6 +171,9 @@ static const scan_case cases[] = {
     {"recur_bf16", recur, recur_ref, decay, 2, {"bf16", "bf16"}, {1, 0}, WARP, 0, RECUR + 8.0 / 256},
     {"recur_mixed", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, WARP, TRANSPOSED | POINTWISE, RECUR},
     {"recur_segments", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, BLOCK, SEGMENTS | EXCLUSIVE, RECUR},
+    {"recur_fused", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, FUSED_WARP, FUSED, 2 * RECUR},
+    {"recur_fused_block", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, FUSED_BLOCK, FUSED | EXCLUSIVE, 2 * RECUR},
+    {"recur_fused_column", recur, recur_ref, decay, 2, {"f32", "f32"}, {1, 0}, FUSED_COLUMN, FUSED, 2 * RECUR},
     {"best", best, best_ref, place, 2, {"f32", "i64"}, {0}, WARP, 0, 0},
     {"best_block", best, best_ref, place, 2, {"i32", "i64"}, {0}, BLOCK, 0, 0},
     {"best_reverse", best, best_ref, place, 2, {"f32", "i64"}, {0}, WARP, REVERSE | TRANSPOSED, 0},
@@ -226,18 +234,24 @@ static ind_module *compile(ind_context *c, const scan_case *s) {
     ind_tensor y = ind_associative_scan(g, &d);
     for (int k = 0; k < s->num; k++) {
         char name[16];
+        const int along = 1;
+        ind_tensor result = ind_result(y, k);
         snprintf(name, sizeof name, "y%d", k);
-        ind_output(g, name, ind_result(y, k));
+        if (s->flags & FUSED && !k) ind_output(g, "s0", ind_sum(result, &along, 1, false, IND_DTYPE_NONE));
+        ind_output(g, name, s->flags & FUSED && !k ? ind_mul(result, ind_scalar(g, 2)) : result);
     }
     ind_module *m = NULL;
     ind_status status = cubins_compile(g, false, &m);
     CHECK(!status, "%s: %s", s->name, ind_error(c));
+    const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
+    bool alone = s->flags & FUSED && strstr(schedule, !strcmp(s->hints, FUSED_BLOCK) ? "kernel 2" : "kernel 1");
+    CHECK(!alone, "%s: not fused:\n%s", s->name, schedule);
     ind_graph_destroy(g);
     return m;
 }
 
 static double in[4][MAX_NUMEL], want[4][MAX_NUMEL];
-static char memory[8][MAX_NUMEL * 8], flags[MAX_NUMEL];
+static char memory[8][MAX_NUMEL * 8], flags[MAX_NUMEL], sums[MAX_NUMEL * 8];
 static int64_t starts[MAX_NUMEL];
 
 /* The row of `want` that begins at `at`, whose elements are `step` apart. */
@@ -287,6 +301,19 @@ static void make_values(const scan_case *s, int64_t b, int64_t n, int64_t c) {
     for (int64_t i = 0; i < b * c; i++) scan_row(s, i / c * n * c + i % c, c, n, flags + i % c, c);
 }
 
+/* The sums of the rows, each term of which has the scan's error; y0 is twice the result. */
+static void check_fused(const scan_case *s, const char *sizes, int64_t b, int64_t n, int64_t channels) {
+    for (int64_t row = 0; row < b * channels; row++) {
+        double sum = 0, got = get(s->dtype[0], sums, row);
+        for (int64_t j = 0; j < n; j++) {
+            double *at = &want[0][(row / channels * n + j) * channels + row % channels];
+            sum += *at;
+            *at *= 2;
+        }
+        CHECK(fabs(got - sum) <= s->error * (double)n, "%s %s: sum %d is %.9g, not %.9g", s->name, sizes, (int)row, got, sum);
+    }
+}
+
 static void run_case(ind_context *c, ind_module *m, const scan_case *s, int64_t b, int64_t n, int64_t channels) {
     char names[8][16], sizes[96];
     ind_binding io[10] = {{"segments", flags}};
@@ -298,10 +325,12 @@ static void run_case(ind_context *c, ind_module *m, const scan_case *s, int64_t 
         snprintf(names[k], sizeof names[k], "%c%d", k < s->num ? 'x' : 'y', k % s->num);
         io[num++] = (ind_binding){names[k], memory[k < s->num ? k : 4 + k - s->num]};
     }
+    if (s->flags & FUSED) io[num++] = (ind_binding){"s0", sums};
     snprintf(sizes, sizeof sizes, "B=%d N=%d C=%d S=%d", (int)b, (int)n, (int)channels, (int)num_starts);
     ind_run_desc run = {.bindings = io, .num_bindings = num, .sizes = sizes, .memory = IND_MEMORY_HOST};
     ind_status status = ind_run(m, &run);
     CHECK(!status, "%s %s: %s", s->name, sizes, ind_error(c));
+    if (s->flags & FUSED && !status) check_fused(s, sizes, b, n, channels);
     for (int k = 0; k < s->num && !status; k++) {
         int64_t wrong = 0, first = -1;
         for (int64_t i = 0; i < b * n * channels; i++) {

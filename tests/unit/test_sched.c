@@ -931,7 +931,7 @@ static bool run_failing(int64_t fail_at, ind_status *status, int64_t *leaked) {
     if (!*status) {
         ind__text t = {.context = p.c};
         ind__schedule_print(&t, p.s, origin_name, NULL);
-        ind__schedule_print_json(&t, p.s, origin_name, NULL);
+        ind__schedule_print_json(&t, p.s, origin_name, NULL, NULL);
         *status = ind__text_status(&t);
         ind__text_free(&t);
     }
@@ -1014,7 +1014,7 @@ static void test_print(void) {
     if (scheduled(&p, t)) {
         ind__text text = {.context = p.c}, json = {.context = p.c};
         ind__schedule_print(&text, p.s, origin_name, NULL);
-        ind__schedule_print_json(&json, p.s, origin_name, NULL);
+        ind__schedule_print_json(&json, p.s, origin_name, NULL, NULL);
         const char *expected =
             "kernel 0  linear_gelu  matmul [B, 512 | 256]  linear, gelu  reads 1024*B + 526336  writes 2048*B  flops "
             "265216*B\n"

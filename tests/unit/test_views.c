@@ -127,7 +127,7 @@ static const struct {
     {"one_hot(i, 0)", "!num_classes 0; it must be greater than 0"},
     {"eye(B, dtype=bool)", "bool[B, B]"},
     {"eye(-1)", "!may be negative"},
-    {"linspace(0, 1, 3, dtype=bool)", "!a number type is needed"},
+    {"linspace(0, 1, 3, dtype=bool)", "!dtype is bool; a type that is computed with is needed"},
     {"linspace(0, 1, -3)", "!may be negative"},
     /* pads */
     {"constant_pad_nd(x, [1, 2, -1, 3])", "f32[B + 2, S + 3]"},
