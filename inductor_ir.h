@@ -11178,7 +11178,11 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
         for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || used[loop->output[k]];
-        if (!live) {
+        if (!live) { /* what it would change stays as it is */
+            for (uint32_t k = 0; k < loop->num_outputs; k++) {
+                uint32_t old = p->buffer[loop->output[k]].mutates;
+                if (old) p->buffer[old].mutated_by = 0;
+            }
             ind__body_free(loop->body);
             loop->body = NULL;
             continue;
