@@ -11775,6 +11775,15 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     return IND_OK;
 }
 
+/* Does a second stage join what the first stored, all of it, in the same way? */
+static bool ir__joins_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
+    ind_expr size[2 * IND_MAX_RANK];
+    int n = second->body->rank + second->body->rrank;
+    ir__extents(second->body, 0, n, size);
+    return p->loop[partial->loop].reduction == second->reduction && ind__body_splits(second->body) &&
+           ind_known_eq(ind_expr_product(p->context, size, n), ind__buffer_numel(partial));
+}
+
 ind_status ind__lowered_verify(const ind__lowered *p) {
     for (uint32_t l = 0; l < p->num_loops; l++) {
         const ind__loop *loop = &p->loop[l];
@@ -11790,6 +11799,8 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
                 return ir__body_broken(loop->body, i, "wrong number of indices");
             if (x->op == IND_LOOP_LOAD && b->kind == IND__BUFFER_COMPUTED && b->loop >= l)
                 return ir__body_broken(loop->body, i, "reads a buffer that is written later");
+            if (x->op == IND_LOOP_LOAD && b->partial && !ir__joins_partials(p, loop, b))
+                return ir__body_broken(loop->body, i, "does not join all that the first stage stored, as it did");
             if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
                 return ir__body_broken(loop->body, i, "its type is not the buffer's");
             status = x->op == IND_LOOP_LOAD ? ir__verify_old_version(p, l, i) : ir__verify_store(p, l, i);
