@@ -1378,6 +1378,7 @@ static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t 
     if (x->sorts || y->sorts) return IND_FUSION_SCAN;
     if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
+    if ((x->scans || y->scans) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
