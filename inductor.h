@@ -18787,6 +18787,7 @@ typedef struct graph__raised_buffer {
     ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
+    bool parts; /* other kernels store into it after this one */
     int rank;
     ind_expr size[IND_MAX_RANK];
 } graph__raised_buffer;
@@ -19965,6 +19966,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     } else if (!i->arg[1] && !i->reduction) {
         y = graph__raise_fill(r, b, e, x);
     }
+    /* the first part of a concatenation: the kernels of the others fill the rest */
+    if (!y.id && !b->held.id && b->parts) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -20172,6 +20175,7 @@ static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32
     to->name = graph__raised_name(r, p, n);
     to->dtype = b->dtype;
     to->rank = b->layout.rank;
+    to->parts = b->mutated_by != 0;
     for (int d = 0; d < to->rank; d++) to->size[d] = b->layout.size[b->layout.order[d]];
 }
 

@@ -1833,12 +1833,14 @@ static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, u
 }
 
 /* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
-   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. */
+   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. Not
+   where there are none. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
     ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
     int left = d->rank;
     int64_t zero;
     for (int k = 0; k < d->rank; k++) {
+        if (ind_expr_is_int(d->size[k], &zero) && !zero) return false;
         if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
         map[k] = (ind_expr){0};
     }
