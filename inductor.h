@@ -14,8 +14,8 @@
        IND_API        linkage of every public function (default: extern)
 
    Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
-   implementation: >>op-table >>shapes >>builder >>conditions >>printer >>parser >>passes >>lowerings >>pipeline
-   >>raise >>explain >>page >>formula >>solve
+   implementation: >>op-table >>shapes >>builder >>composites >>conditions >>printer >>parser >>passes >>lowerings
+   >>pipeline >>raise >>explain >>page >>formula >>solve
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -20283,6 +20283,16 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
+/* Does a size that comes from data stand in what the kernel computes, or in the shape of a buffer of it? */
+static bool graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
+    uint64_t any = ind__body_unbacked(p, k->body);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        const ind_layout *l = &p->buffer[k->arg[i]].layout;
+        for (int d = 0; d < l->rank; d++) any |= ind__unbacked_in(p->unbacked, p->num_unbacked, l->size[d]);
+    }
+    return any != 0;
+}
+
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
     const ind_schedule *s = module->desc.schedule;
@@ -20290,7 +20300,7 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
-    if (ind__body_unbacked(module->desc.lowered, s->kernel[kernel].body)) {
+    if (graph__raised_unbacked(module->desc.lowered, &s->kernel[kernel])) {
         ind__fail(module->context, IND_NOT_SUPPORTED,
                   "kernel graph of %s: a size of it comes from data, which another "
                   "kernel counts",

@@ -39,7 +39,7 @@
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
-   implementation: >>split >>accesses >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify
+   implementation: >>accesses >>split >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify
    >>print
 */
 #include "inductor_ir.h"

@@ -69,7 +69,7 @@ def emit(program, folder, dtype):
     arguments = [str(program), "--dtype", dtype, "--model", str(folder), "--emit", "cuda"]
     text = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=120).stdout
     kernels = {}
-    for part in re.split(r"^(?=// kernel \d)", text, flags=re.M)[1:]:
+    for part in re.split(r"^(?=// kernel \d[\d, ]*:)", text, flags=re.M)[1:]:
         found = re.match(r"// kernel (\d+)[\d, ]*: (\w+),.*?variant (\d+)", part)
         number, name, variant = found.groups() if found else (*re.match(r"// kernel (\d+)[\d, ]*: (\w+)", part).groups(), 1)
         kernels[f"{dtype} kernel {number} {name}, variant {variant}"] = part
