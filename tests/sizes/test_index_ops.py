@@ -1,6 +1,7 @@
 """The integer operations of MiniLM's kernels stay as few as index_ops.json says; none divides by a size."""
 
 import json
+import re
 
 import count_index_ops as counting
 import pytest
@@ -36,6 +37,16 @@ def test_compiled(kernels):
         assert all(now[what] <= stored[what] for what in now), (name, now, stored)
 
 
+def by_place(kernels):
+    """Integer instructions by type and kernel; 66 and 67 are one place: the one now stores what the other computed again."""
+    sums = {}
+    for name, counts in kernels.items():
+        dtype, number = re.match(r"(\w+) kernel (\d+) ", name).groups()
+        at = dtype, min(int(number), 66) if int(number) in (66, 67) else int(number)
+        sums[at] = sums.get(at, 0) + counts["sass"]
+    return sums
+
+
 def test_fewer_than_before(kernels):
     """What is emitted now, against what was before there was an algebra of sizes; of the compiled code, as stored."""
     before, after = STORED["kernels"]["before"], STORED["kernels"]["after"]
@@ -43,5 +54,7 @@ def test_fewer_than_before(kernels):
     then = counting.totals(before)
     assert now["divisions"] == 0 < then["divisions"]
     assert now["operations"] < then["operations"]
-    assert all(after[name]["sass"] <= before[name]["sass"] for name in after)
+    then_by_place, now_by_place = by_place(before), by_place(after)
+    assert then_by_place.keys() == now_by_place.keys()
+    assert all(now_by_place[at] <= then_by_place[at] for at in now_by_place)
     assert counting.totals(after)["sass"] < 0.9 * then["sass"]
