@@ -13770,7 +13770,7 @@ static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     return ind__ok(end) ? parts : NULL;
 }
 
-/* One loop for now; where it is stored, its parts may be stored one by one. */
+/* One loop; where its result is stored, ind__lowered_fix_layouts may make one of each part. */
 static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_pointwise(l, results);
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + l->result->rank : l->node->attr[0].i);
@@ -19908,15 +19908,15 @@ static bool graph__raised_checked(const graph__raise *r, const ind__inst *store,
 /* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
  *more: is there any? */
 static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
-    uint32_t todo[64], n = 0;
+    uint32_t pending[64], n = 0;
     ind_tensor all = {r->g, 0};
-    todo[n++] = store->arg[1];
+    pending[n++] = store->arg[1];
     *more = false;
     while (n > 0) {
-        uint32_t at = todo[--n];
+        uint32_t at = pending[--n];
         const ind__inst *i = &r->body->inst[at];
-        if (i->op == IND_LOOP_AND && n + 2 <= sizeof todo / sizeof *todo) {
-            todo[n++] = i->arg[1], todo[n++] = i->arg[0];
+        if (i->op == IND_LOOP_AND && n + 2 <= sizeof pending / sizeof *pending) {
+            pending[n++] = i->arg[1], pending[n++] = i->arg[0];
             continue;
         }
         bool compares = i->op == IND_LOOP_GE || i->op == IND_LOOP_LT;

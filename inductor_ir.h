@@ -10545,15 +10545,22 @@ static bool ir__record_scan(ind__lowered *p, ind__recorder *r, const ind__scan_d
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
 }
 
+/* Begins the body of a scan along `dim` of `size`: R is that dimension, P are the others. */
+static bool ir__record_rows(ind__lowered *p, ind__recorder *r, ind__origins *origins, const ind_expr *size, int rank,
+                            int dim) {
+    ind_expr outer[IND_MAX_RANK];
+    for (int k = 0; k + 1 < rank; k++) outer[k] = size[k < dim ? k : k + 1];
+    if (ind__record_begin(r, p->context, outer, rank - 1, size + dim, 1)) return false;
+    ir__origins_add(origins, p->origin);
+    r->ops.origins = origins;
+    return true;
+}
+
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results) {
     ind_context *c = p->context;
     ind__recorder r;
-    ind_expr outer[IND_MAX_RANK];
-    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
-    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
     ind__origins origins = {.context = c};
-    ir__origins_add(&origins, p->origin);
-    r.ops.origins = &origins;
+    if (!ir__record_rows(p, &r, &origins, d->size, d->rank, d->dim)) return ind__failed(c);
     uint32_t buffers[2] = {0};
     bool ok = ir__record_scan(p, &r, d, buffers) &&
               ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, ind__scan_results(d->kind), results);
@@ -10608,12 +10615,8 @@ static bool ir__record_combine_scan(ind__lowered *p, ind__recorder *r, const ind
 ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results) {
     ind_context *c = p->context;
     ind__recorder r;
-    ind_expr outer[IND_MAX_RANK];
-    for (int k = 0; k + 1 < d->rank; k++) outer[k] = d->size[k < d->dim ? k : k + 1];
-    if (ind__record_begin(&r, c, outer, d->rank - 1, d->size + d->dim, 1)) return ind__failed(c);
     ind__origins origins = {.context = c};
-    ir__origins_add(&origins, p->origin);
-    r.ops.origins = &origins;
+    if (!ir__record_rows(p, &r, &origins, d->size, d->rank, d->dim)) return ind__failed(c);
     uint32_t buffers[IND__MAX_SCANNED] = {0};
     bool ok = ir__record_combine_scan(p, &r, d, buffers) &&
               ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, d->num, results);
