@@ -206,8 +206,9 @@ typedef struct ind_schedule {
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; outputs lie in the caller's memory. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
-    ind_expr op_by_op_bytes; /* peak if every loop were a kernel, freeing at once, but for the partial results of
-                                reductions in two stages, which are all there: what the plan is measured against */
+    ind_expr op_by_op_bytes; /* peak if every loop ran by itself, in the program's order, each result freed after its
+                                last reader: what the plan is held to. A reduction in two stages has its partial
+                                results from the one to the next, as it would alone */
 } ind_schedule;
 
 /* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
@@ -283,6 +284,9 @@ enum {
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
+    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, of parts, or into a product */
+    IND__SCHED_APART = 2,         /* no fusion at all */
+    IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
     IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
 };
 
@@ -324,6 +328,7 @@ typedef struct sched__group {
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
     bool call;                  /* it is an opaque call */
+    uint8_t care;               /* sched__fuser.care, the most of its loops */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -349,8 +354,7 @@ typedef struct sched__fuser {
     void *user;
     ind__arena scratch;
     bool failed;
-    bool vertical_only; /* what only shares reads stays apart */
-    bool parts_apart;   /* and so do versions of buffers in the arena */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE where memory is scarce; NULL: nowhere */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
@@ -836,6 +840,7 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     *g = (sched__group){.domain = d, .head = l, .tail = l, .count = 1, .order = l, .dot = dot ? l : IND__SCHED_NONE};
     g->mutates = sched__num_mutated(f, l) != 0;
     g->call = body->call != NULL;
+    g->care = f->care ? f->care[l] : 0;
     f->group_of[l] = l, f->next_loop[l] = IND__SCHED_NONE;
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
@@ -1521,11 +1526,16 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     return bytes;
 }
 
+/* How scarce memory is where the two groups run. */
+static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
+    return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
+}
+
 static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
-    if (f->vertical_only) return IND_FUSION_MEMORY;
+    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
     if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved) return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
 }
@@ -1678,7 +1688,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
-    if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
+    if (sched__care(f, a, b) && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
@@ -1805,6 +1815,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
     if (!*fit) return IND_FUSION_DOMAINS_DIFFER;
     if (f->policy.disable) return IND_FUSION_DISABLED;
+    if (sched__care(f, a, b) == IND__SCHED_APART) return IND_FUSION_MEMORY;
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
@@ -1976,7 +1987,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
         if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
     }
     if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
-    if (f->vertical_only) return IND_FUSION_MEMORY;
+    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     const ind_fusion_reason reason = sched__check_cycle(f, a, b);
@@ -2169,6 +2180,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
+    x->care = x->care > y->care ? x->care : y->care;
     x->changed = round;
     return true;
 }
@@ -2651,6 +2663,190 @@ static bool sched__depth_first(sched__fuser *f, const uint32_t *program_order, u
     return true;
 }
 
+/* ---- orders that a list of ready groups gives */
+
+typedef struct sched__ready {
+    int64_t key;
+    uint32_t group;
+} sched__ready;
+
+/* Who follows whom, and what each group does to memory. Lists are joined: those of i lie from first[i] to first[i+1].
+ */
+typedef struct sched__flow {
+    uint32_t *first_next, *next; /* by group: those that must run after it */
+    uint32_t *pending;           /* by group: how many that it must run after have not run */
+    uint32_t *first_user, *user; /* by buffer in the arena: groups that need its memory, but for the first */
+    uint32_t *first_used, *used; /* by group: the buffers of which it is a user */
+    uint32_t *left;              /* by buffer: users that have not run */
+    int64_t *net;                /* by group: bytes that it makes less those that only it still needs */
+    sched__ready *heap;          /* the least key on top */
+    uint32_t num_heap, num_pairs;
+} sched__flow;
+
+static bool sched__ready_before(const sched__fuser *f, const sched__ready *a, const sched__ready *b) {
+    return a->key != b->key ? a->key < b->key : sched__compare_order(f, a->group, b->group) < 0;
+}
+
+static void sched__push_ready(const sched__fuser *f, sched__flow *w, int64_t key, uint32_t group) {
+    sched__ready item = {key, group};
+    uint32_t at = w->num_heap++;
+    for (; at && sched__ready_before(f, &item, &w->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        w->heap[at] = w->heap[(at - 1) / 2];
+    w->heap[at] = item;
+}
+
+static sched__ready sched__pop_ready(const sched__fuser *f, sched__flow *w) {
+    sched__ready top = w->heap[0], last = w->heap[--w->num_heap];
+    uint32_t at = 0, child;
+    while ((child = 2 * at + 1) < w->num_heap) {
+        if (child + 1 < w->num_heap && sched__ready_before(f, &w->heap[child + 1], &w->heap[child])) child++;
+        if (!sched__ready_before(f, &w->heap[child], &last)) break;
+        w->heap[at] = w->heap[child], at = child;
+    }
+    w->heap[at] = last;
+    return top;
+}
+
+/* Calls visit with each group that must run before `g`, once. */
+static void sched__each_needed(sched__fuser *f, sched__flow *w, uint32_t g,
+                               void (*visit)(sched__flow *w, uint32_t before, uint32_t g)) {
+    sched__visit at = {g, f->group[g].head, 0};
+    f->mark[g] = ++f->epoch;
+    for (uint32_t before; (before = sched__next_needed(f, &at)) != IND__SCHED_NONE;) {
+        f->mark[before] = f->epoch;
+        visit(w, before, g);
+    }
+}
+
+static void sched__count_next(sched__flow *w, uint32_t before, uint32_t g) {
+    w->first_next[before + 1]++, w->pending[g]++, w->num_pairs++;
+}
+
+static void sched__put_next(sched__flow *w, uint32_t before, uint32_t g) {
+    w->next[w->first_next[before]++] = g;
+}
+
+/* Turns counts at [i + 1] into firsts. */
+static void sched__sum_up(uint32_t *first, uint32_t num) {
+    for (uint32_t i = 0; i < num; i++) first[i + 1] += first[i];
+}
+
+/* After each list was filled through its first. */
+static void sched__set_back(uint32_t *first, uint32_t num) {
+    for (uint32_t i = num; i > 0; i--) first[i] = first[i - 1];
+    first[0] = 0;
+}
+
+static bool sched__find_next(sched__fuser *f, sched__flow *w) {
+    uint32_t loops = f->program->num_loops;
+    w->first_next = sched__scratch(f, (size_t)loops + 1, sizeof *w->next);
+    w->pending = sched__scratch(f, loops, sizeof *w->pending);
+    if (f->failed) return false;
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__count_next);
+    w->next = sched__scratch(f, w->num_pairs, sizeof *w->next);
+    if (!w->next) return false;
+    sched__sum_up(w->first_next, loops);
+    for (uint32_t i = 0; i < f->num_order; i++) sched__each_needed(f, w, f->order[i], sched__put_next);
+    sched__set_back(w->first_next, loops);
+    return true;
+}
+
+/* Does the buffer begin a piece of memory in the arena? Later versions of it lie there too. */
+static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
+    return sched__in_arena(f, b) && !f->program->buffer[b].mutates &&
+           sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
+}
+
+static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, uint32_t loop) {
+    uint32_t g = f->group_of[loop];
+    if (f->mark[g] == f->epoch) return;
+    f->mark[g] = f->epoch;
+    if (w->user) w->user[w->first_user[buffer]] = g;
+    w->first_user[buffer + !w->user]++;
+    w->num_pairs++;
+}
+
+/* Counts the users of each buffer, or lists them. */
+static void sched__each_user(sched__fuser *f, sched__flow *w) {
+    w->num_pairs = 0;
+    for (uint32_t b = 1; b < f->program->num_buffers; b++) {
+        if (!sched__begins_memory(f, b)) continue;
+        f->mark[f->group_of[sched__writer(f, b)]] = ++f->epoch;
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
+            if (sched__writer(f, v) != IND__SCHED_NONE) sched__add_user(f, w, b, sched__writer(f, v));
+            for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++)
+                sched__add_user(f, w, b, f->reader[r]);
+        }
+    }
+}
+
+static bool sched__find_users(sched__fuser *f, sched__flow *w) {
+    uint32_t loops = f->program->num_loops, buffers = f->program->num_buffers;
+    w->first_user = sched__scratch(f, (size_t)buffers + 1, sizeof *w->user);
+    w->first_used = sched__scratch(f, (size_t)loops + 1, sizeof *w->used);
+    w->left = sched__scratch(f, buffers, sizeof *w->left);
+    w->net = sched__scratch(f, loops, sizeof *w->net);
+    if (f->failed) return false;
+    sched__each_user(f, w);
+    uint32_t *user = sched__scratch(f, w->num_pairs, sizeof *w->user);
+    w->used = sched__scratch(f, w->num_pairs, sizeof *w->used);
+    if (f->failed) return false;
+    sched__sum_up(w->first_user, buffers);
+    w->user = user;
+    sched__each_user(f, w);
+    sched__set_back(w->first_user, buffers);
+    for (uint32_t i = 0; i < w->num_pairs; i++) w->first_used[w->user[i] + 1]++;
+    sched__sum_up(w->first_used, loops);
+    for (uint32_t b = 0; b < buffers; b++)
+        for (uint32_t i = w->first_user[b]; i < w->first_user[b + 1]; i++) w->used[w->first_used[w->user[i]]++] = b;
+    sched__set_back(w->first_used, loops);
+    return true;
+}
+
+/* Only one group still needs the buffer: it frees it. */
+static void sched__find_last_user(sched__fuser *f, sched__flow *w, uint32_t buffer, bool by_memory) {
+    for (uint32_t i = w->first_user[buffer]; i < w->first_user[buffer + 1]; i++) {
+        uint32_t g = w->user[i];
+        if (w->pending[g] == IND__SCHED_NONE) continue;
+        w->net[g] -= f->bytes_hint[buffer];
+        if (by_memory && !w->pending[g]) sched__push_ready(f, w, w->net[g], g);
+    }
+}
+
+static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending) {
+    memcpy(w->pending, pending, f->program->num_loops * sizeof *pending);
+    memset(w->net, 0, f->program->num_loops * sizeof *w->net);
+    w->num_heap = 0;
+    for (uint32_t b = 1; b < f->program->num_buffers; b++) {
+        w->left[b] = w->first_user[b + 1] - w->first_user[b];
+        if (!sched__begins_memory(f, b)) continue;
+        int64_t *net = &w->net[f->group_of[sched__writer(f, b)]];
+        *net = sched__add_hint(*net, f->bytes_hint[b]);
+        if (w->left[b] == 1) sched__find_last_user(f, w, b, false);
+    }
+}
+
+/* Always the group next that is ready first (breadth first), or that adds the least to what is live. */
+static void sched__run_ready(sched__fuser *f, sched__flow *w, uint32_t *pending, bool by_memory, uint32_t *list) {
+    uint32_t n = 0;
+    int64_t turn = 0;
+    sched__start_flow(f, w, pending);
+    for (uint32_t i = 0; i < f->num_order; i++)
+        if (!w->pending[f->order[i]]) sched__push_ready(f, w, by_memory ? w->net[f->order[i]] : turn, f->order[i]);
+    while (w->num_heap) {
+        uint32_t g = sched__pop_ready(f, w).group;
+        if (w->pending[g] == IND__SCHED_NONE) continue; /* it was on the list with an older key, too */
+        w->pending[g] = IND__SCHED_NONE;
+        list[n++] = g, turn++;
+        for (uint32_t i = w->first_used[g]; i < w->first_used[g + 1]; i++)
+            if (--w->left[w->used[i]] == 1) sched__find_last_user(f, w, w->used[i], by_memory);
+        for (uint32_t i = w->first_next[g]; i < w->first_next[g + 1]; i++) {
+            uint32_t next = w->next[i];
+            if (!--w->pending[next]) sched__push_ready(f, w, by_memory ? w->net[next] : turn, next);
+        }
+    }
+}
+
 /* Largest sum of live intermediates at the hints, if the groups run in this order. */
 static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *peak) {
     uint32_t *step = sched__scratch(f, f->program->num_loops, sizeof *step);
@@ -2660,9 +2856,7 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     for (uint32_t i = 0; i < f->num_order; i++) step[list[i]] = i;
     for (uint32_t b = 1; b < f->program->num_buffers; b++) {
         uint32_t writer = sched__writer(f, b), end;
-        if (!sched__in_arena(f, b) || f->program->buffer[b].mutates ||
-            !sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE))
-            continue;
+        if (!sched__begins_memory(f, b)) continue;
         end = step[f->group_of[writer]];
         made[end] = sched__add_hint(made[end], f->bytes_hint[b]);
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
@@ -2682,13 +2876,34 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
     return true;
 }
 
-/* Chooses the order with the lower peak; the program's own one where there is no difference. */
+/* Takes the order over into `best` if its peak is lower than *least. */
+static bool sched__judge_order(sched__fuser *f, const uint32_t *list, uint32_t *best, int64_t *least) {
+    int64_t peak;
+    if (!sched__order_peak(f, list, &peak)) return false;
+    if (peak < *least) memcpy(best, list, f->num_order * sizeof *list), *least = peak;
+    return true;
+}
+
+/* Chooses the order with the lowest peak, the first one of these where there is no difference: the program's own, depth
+   first, the least more memory first, breadth first. TorchInductor's orders (reorder_for_peak_memory). */
 static bool sched__choose_order(sched__fuser *f) {
-    uint32_t *other = sched__scratch(f, f->program->num_loops, sizeof *other);
-    int64_t peak, other_peak;
-    if (!other || !sched__program_order(f, f->order) || !sched__depth_first(f, f->order, other)) return false;
-    if (!sched__order_peak(f, f->order, &peak) || !sched__order_peak(f, other, &other_peak)) return false;
-    if (other_peak < peak) memcpy(f->order, other, f->num_order * sizeof *other);
+    uint32_t loops = f->program->num_loops;
+    uint32_t *list = sched__scratch(f, loops, sizeof *list), *pending = sched__scratch(f, loops, sizeof *pending);
+    uint32_t *best = sched__scratch(f, loops, sizeof *best);
+    sched__flow flow = {0};
+    int64_t least;
+    if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
+    memcpy(best, f->order, f->num_order * sizeof *best);
+    if (!sched__depth_first(f, f->order, list) || !sched__judge_order(f, list, best, &least)) return false;
+    if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
+    flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
+    if (!flow.heap) return false;
+    memcpy(pending, flow.pending, loops * sizeof *pending);
+    for (int by_memory = 1; by_memory >= 0; by_memory--) {
+        sched__run_ready(f, &flow, pending, by_memory, list);
+        if (!sched__judge_order(f, list, best, &least)) return false;
+    }
+    memcpy(f->order, best, f->num_order * sizeof *best);
     return true;
 }
 
@@ -2757,7 +2972,8 @@ static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, ui
     return f->failed ? live : sched__max_of(f, term, steps);
 }
 
-/* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader. */
+/* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader.
+   The stages of a reduction stand one after the other. */
 static bool sched__op_by_op(sched__fuser *f) {
     uint32_t n = 0, loops = f->program->num_loops;
     sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
@@ -2770,7 +2986,6 @@ static bool sched__op_by_op(sched__fuser *f) {
                 end = f->reader[f->first_reader[v + 1] - 1];
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
-        if (f->program->buffer[b].partial) writer = 0, end = loops - 1;
         life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
@@ -3068,6 +3283,53 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
     return !f->failed;
 }
 
+/* What sizes a plan is tried at: the hints, and ends of the ranges: all at the same one, or every other at another. */
+enum {
+    IND__SCHED_AT_HINT,
+    IND__SCHED_AT_LEAST,
+    IND__SCHED_AT_MOST,
+    IND__SCHED_EVEN_LEAST,
+    IND__SCHED_ODD_LEAST,
+    IND__SCHED_NUM_CORNERS
+};
+
+static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
+    int corner = *(const int *)user;
+    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
+    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
+    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    bool least =
+        corner == IND__SCHED_AT_LEAST || corner == (s->slot & 1 ? IND__SCHED_ODD_LEAST : IND__SCHED_EVEN_LEAST);
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : least ? lo : hi - hi % step;
+    return true;
+}
+
+/* Does an arena of so many bytes take more than op by op, with the sizes at this corner? Sums that overflow say
+   nothing. */
+static bool sched__above(const ind_schedule *s, ind_expr arena, int corner) {
+    int64_t bytes, most;
+    return !ind_expr_eval(arena, sched__corner_value, &corner, &bytes) &&
+           !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &corner, &most) && bytes > most;
+}
+
+/* At how many of the corners it does. */
+static uint32_t sched__num_above(const ind_schedule *s, ind_expr arena) {
+    uint32_t n = 0;
+    for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) n += sched__above(s, arena, corner);
+    return n;
+}
+
+/* Is an arena of so many bytes better than that of the other schedule, for the same loops? If they are equal at the
+   hints, one that is proven for all sizes to take no more than op by op is. */
+static bool sched__less_memory(const ind_schedule *s, ind_expr arena, const ind_schedule *other) {
+    if (!ind__ok(other->arena_bytes)) return true;
+    uint32_t above = sched__num_above(s, arena), others = sched__num_above(other, other->arena_bytes);
+    if (above != others) return above < others;
+    int64_t bytes = ind_hint(arena), had = ind_hint(other->arena_bytes);
+    if (bytes != had || ind_expr_same(arena, other->arena_bytes)) return bytes < had;
+    return !ind__known_le_max(other->arena_bytes, other->op_by_op_bytes) && ind__known_le_max(arena, s->op_by_op_bytes);
+}
+
 static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
                              int (*order)(const void *, const void *)) {
     ind_schedule *s = f->schedule;
@@ -3075,7 +3337,7 @@ static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
     sched__sort(life, num, sizeof *life, order);
     bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__place_all(f, &m, life, num);
     ind__free(f->context, m.index.entry);
-    if (!ok || (ind__ok(s->arena_bytes) && ind_hint(m.bytes) >= ind_hint(s->arena_bytes))) return ok;
+    if (!ok || !sched__less_memory(s, m.bytes, s)) return ok;
     s->arena_bytes = m.bytes;
     for (uint32_t i = 0; i < num; i++) s->offset[m.item[i].life.buffer] = m.item[i].offset;
     return true;
@@ -3307,18 +3569,6 @@ static bool sched__check_offsets(sched__check *v) {
         ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
         if (!ind__known_le_max(end, v->s->arena_bytes) && !sched__follows(end, v->s->arena_bytes)) return false;
     }
-    return true;
-}
-
-/* A size symbol at one end of its range, or at its hint. */
-enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
-
-static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
-    int corner = *(const int *)user;
-    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
-    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
-    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
     return true;
 }
 
@@ -3836,7 +4086,7 @@ void ind__schedule_free(ind_schedule *s) {
     ind__free(c, s);
 }
 
-static ind_status sched__create(sched__fuser *f, int level, ind_schedule **out) {
+static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
     ind_context *c = f->context;
     ind_schedule *s = *out = ind__alloc(c, sizeof *s);
     if (!s) return IND_OUT_OF_MEMORY;
@@ -3845,7 +4095,7 @@ static ind_status sched__create(sched__fuser *f, int level, ind_schedule **out) 
     ind_status status = run ? IND_OK : IND_OUT_OF_MEMORY;
     if (run) {
         *run = *f;
-        run->schedule = s, run->scratch.context = c, run->vertical_only = level > 0, run->parts_apart = level > 1;
+        run->schedule = s, run->scratch = (ind__arena){.context = c};
         status = sched__run(run);
         ind__arena_free(&run->scratch);
     }
@@ -3856,19 +4106,108 @@ static ind_status sched__create(sched__fuser *f, int level, ind_schedule **out) 
     return status;
 }
 
-/* Kernels that share reads make their results at the same time, and what is stored in parts lives from the first one
-   on. Where that takes more memory than running op by op, they are left apart, first the ones, then the others too;
-   each time another schedule is made, as only the whole plan shows it. */
-static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
-    for (int level = 1; level <= 2 && ind_hint((*s)->arena_bytes) > ind_hint((*s)->op_by_op_bytes); level++) {
-        ind_schedule *other;
-        ind_status status = sched__create(f, level, &other);
-        if (status) return status;
-        bool better = ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes);
-        ind__schedule_free(better ? *s : other);
-        if (better) *s = other;
+/* ---- never more memory than op by op */
+
+/* Where the plan takes the most memory, and which kernels had a hand in it. */
+typedef struct sched__blame {
+    const ind_schedule *s;
+    int corner;
+    uint32_t *begin, *end; /* of memory, by buffer that it is named after; end is one more than the last kernel */
+    int64_t *live;         /* by kernel: bytes in the arena; then: how many kernels before it run at the peak */
+    uint8_t *blamed;       /* by kernel */
+} sched__blame;
+
+static bool sched__blame_alloc(sched__fuser *f, sched__blame *m) {
+    uint32_t buffers = m->s->program->num_buffers, kernels = m->s->num_kernels;
+    m->begin = sched__scratch(f, buffers, sizeof *m->begin);
+    m->end = sched__scratch(f, buffers, sizeof *m->end);
+    m->live = sched__scratch(f, (size_t)kernels + 1, sizeof *m->live);
+    m->blamed = sched__scratch(f, kernels, sizeof *m->blamed);
+    return !f->failed;
+}
+
+static void sched__find_memory(sched__blame *m) {
+    const ind_schedule *s = m->s;
+    for (uint32_t b = 1; b < s->program->num_buffers; b++) {
+        uint32_t root = s->storage[b];
+        if (!ind__ok(s->offset[b])) continue;
+        if (!m->end[root] || s->first_use[b] < m->begin[root]) m->begin[root] = s->first_use[b];
+        if (s->last_use[b] >= m->end[root]) m->end[root] = s->last_use[b] + 1;
     }
+    for (uint32_t b = 1; b < s->program->num_buffers; b++) {
+        int64_t bytes;
+        ind_expr most = ind__buffer_most_bytes(s->program, &s->program->buffer[b]);
+        if (!m->end[b] || ind_expr_eval(most, sched__corner_value, &m->corner, &bytes)) continue;
+        m->live[m->begin[b]] += bytes; /* no overflow: op_by_op_bytes was evaluated there */
+        m->live[m->end[b]] -= bytes;
+    }
+}
+
+static void sched__find_peaks(sched__blame *m) {
+    int64_t peak = 0, live = 0;
+    uint32_t before = 0;
+    for (uint32_t k = 0; k < m->s->num_kernels; k++) {
+        live += m->live[k];
+        if (live > peak) peak = live;
+    }
+    live = 0;
+    for (uint32_t k = 0; k <= m->s->num_kernels; k++) {
+        live += m->live[k];
+        m->live[k] = before;
+        if (k < m->s->num_kernels && live == peak) m->blamed[k] = 1, before++;
+    }
+}
+
+/* More care for the loops of the kernels at the peak, and of those that began or end what is live there: results made
+   early, operands kept for long. False: no kernel is left that could be taken apart. */
+static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
+    sched__blame m = {.s = s};
+    bool more = false;
+    while (m.corner + 1 < IND__SCHED_NUM_CORNERS && !sched__above(s, s->arena_bytes, m.corner)) m.corner++;
+    if (!sched__blame_alloc(f, &m)) return false;
+    sched__find_memory(&m);
+    sched__find_peaks(&m);
+    for (uint32_t b = 1; b < s->program->num_buffers; b++) {
+        if (!ind__ok(s->offset[b]) || m.live[s->first_use[b]] == m.live[s->last_use[b] + 1]) continue;
+        m.blamed[s->first_use[b]] = m.blamed[s->last_use[b]] = 1;
+    }
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const ind_kernel *kernel = &s->kernel[k];
+        for (uint32_t i = 0; m.blamed[k] && kernel->num_loops > 1 && i < kernel->num_loops; i++)
+            if (care[kernel->loop[i]] < IND__SCHED_APART) care[kernel->loop[i]]++, more = true;
+    }
+    return more;
+}
+
+/* Another schedule, kept if it is better. */
+static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
+    ind_schedule *other;
+    ind_status status = sched__create(f, &other);
+    if (status) return status;
+    bool better = sched__less_memory(other, other->arena_bytes, *s);
+    ind__schedule_free(better ? *s : other);
+    if (better) *s = other;
     return IND_OK;
+}
+
+/* A fusion may take memory: its operands are kept until all of it runs, what shares reads is made at the same time,
+   and what is stored in parts lives from the first one on. Where the plan so comes to take more than running op by op,
+   at the hints or at the ends of the ranges, loops around the peak are left apart, a few more each time, and in the end
+   all of them; each time another schedule is made, as only the whole plan shows what it takes. */
+static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
+    ind_status status = IND_OK;
+    if (!sched__num_above(*s, (*s)->arena_bytes)) return IND_OK;
+    uint8_t *care = sched__scratch(f, f->program->num_loops, 1);
+    bool more = care != NULL;
+    f->care = care;
+    for (int i = 0; i < IND__SCHED_SAVINGS && !status && more && sched__num_above(*s, (*s)->arena_bytes); i++) {
+        more = sched__take_care(f, *s, care);
+        if (!f->failed && more) status = sched__try_again(f, s);
+    }
+    if (f->failed) return ind__failed(f->context);
+    if (status || !sched__num_above(*s, (*s)->arena_bytes)) return status;
+    memset(care, IND__SCHED_APART, f->program->num_loops);
+    return sched__try_again(f, s);
 }
 
 ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, const ind_fusion_policy *policy,
@@ -3882,11 +4221,13 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     sched__fuser *f = ind__alloc(c, sizeof *f);
     if (!f) return IND_OUT_OF_MEMORY;
     *f = (sched__fuser){.context = c, .program = program, .origin_name = origin_name, .user = user};
+    f->scratch.context = c;
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);
     const uint32_t refusals = c->refusals;
-    ind_status status = sched__create(f, 0, out);
-    if (!status) status = sched__limit_memory(f, out);
+    ind_status status = sched__create(f, out);
+    if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
+    ind__arena_free(&f->scratch);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     if (!status) status = ind__refused_since(c, refusals);
     ind__free(c, f);

@@ -1297,9 +1297,10 @@ static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char 
 /* Memory beyond that of op by op is counted: a fused producer keeps its operands up to its consumer. */
 static int check_memory(const graph *g, ind_module *m, int c, char why[WHY]) {
     int64_t peak, most;
-    if (ind_formula_eval(m, ind_module_peak(m), g->sizes[c], &peak) ||
+    if (ind_formula_eval(m, m->desc.schedule->arena_bytes, g->sizes[c], &peak) ||
         ind_formula_eval(m, m->desc.schedule->op_by_op_bytes, g->sizes[c], &most))
         return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
+    if (peak > most && getenv("MEM_DBG")) {char text[TEXT]; graph_text(g,text,sizeof text); printf("ABOVE %lld > %lld (%s) way\n%s", (long long)peak,(long long)most,g->sizes[c],text);puts(ind_module_text(m, IND_STAGE_SCHEDULE));}
     counts.above += peak > most;
     counts.plans++;
     return 0;
