@@ -25,7 +25,7 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-sizes clean help
+.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-sizes growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -41,6 +41,7 @@ help:
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
 	@echo 'make bench      timings, with the programs they are compared to'
 	@echo 'make bench-sizes   building and simplifying of size expressions beside sympy and SymEngine'
+	@echo 'make growth     time and memory from a graph to CUDA text, up to 100,000 ops'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
 
 # ---- programs
@@ -129,6 +130,9 @@ bench-sizes: $(BUILD)/bench_sizes | $(BUILD)/bench_python
 
 bench: all | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py
+
+growth: $(BUILD)/ind | $(PYTHON)
+	@$(PYTHON) tests/schedule/growth.py
 
 clean:
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python -exec rm -rf {} +

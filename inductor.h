@@ -18684,7 +18684,6 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     if (!status)
         status =
             ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
-    if (!status && ind__verifying(k->context)) status = ind__schedule_verify(k->schedule);
     ind__clock_stage(k, &k->stats.schedule_ms);
     return status;
 }

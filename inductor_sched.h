@@ -354,6 +354,7 @@ typedef struct sched__fuser {
     void *user;
     ind__arena scratch;
     bool failed;
+    bool keep_order;     /* of the program */
     const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE where memory is scarce; NULL: nowhere */
 
     ind__access *access;    /* of all loops, over the variables of the loop's group */
@@ -408,9 +409,12 @@ static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t
 }
 
 static void sched__swap(char *a, char *b, size_t bytes) {
-    for (size_t i = 0; i < bytes; i++) {
-        char t = a[i];
-        a[i] = b[i], b[i] = t;
+    char t[64];
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < sizeof t ? bytes - at : sizeof t;
+        memcpy(t, a + at, n);
+        memmove(a + at, b + at, n); /* an item may be swapped with itself */
+        memcpy(b + at, t, n);
     }
 }
 
@@ -2757,6 +2761,12 @@ static bool sched__begins_memory(sched__fuser *f, uint32_t b) {
            sched__stored(f, b, IND__SCHED_NONE, IND__SCHED_NONE);
 }
 
+/* Bytes in the arena. */
+static int64_t sched__memory_hint(const sched__fuser *f, uint32_t b) {
+    int64_t bytes = f->bytes_hint[b], over = bytes % IND__ALIGNMENT;
+    return over ? sched__add_hint(bytes, IND__ALIGNMENT - over) : bytes;
+}
+
 static void sched__add_user(sched__fuser *f, sched__flow *w, uint32_t buffer, uint32_t loop) {
     uint32_t g = f->group_of[loop];
     if (f->mark[g] == f->epoch) return;
@@ -2808,7 +2818,7 @@ static void sched__find_last_user(sched__fuser *f, sched__flow *w, uint32_t buff
     for (uint32_t i = w->first_user[buffer]; i < w->first_user[buffer + 1]; i++) {
         uint32_t g = w->user[i];
         if (w->pending[g] == IND__SCHED_NONE) continue;
-        w->net[g] -= f->bytes_hint[buffer];
+        w->net[g] -= sched__memory_hint(f, buffer);
         if (by_memory && !w->pending[g]) sched__push_ready(f, w, w->net[g], g);
     }
 }
@@ -2821,7 +2831,7 @@ static void sched__start_flow(sched__fuser *f, sched__flow *w, uint32_t *pending
         w->left[b] = w->first_user[b + 1] - w->first_user[b];
         if (!sched__begins_memory(f, b)) continue;
         int64_t *net = &w->net[f->group_of[sched__writer(f, b)]];
-        *net = sched__add_hint(*net, f->bytes_hint[b]);
+        *net = sched__add_hint(*net, sched__memory_hint(f, b));
         if (w->left[b] == 1) sched__find_last_user(f, w, b, false);
     }
 }
@@ -2858,14 +2868,14 @@ static bool sched__order_peak(sched__fuser *f, const uint32_t *list, int64_t *pe
         uint32_t writer = sched__writer(f, b), end;
         if (!sched__begins_memory(f, b)) continue;
         end = step[f->group_of[writer]];
-        made[end] = sched__add_hint(made[end], f->bytes_hint[b]);
+        made[end] = sched__add_hint(made[end], sched__memory_hint(f, b));
         for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) {
             for (uint32_t r = f->first_reader[v]; r < f->first_reader[v + 1]; r++) {
                 uint32_t at = step[f->group_of[f->reader[r]]];
                 if (at > end) end = at;
             }
         }
-        freed[end] = sched__add_hint(freed[end], f->bytes_hint[b]);
+        freed[end] = sched__add_hint(freed[end], sched__memory_hint(f, b));
     }
     *peak = 0;
     for (uint32_t i = 0; i < f->num_order; i++) {
@@ -2894,6 +2904,7 @@ static bool sched__choose_order(sched__fuser *f) {
     int64_t least;
     if (f->failed || !sched__program_order(f, f->order) || !sched__order_peak(f, f->order, &least)) return false;
     memcpy(best, f->order, f->num_order * sizeof *best);
+    if (f->keep_order) return true;
     if (!sched__depth_first(f, f->order, list) || !sched__judge_order(f, list, best, &least)) return false;
     if (!sched__find_next(f, &flow) || !sched__find_users(f, &flow)) return false;
     flow.heap = sched__scratch(f, (size_t)loops + flow.num_pairs, sizeof *flow.heap);
@@ -3283,14 +3294,18 @@ static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life
     return !f->failed;
 }
 
-/* What sizes a plan is tried at: the hints, and ends of the ranges: all at the same one, or every other at another. */
+/* What sizes a plan is tried at: the hints; ends of the ranges, all at the same one or every other at another; and
+   within them, where rounding up counts for most and in between. */
 enum {
     IND__SCHED_AT_HINT,
     IND__SCHED_AT_LEAST,
     IND__SCHED_AT_MOST,
     IND__SCHED_EVEN_LEAST,
     IND__SCHED_ODD_LEAST,
-    IND__SCHED_NUM_CORNERS
+    IND__SCHED_NUM_CORNERS,
+    IND__SCHED_NEAR_LEAST = IND__SCHED_NUM_CORNERS, /* and the next two sizes */
+    IND__SCHED_WITHIN = IND__SCHED_NEAR_LEAST + 3,  /* at one, two and three quarters of the range */
+    IND__SCHED_NUM_POINTS = IND__SCHED_WITHIN + 3
 };
 
 static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
@@ -3298,24 +3313,32 @@ static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
     int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
     int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    int64_t steps = hi / step - lo / step;
     bool least =
         corner == IND__SCHED_AT_LEAST || corner == (s->slot & 1 ? IND__SCHED_ODD_LEAST : IND__SCHED_EVEN_LEAST);
-    *out = corner == IND__SCHED_AT_HINT ? s->hint : least ? lo : hi - hi % step;
+    if (least)
+        steps = 0;
+    else if (corner >= IND__SCHED_WITHIN)
+        steps = steps * (corner - IND__SCHED_WITHIN + 1) / 4;
+    else if (corner >= IND__SCHED_NEAR_LEAST && corner - IND__SCHED_NEAR_LEAST + 1 < steps)
+        steps = corner - IND__SCHED_NEAR_LEAST + 1;
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : lo + steps * step;
     return true;
 }
 
-/* Does an arena of so many bytes take more than op by op, with the sizes at this corner? Sums that overflow say
+/* Does an arena of so many bytes take more than op by op, with the sizes at this point? Sums that overflow say
    nothing. */
-static bool sched__above(const ind_schedule *s, ind_expr arena, int corner) {
+static bool sched__above(const ind_schedule *s, ind_expr arena, int point) {
     int64_t bytes, most;
-    return !ind_expr_eval(arena, sched__corner_value, &corner, &bytes) &&
-           !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &corner, &most) && bytes > most;
+    return !ind_expr_eval(arena, sched__corner_value, &point, &bytes) &&
+           !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && bytes > most;
 }
 
-/* At how many of the corners it does. */
+/* At how many points it does. */
 static uint32_t sched__num_above(const ind_schedule *s, ind_expr arena) {
     uint32_t n = 0;
-    for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) n += sched__above(s, arena, corner);
+    if (ind__known_le_max(arena, s->op_by_op_bytes)) return 0;
+    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__above(s, arena, point);
     return n;
 }
 
@@ -3376,11 +3399,16 @@ static bool sched__plan_memory(sched__fuser *f) {
 
 /* ================================================================================================== >>verify */
 
+typedef struct sched__numbers {
+    int64_t begin[IND__SCHED_NUM_CORNERS], end[IND__SCHED_NUM_CORNERS];
+} sched__numbers;
+
 typedef struct sched__check {
     const ind_schedule *s;
     uint32_t *step;                 /* by loop: 1 + kernel */
     uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
     sched__life *life;              /* by buffer: in the arena; size invalid: not there */
+    sched__numbers *number;         /* by buffer: bytes in the arena */
     uint32_t kernel, buffer, other; /* where it went wrong */
 } sched__check;
 
@@ -3572,17 +3600,23 @@ static bool sched__check_offsets(sched__check *v) {
     return true;
 }
 
-/* Counted with numbers, independently of the proofs. A sum that overflows at the largest sizes says nothing. */
-static bool sched__check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_offset, ind_expr b_size) {
+/* Where the buffer begins and ends in the arena with the sizes at each corner. What overflows at the largest sizes says
+   nothing: it has no bytes. */
+static void sched__find_numbers(sched__check *v, uint32_t buffer) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
-        int64_t a, m, b, n;
-        if (ind_expr_eval(a_offset, sched__corner_value, &corner, &a) ||
-            ind_expr_eval(a_size, sched__corner_value, &corner, &m) ||
-            ind_expr_eval(b_offset, sched__corner_value, &corner, &b) ||
-            ind_expr_eval(b_size, sched__corner_value, &corner, &n))
-            continue;
-        if (a + m > b && b + n > a) return false;
+        int64_t at, bytes;
+        bool known = !ind_expr_eval(v->s->offset[buffer], sched__corner_value, &corner, &at) &&
+                     !ind_expr_eval(v->life[buffer].size, sched__corner_value, &corner, &bytes);
+        v->number[buffer].begin[corner] = known ? at : 0;
+        v->number[buffer].end[corner] = known ? at + bytes : 0;
     }
+}
+
+/* Counted with numbers, independently of the proofs. */
+static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
+    const sched__numbers *x = &v->number[a], *y = &v->number[b];
+    for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
+        if (x->end[corner] > y->begin[corner] && y->end[corner] > x->begin[corner]) return false;
     return true;
 }
 
@@ -3597,13 +3631,15 @@ static bool sched__check_pair(sched__check *v, const sched__life *a, const sched
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
         !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
         return false;
-    return sched__check_numbers(offset[a->buffer], a->size, offset[b->buffer], b->size);
+    return sched__check_numbers(v, a->buffer, b->buffer);
 }
 
 static bool sched__check_memory(sched__check *v) {
     uint32_t num = 0, live = 0;
     for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
-        if (ind__ok(v->life[b].size)) v->life[num++] = v->life[b];
+        if (!ind__ok(v->life[b].size)) continue;
+        sched__find_numbers(v, b);
+        v->life[num++] = v->life[b];
     }
     sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
     for (uint32_t i = 0; i < num; i++) { /* life[0..live) are those not over yet */
@@ -3719,7 +3755,8 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     v.step = ind__alloc(c, (s->program->num_loops + 1) * sizeof *v.step);
     v.made = ind__alloc(c, (buffers + 1) * sizeof *v.made);
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
-    ind_status status = v.step && v.made && v.life ? IND_OK : IND_OUT_OF_MEMORY;
+    v.number = ind__alloc(c, (buffers + 1) * sizeof *v.number);
+    ind_status status = v.step && v.made && v.life && v.number ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
         status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
@@ -3727,6 +3764,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
             status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
                                sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
+    ind__free(c, v.number);
     ind__free(c, v.life);
     ind__free(c, v.made);
     ind__free(c, v.step);
@@ -4163,7 +4201,7 @@ static void sched__find_peaks(sched__blame *m) {
 static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
     bool more = false;
-    while (m.corner + 1 < IND__SCHED_NUM_CORNERS && !sched__above(s, s->arena_bytes, m.corner)) m.corner++;
+    while (m.corner + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->arena_bytes, m.corner)) m.corner++;
     if (!sched__blame_alloc(f, &m)) return false;
     sched__find_memory(&m);
     sched__find_peaks(&m);
@@ -4207,6 +4245,7 @@ static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     if (f->failed) return ind__failed(f->context);
     if (status || !sched__num_above(*s, (*s)->arena_bytes)) return status;
     memset(care, IND__SCHED_APART, f->program->num_loops);
+    f->keep_order = true;
     return sched__try_again(f, s);
 }
 
