@@ -3326,31 +3326,30 @@ static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Does an arena of so many bytes take more than op by op, with the sizes at this point? Sums that overflow say
-   nothing. */
-static bool sched__above(const ind_schedule *s, ind_expr arena, int point) {
-    int64_t bytes, most;
-    return !ind_expr_eval(arena, sched__corner_value, &point, &bytes) &&
-           !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && bytes > most;
+/* Are so many bytes more than op by op takes, with the sizes at this point? Sums that overflow say nothing. */
+static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
+    int64_t n, most;
+    return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
+           !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
 }
 
-/* At how many points it does. */
-static uint32_t sched__num_above(const ind_schedule *s, ind_expr arena) {
+/* At how many points they are. */
+static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
     uint32_t n = 0;
-    if (ind__known_le_max(arena, s->op_by_op_bytes)) return 0;
-    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__above(s, arena, point);
+    if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
+    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__above(s, bytes, point);
     return n;
 }
 
-/* Is an arena of so many bytes better than that of the other schedule, for the same loops? If they are equal at the
-   hints, one that is proven for all sizes to take no more than op by op is. */
-static bool sched__less_memory(const ind_schedule *s, ind_expr arena, const ind_schedule *other) {
-    if (!ind__ok(other->arena_bytes)) return true;
-    uint32_t above = sched__num_above(s, arena), others = sched__num_above(other, other->arena_bytes);
-    if (above != others) return above < others;
-    int64_t bytes = ind_hint(arena), had = ind_hint(other->arena_bytes);
-    if (bytes != had || ind_expr_same(arena, other->arena_bytes)) return bytes < had;
-    return !ind__known_le_max(other->arena_bytes, other->op_by_op_bytes) && ind__known_le_max(arena, s->op_by_op_bytes);
+/* Is an arena of so many bytes better than the one at hand? If they are equal at the hints, one that is proven for all
+   sizes to take no more than op by op is. */
+static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
+    if (!ind__ok(s->arena_bytes)) return true;
+    uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
+    if (above != had) return above < had;
+    int64_t bytes = ind_hint(arena), least = ind_hint(s->arena_bytes);
+    if (bytes != least || ind_expr_same(arena, s->arena_bytes)) return bytes < least;
+    return !ind__known_le_max(s->arena_bytes, s->op_by_op_bytes) && ind__known_le_max(arena, s->op_by_op_bytes);
 }
 
 static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
@@ -3360,7 +3359,7 @@ static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
     sched__sort(life, num, sizeof *life, order);
     bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__place_all(f, &m, life, num);
     ind__free(f->context, m.index.entry);
-    if (!ok || !sched__less_memory(s, m.bytes, s)) return ok;
+    if (!ok || !sched__better_arena(s, m.bytes)) return ok;
     s->arena_bytes = m.bytes;
     for (uint32_t i = 0; i < num; i++) s->offset[m.item[i].life.buffer] = m.item[i].offset;
     return true;
@@ -4146,13 +4145,16 @@ static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
 
 /* ---- never more memory than op by op */
 
-/* Where the plan takes the most memory, and which kernels had a hand in it. */
+/* Where the plan takes the most memory, and which loops had a hand in it. */
 typedef struct sched__blame {
     const ind_schedule *s;
-    int corner;
-    uint32_t *begin, *end; /* of memory, by buffer that it is named after; end is one more than the last kernel */
-    int64_t *live;         /* by kernel: bytes in the arena; then: how many kernels before it run at the peak */
-    uint8_t *blamed;       /* by kernel */
+    int point;
+    uint32_t *begin, *end;  /* of memory, by buffer that it is named after; end is one more than the last kernel */
+    int64_t *live;          /* by kernel, and one more: change of the bytes in the arena */
+    uint32_t *peak;         /* kernels that run while the most memory is in use */
+    uint32_t *peaks_before; /* by kernel, and one more */
+    uint32_t *last_reader;  /* by buffer: loop; 0 where there is none */
+    uint8_t *blamed;        /* by loop */
 } sched__blame;
 
 static bool sched__blame_alloc(sched__fuser *f, sched__blame *m) {
@@ -4160,7 +4162,10 @@ static bool sched__blame_alloc(sched__fuser *f, sched__blame *m) {
     m->begin = sched__scratch(f, buffers, sizeof *m->begin);
     m->end = sched__scratch(f, buffers, sizeof *m->end);
     m->live = sched__scratch(f, (size_t)kernels + 1, sizeof *m->live);
-    m->blamed = sched__scratch(f, kernels, sizeof *m->blamed);
+    m->peak = sched__scratch(f, kernels, sizeof *m->peak);
+    m->peaks_before = sched__scratch(f, (size_t)kernels + 1, sizeof *m->peaks_before);
+    m->last_reader = sched__scratch(f, buffers, sizeof *m->last_reader);
+    m->blamed = sched__scratch(f, m->s->program->num_loops, sizeof *m->blamed);
     return !f->failed;
 }
 
@@ -4175,46 +4180,93 @@ static void sched__find_memory(sched__blame *m) {
     for (uint32_t b = 1; b < s->program->num_buffers; b++) {
         int64_t bytes;
         ind_expr most = ind__buffer_most_bytes(s->program, &s->program->buffer[b]);
-        if (!m->end[b] || ind_expr_eval(most, sched__corner_value, &m->corner, &bytes)) continue;
+        if (!m->end[b] || ind_expr_eval(most, sched__corner_value, &m->point, &bytes)) continue;
         m->live[m->begin[b]] += bytes; /* no overflow: op_by_op_bytes was evaluated there */
         m->live[m->end[b]] -= bytes;
     }
 }
 
 static void sched__find_peaks(sched__blame *m) {
-    int64_t peak = 0, live = 0;
-    uint32_t before = 0;
+    int64_t most = 0, live = 0;
+    uint32_t n = 0;
     for (uint32_t k = 0; k < m->s->num_kernels; k++) {
         live += m->live[k];
-        if (live > peak) peak = live;
+        if (live > most) most = live;
     }
     live = 0;
-    for (uint32_t k = 0; k <= m->s->num_kernels; k++) {
+    for (uint32_t k = 0; k < m->s->num_kernels; k++) {
         live += m->live[k];
-        m->live[k] = before;
-        if (k < m->s->num_kernels && live == peak) m->blamed[k] = 1, before++;
+        m->peaks_before[k] = n;
+        if (live == most) m->peak[n++] = k;
+    }
+    m->peaks_before[m->s->num_kernels] = n;
+}
+
+/* Which loop is the last to need each buffer, for its data or for its memory. */
+static void sched__find_last_readers(sched__blame *m) {
+    const ind__lowered *p = m->s->program;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        const ind_body *body = p->loop[l].body;
+        for (uint32_t i = 1; i < body->num_inst; i++)
+            if (body->inst[i].op == IND_LOOP_LOAD) m->last_reader[body->inst[i].source] = l;
+    }
+    for (uint32_t b = 1; b < p->num_buffers; b++) {
+        uint32_t version = p->buffer[b].mutated_by;
+        if (version && p->buffer[version].loop > m->last_reader[b]) m->last_reader[b] = p->buffer[version].loop;
     }
 }
 
-/* More care for the loops of the kernels at the peak, and of those that began or end what is live there: results made
-   early, operands kept for long. False: no kernel is left that could be taken apart. */
+/* Is the buffer there at a peak, but would not be op by op when the loops of that kernel run? Then its writer runs too
+   early, or the last of its readers too late. */
+static void sched__blame_buffer(sched__blame *m, uint32_t b) {
+    const ind_schedule *s = m->s;
+    uint32_t first = m->peaks_before[s->first_use[b]], end = m->peaks_before[s->last_use[b] + 1];
+    if (first == end) return;
+    const ind_kernel *early = &s->kernel[m->peak[first]], *late = &s->kernel[m->peak[end - 1]];
+    uint32_t writer = s->program->buffer[b].loop, reader = m->last_reader[b] > writer ? m->last_reader[b] : writer;
+    if (writer > early->loop[early->num_loops - 1]) m->blamed[writer] = 1;
+    if (reader < late->loop[0]) m->blamed[reader] = 1;
+}
+
+static void sched__blame_kernel(sched__blame *m, uint32_t k) {
+    const ind_kernel *kernel = &m->s->kernel[k];
+    for (uint32_t i = 0; kernel->num_loops > 1 && i < kernel->num_loops; i++) m->blamed[kernel->loop[i]] = 1;
+}
+
+/* All that runs at a peak; or also all that begins or ends what is live there. */
+static void sched__blame_kernels(sched__blame *m, bool around) {
+    const ind_schedule *s = m->s;
+    for (uint32_t i = 0; i < m->peaks_before[s->num_kernels]; i++) sched__blame_kernel(m, m->peak[i]);
+    for (uint32_t b = 1; around && b < s->program->num_buffers; b++) {
+        if (!ind__ok(s->offset[b]) || m->peaks_before[s->first_use[b]] == m->peaks_before[s->last_use[b] + 1]) continue;
+        sched__blame_kernel(m, s->first_use[b]);
+        sched__blame_kernel(m, s->last_use[b]);
+    }
+}
+
+/* More care for the loops that are blamed. False: there is no more. */
+static bool sched__take_blame(sched__blame *m, uint8_t *care) {
+    bool more = false;
+    for (uint32_t l = 0; l < m->s->program->num_loops; l++)
+        if (m->blamed[l] && care[l] < IND__SCHED_APART) care[l]++, more = true;
+    return more;
+}
+
+/* Says where the next schedule has to take care, as far as this one shows: of single loops, then of kernels. */
 static bool sched__take_care(sched__fuser *f, const ind_schedule *s, uint8_t *care) {
     sched__blame m = {.s = s};
-    bool more = false;
-    while (m.corner + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->arena_bytes, m.corner)) m.corner++;
+    while (m.point + 1 < IND__SCHED_NUM_POINTS && !sched__above(s, s->peak_bytes, m.point)) m.point++;
     if (!sched__blame_alloc(f, &m)) return false;
     sched__find_memory(&m);
     sched__find_peaks(&m);
-    for (uint32_t b = 1; b < s->program->num_buffers; b++) {
-        if (!ind__ok(s->offset[b]) || m.live[s->first_use[b]] == m.live[s->last_use[b] + 1]) continue;
-        m.blamed[s->first_use[b]] = m.blamed[s->last_use[b]] = 1;
-    }
-    for (uint32_t k = 0; k < s->num_kernels; k++) {
-        const ind_kernel *kernel = &s->kernel[k];
-        for (uint32_t i = 0; m.blamed[k] && kernel->num_loops > 1 && i < kernel->num_loops; i++)
-            if (care[kernel->loop[i]] < IND__SCHED_APART) care[kernel->loop[i]]++, more = true;
-    }
-    return more;
+    sched__find_last_readers(&m);
+    for (uint32_t b = 1; b < s->program->num_buffers; b++)
+        if (ind__ok(s->offset[b])) sched__blame_buffer(&m, b);
+    if (sched__take_blame(&m, care)) return true;
+    sched__blame_kernels(&m, false);
+    if (sched__take_blame(&m, care)) return true;
+    sched__blame_kernels(&m, true);
+    return sched__take_blame(&m, care);
 }
 
 /* Another schedule, kept if it is better. */
@@ -4222,7 +4274,8 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
     ind_schedule *other;
     ind_status status = sched__create(f, &other);
     if (status) return status;
-    bool better = sched__less_memory(other, other->arena_bytes, *s);
+    uint32_t above = sched__num_above(other, other->peak_bytes), had = sched__num_above(*s, (*s)->peak_bytes);
+    bool better = above < had || (above == had && ind_hint(other->arena_bytes) < ind_hint((*s)->arena_bytes));
     ind__schedule_free(better ? *s : other);
     if (better) *s = other;
     return IND_OK;
@@ -4234,16 +4287,16 @@ static ind_status sched__try_again(const sched__fuser *f, ind_schedule **s) {
    all of them; each time another schedule is made, as only the whole plan shows what it takes. */
 static ind_status sched__limit_memory(sched__fuser *f, ind_schedule **s) {
     ind_status status = IND_OK;
-    if (!sched__num_above(*s, (*s)->arena_bytes)) return IND_OK;
+    if (!sched__num_above(*s, (*s)->peak_bytes)) return IND_OK;
     uint8_t *care = sched__scratch(f, f->program->num_loops, 1);
     bool more = care != NULL;
     f->care = care;
-    for (int i = 0; i < IND__SCHED_SAVINGS && !status && more && sched__num_above(*s, (*s)->arena_bytes); i++) {
+    for (int i = 0; i < IND__SCHED_SAVINGS && !status && more && sched__num_above(*s, (*s)->peak_bytes); i++) {
         more = sched__take_care(f, *s, care);
         if (!f->failed && more) status = sched__try_again(f, s);
     }
     if (f->failed) return ind__failed(f->context);
-    if (status || !sched__num_above(*s, (*s)->arena_bytes)) return status;
+    if (status || !sched__num_above(*s, (*s)->peak_bytes)) return status;
     memset(care, IND__SCHED_APART, f->program->num_loops);
     f->keep_order = true;
     return sched__try_again(f, s);

@@ -1348,7 +1348,6 @@ static int check_memory(const graph *g, ind_module *m, int c, char why[WHY]) {
         ind_formula_eval(m, s->arena_bytes, g->sizes[c], &arena) ||
         ind_formula_eval(m, s->op_by_op_bytes, g->sizes[c], &most))
         return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
-    if (arena>most&&getenv("MEM_DBG")) {char t[TEXT];graph_text(g,t,sizeof t);printf("ABOVE %lld > %lld (%s)\n%s%s\n",(long long)arena,(long long)most,g->sizes[c],t,ind_module_text(m,IND_STAGE_SCHEDULE));}
     counts.above += arena > most;
     counts.plans++;
     if (peak > most)

@@ -72,11 +72,12 @@ def test_random_graphs_on_a_device(tmp_path, device):
 
 
 def draw_ops(folder, options, env=None, timeout=280):
-    """fuzz_ops draws graphs over the whole op table; how many memory plans take more than op by op is bounded."""
+    """fuzz_ops draws graphs over the whole op table. No memory plan may have more alive than op by op: that fails there; how
+    many arenas are larger, by gaps where sizes cannot be compared, is bounded."""
     out = run([make(pathlib.Path("build/tests/fuzz/fuzz_ops")), *options.split()], folder, env, timeout)
     compared, above, plans = map(float, re.search(r"([\d.]+) % of \d+ elements compared, (\d+) of (\d+) memory plans", out).groups())
     assert compared > 95
-    assert above <= plans / 100
+    assert above <= plans / 500
     return out
 
 
