@@ -205,6 +205,14 @@ IND_API ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x);
    IND_SHAPE_MISMATCH, IND_TYPE_MISMATCH. */
 IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
 
+/* The memory bound to `input` is the module's to write over, once nothing needs the input any more: intermediates then
+   take less of the workspace, and an output may be bound to that very memory (ind_binding_info.takes_over says which).
+   After a run the contents are undefined, unless they are such an output; the memory itself stays the caller's, to free
+   or to bind again. So it must not share memory with anything else that is bound: a run fails where it does. On a run
+   with IND_MEMORY_HOST on a GPU it is the copy there that is written over. Errors: IND_INVALID_ARGUMENT (not an input;
+   it is mutated). In text: `donate x`. */
+IND_API ind_status ind_donate(ind_tensor input);
+
 /* An op in place: what x shows, and so the memory that it shares with other tensors through views, becomes `result`, an
    op's result of x's shape, cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)), x[2:5].zero_() is
    ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..), x.copy_(y) is
@@ -1345,7 +1353,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
 
    grammar:
      graph     = "graph" name "{" { statement newline } "}"
-     statement = size | fact | guard | function | input | const | assign | mutate | output
+     statement = size | fact | guard | function | input | const | assign | mutate | donate | output
      size      = "size" name "in" "[" int "," int "]" [ "multiple_of" int ] [ "hint" int ]
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
@@ -1359,6 +1367,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
                  (see ind_extern; the results have types unless a shape rule is registered)
      result    = name [ ":" type ]
      mutate    = "mutate" name "=" name              (an input, and what its memory holds after; see ind_mutate)
+     donate    = "donate" name                       (an input whose memory may be written over; see ind_donate)
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
      type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
@@ -1607,8 +1616,9 @@ typedef struct ind__tensor_info {
     int rank;
     ind_expr size[IND_MAX_RANK];
     uint32_t node;
-    bool weak;  /* SCALAR: a Python number; it has no name */
-    bool named; /* the name was given, not made up */
+    bool weak;    /* SCALAR: a Python number; it has no name */
+    bool named;   /* the name was given, not made up */
+    bool donated; /* an input whose memory may be written over */
     /* Memory, for ops in place (only where a graph is built): */
     uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
     const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
@@ -6703,6 +6713,7 @@ static ind_status ind__check_mutation(ind_graph *g, uint32_t input, uint32_t val
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is not an input", name);
     if (ind__find_mutation(g, input))
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is given twice", name);
+    if (x->donated) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: %s is donated", name);
     ind__print_type(a, sizeof a, x->dtype, x->size, x->rank);
     ind__print_type(b, sizeof b, v->dtype, v->size, v->rank);
     bool same = x->rank == v->rank;
@@ -6734,6 +6745,21 @@ ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     return g->status;
 }
 
+ind_status ind_donate(ind_tensor input) {
+    ind_graph *g = input.graph;
+    if (!g) return IND_INVALID_ARGUMENT;
+    if (g->status) return g->status;
+    ind__tensor_info *x = input.id && input.id < g->num_tensors ? &g->tensor[input.id] : NULL;
+    if (!x || g->node[x->node].op != IND_OP_INPUT)
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "donate: %s is not an input", x && x->name ? x->name : "a number");
+    else if (ind__find_mutation(g, input.id))
+        ind__graph_fail(g, IND_INVALID_ARGUMENT, "donate: %s is mutated: its memory holds the new value", x->name);
+    else
+        x->donated = true;
+    ind__graph_leave_here(g);
+    return g->status;
+}
+
 /* ---- ops in place: writing to what a tensor shows ---- */
 
 /* As torch.can_cast: floats to no integers, numbers to no bool. */
@@ -6751,6 +6777,9 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
     if (g->node[root->node].op == IND_OP_CONST)
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "%s: %s is a constant, which no run changes; clone makes a tensor of it", op,
+                               root->name);
+    if (root->donated)
+        return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is donated, so it cannot be changed in place", op,
                                root->name);
     if (g->node[root->node].op == IND_OP_INPUT && !root->writes && ind__find_mutation(g, ind__root_of(g, x)))
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: a mutate statement already says what %s becomes", op,
@@ -11086,6 +11115,8 @@ static void ind__print_outputs(ind__text *t, const ind_graph *g) {
 static void ind__print_mutations(ind__text *t, const ind_graph *g) {
     for (uint32_t i = 0; i < g->num_mutations; i++)
         ind__textf(t, "  mutate %s = %s\n", g->tensor[g->mutation[i].input].name, g->tensor[g->mutation[i].value].name);
+    for (uint32_t i = 1; i < g->num_tensors; i++)
+        if (g->tensor[i].donated) ind__textf(t, "  donate %s\n", g->tensor[i].name);
 }
 
 static void ind__print_graph(ind__text *t, const ind_graph *g) {
@@ -11989,6 +12020,16 @@ static void ind__parse_mutate(ind__parser *p) {
     ind__check_graph(p, at);
 }
 
+/* donate = "donate" name */
+static void ind__parse_donate(ind__parser *p) {
+    ind__skip(p);
+    const char *at = p->at;
+    uint32_t input = ind__need_tensor(p);
+    if (!input) return;
+    ind_donate(ind__graph_tensor(p->g, input));
+    ind__check_graph(p, at);
+}
+
 typedef struct ind__parsed_result {
     char name[IND__MAX_NAME + 1];
     const char *at;
@@ -12023,7 +12064,8 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
     ind__skip(p);
     r->at = p->at;
     if (!ind__need_new_name(
-            p, "a statement: size, fact, guard, function, input, const, mutate, output, or NAME = OP(..)", r->name))
+            p, "a statement: size, fact, guard, function, input, const, mutate, donate, output, or NAME = OP(..)",
+            r->name))
         return false;
     if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
@@ -12250,6 +12292,8 @@ static void ind__parse_statement(ind__parser *p) {
         ind__parse_source(p, IND_OP_CONST);
     } else if (ind__take_keyword(p, "mutate")) {
         ind__parse_mutate(p);
+    } else if (ind__take_keyword(p, "donate")) {
+        ind__parse_donate(p);
     } else if (ind__take_keyword(p, "output")) {
         ind__parse_output(p);
     } else {
@@ -12976,6 +13020,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *x = &r->from->tensor[n->result];
     if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST) {
         made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
+        if (made.id) r->to->tensor[made.id].donated = x->donated;
     } else {
         made = ind__graph_add(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
         for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
@@ -18028,6 +18073,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     ind__buffer_kind kind = l->node->op == IND_OP_INPUT ? IND__BUFFER_INPUT : IND__BUFFER_CONST;
     uint32_t buffer =
         ind__lowered_input(l->w->program, l->result->name, kind, l->result->dtype, l->result->size, l->result->rank);
+    if (buffer) l->w->program->buffer[buffer].donated = l->result->donated;
     results[0] = buffer ? ind__box_buffer(l->w->program, buffer) : NULL;
     return results[0] ? IND_OK : ind__failed(l->context);
 }

@@ -1343,8 +1343,12 @@ static const char *cg__int(const ind__writer *w) {
     return w->wide ? "long long" : "int";
 }
 
+/* Also an output that may be bound to the memory of a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
-    return a == b || (s->storage && s->storage[a] == s->storage[b]);
+    if (a == b || !s->storage) return a == b;
+    uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
+    uint32_t y = s->takes_over[b] ? s->takes_over[b] : s->storage[b];
+    return x == y;
 }
 
 /* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */

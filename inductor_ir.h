@@ -1111,6 +1111,7 @@ typedef struct ind__buffer {
        version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
     uint32_t mutates, mutated_by;
     bool partial;     /* what the first stage of a reduction hands to the second */
+    bool donated;     /* INPUT: its memory may be used for something else after its last reader */
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
@@ -11935,6 +11936,7 @@ static void ir__print_buffer(ind__text *t, const ind__lowered *p, const ind__buf
     }
     ind__textf(t, b->layout.fixed && b->layout.rank ? "]" : "");
     if (b->mutates) ind__textf(t, " mutates %s", p->buffer[b->mutates].name);
+    if (b->donated) ind__textf(t, " donated");
     ind__textf(t, "\n");
 }
 

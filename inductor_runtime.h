@@ -63,6 +63,8 @@ typedef struct ind_binding_info {
     int rank;
     ind_expr size[IND_MAX_RANK]; /* formulas in the declared sizes */
     bool mutated;                /* an input that every run changes in place (ind_mutate) */
+    bool donated;                /* an input whose memory runs write over (ind_donate) */
+    int takes_over; /* an output that may be bound to the same pointer as this donated input; -1: to none */
 } ind_binding_info;
 IND_API int ind_module_num_bindings(const ind_module *module);
 IND_API const ind_binding_info *ind_module_query_binding(const ind_module *module, int index); /* NULL: no such */
@@ -1615,6 +1617,8 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->rank = b->layout.rank;
     memcpy(info->size, b->layout.size, sizeof info->size);
     info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by;
+    info->donated = b->donated;
+    info->takes_over = -1;
     x->buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output"};
     ind__text t = {.context = m->context};
@@ -1630,6 +1634,15 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->binding_bytes[at]);
     if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->binding_used[at]);
     return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
+}
+
+/* Which outputs may be bound to the memory of which donated inputs. */
+static void rt__module_take_over(ind_module *m) {
+    const ind__executable *x = m->executable;
+    for (uint32_t i = 1; i < m->desc.lowered->num_buffers; i++) {
+        uint32_t input = m->desc.schedule->takes_over[i];
+        if (input) m->binding[x->buffer_binding[i]].takes_over = (int)x->buffer_binding[input];
+    }
 }
 
 /* Inputs and constants in order of declaration, outputs by their position. */
@@ -1661,6 +1674,7 @@ static ind_status rt__module_bindings(ind_module *m) {
         ind_status status = rt__module_binding(m, at, i);
         if (status) return status;
     }
+    rt__module_take_over(m);
     return IND_OK;
 }
 
@@ -2626,6 +2640,28 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     return IND_OK;
 }
 
+/* What is donated shares its memory with nothing that is bound but the output that takes it over. */
+static ind_status rt__bind_donated(const ind_instance *n, uint32_t input) {
+    const ind_module *m = n->module;
+    const ind__executable *x = m->executable;
+    uintptr_t from = (uintptr_t)n->pointer[input], to = from + (uint64_t)n->slot[x->binding_bytes[input]];
+    for (uint32_t i = 0; i < m->num_bindings; i++) {
+        uintptr_t at = (uintptr_t)n->pointer[i], end = at + (uint64_t)n->slot[x->binding_bytes[i]];
+        if (i == input || at >= to || end <= from) continue;
+        if (m->binding[i].takes_over == (int)input && at == from) continue;
+        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is donated, but shares memory with %s",
+                         x->binding_text[input], x->binding_text[i]);
+    }
+    return IND_OK;
+}
+
+static ind_status rt__bind_all_donated(const ind_instance *n) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < n->module->num_inputs && !status; i++)
+        if (n->module->binding[i].donated) status = rt__bind_donated(n, i);
+    return status;
+}
+
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
     int64_t need = n->slot[m->executable->arena_slot];
@@ -2769,6 +2805,8 @@ static ind_status rt__instance_bind(ind_instance *n) {
     if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
     n->bound = false;
     memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
+    status = rt__bind_all_donated(n);
+    if (status) return status;
     rt__bind_addresses(n);
     for (uint32_t i = 0; i < m->executable->num_steps; i++) {
         if (m->executable->step[i].call) rt__bind_call(n, &m->executable->step[i]);

@@ -30,6 +30,10 @@
    if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
    else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
 
+   How donated inputs work: what lies in the arena may lie in the memory of an input that the caller gives away instead,
+   if it fits and is made after the last reader of all that was there; in that reader's kernel if each point reads
+   exactly the element that it writes. So may an output, if the caller wants: from then on nothing else lies there.
+
    How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
    those of the product, found by taking the read element's place in memory apart.
@@ -199,10 +203,13 @@ typedef struct ind_schedule {
     uint32_t *kernel_of;            /* by loop: the kernel that runs it */
     uint32_t *first_use, *last_use; /* by buffer: kernels; UINT32_MAX: it never reaches memory */
     /* Memory plan, by buffer number. */
-    ind_expr *offset;  /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
-                          constants, outputs, and buffers that never reach memory) */
-    uint32_t *storage; /* buffer whose memory this one uses: itself, or the first of those whose memory is taken over
-                          in place one after another; 0: the buffer never reaches memory */
+    ind_expr *offset;     /* bytes from the start of the arena, multiples of 256; invalid: not in the arena (inputs,
+                             constants, outputs, and buffers that never reach memory) */
+    uint32_t *storage;    /* buffer whose memory this one uses: itself, or the first of those whose memory is taken over
+                             in place one after another, or a donated input, in whose memory it then lies; 0: the buffer
+                             never reaches memory */
+    uint32_t *takes_over; /* outputs: a donated input to whose memory it may be bound, as nothing needs that any more;
+                             0: none */
     ind_expr arena_bytes;
     /* Both count intermediates, each rounded up to 256 bytes; outputs lie in the caller's memory. */
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
@@ -235,10 +242,11 @@ typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
 
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
-   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
-   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
-   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
-   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
+   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "takes_over" (where it may
+   lie in a donated input), "first", "last", "results"}], "edges": [{"from", "to", "from_results", "to_results",
+   "from_kernel", "to_kernel", "buffer", "vertical", "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes",
+   "op_by_op_bytes"}; formulas are strings. results are the tensors of the graph that the origins make, as result_name
+   (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
@@ -281,6 +289,7 @@ enum {
     IND__SCHED_SCAN_COLUMNS =
         1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
+    IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
@@ -383,6 +392,9 @@ typedef struct sched__fuser {
     uint32_t num_after, num_before;
 
     uint32_t *value; /* by buffer: its value in the body that is being recorded */
+    uint32_t *gift;  /* donated inputs */
+    uint32_t num_gifts;
+
     uint32_t *order; /* groups in the order in which they will run */
     uint32_t num_order;
 } sched__fuser;
@@ -3098,7 +3110,7 @@ static bool sched__may_overwrite(sched__fuser *f, const ind_kernel *k, uint32_t 
 
 static bool sched__taken(const ind_schedule *s, const ind_kernel *k, uint32_t root) {
     for (uint32_t o = k->num_reads; o < k->num_args; o++) {
-        if (s->storage[k->arg[o]] == root) return true;
+        if (s->storage[k->arg[o]] == root || s->takes_over[k->arg[o]] == root) return true;
     }
     return false;
 }
@@ -3114,6 +3126,50 @@ static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life)
     }
 }
 
+/* ---- memory of donated inputs */
+
+static bool sched__find_gifts(sched__fuser *f, sched__life *life) {
+    ind_schedule *s = f->schedule;
+    f->gift = sched__scratch(f, f->program->num_buffers, sizeof *f->gift);
+    if (!f->gift) return false;
+    for (uint32_t b = 1; b < f->program->num_buffers; b++)
+        if (f->program->buffer[b].donated && !f->program->buffer[b].mutated_by) f->gift[f->num_gifts++] = b;
+    for (uint32_t k = 0; f->num_gifts && k < s->num_kernels; k++)
+        for (uint32_t i = 0; i < s->kernel[k].num_reads; i++)
+            if (f->program->buffer[s->kernel[k].arg[i]].donated) life[s->kernel[k].arg[i]].end = k;
+    return true;
+}
+
+/* A donated input, read before kernel k for the last time, in whose memory `out` fits; 0: none. */
+static uint32_t sched__find_gift(sched__fuser *f, uint32_t k, uint32_t out, const sched__life *life) {
+    int tries = 0;
+    for (uint32_t i = 0; i < f->num_gifts && tries < IND__SCHED_GIFTS; i++) {
+        uint32_t gift = f->gift[i];
+        bool empty = !f->schedule->storage[gift]; /* no kernel reads it */
+        if (!empty && life[gift].end >= k) continue;
+        tries++;
+        if (ind_known_le(f->bytes[out], f->bytes[gift])) return gift;
+    }
+    return 0;
+}
+
+/* The memory that `out` lies in from kernel k on: that of `root`, for as long as it lives; an output only if the caller
+   binds it there, so for good. */
+static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__life *life) {
+    ind_schedule *s = f->schedule;
+    bool output = !ind__ok(life[out].size);
+    *(output ? &s->takes_over[out] : &s->storage[out]) = root;
+    s->storage[root] = root;
+    life[root].end = output ? IND__SCHED_NONE : life[out].end;
+}
+
+/* May the buffer be placed freely: in the arena, or an output that the caller may bind to a donated input? */
+static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
+    const ind__buffer *info = &f->program->buffer[b];
+    if (info->mutates) return false;
+    return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
+}
+
 /* Lets each output of kernel k take over the memory of an input that it is the last to read. */
 static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
@@ -3123,15 +3179,18 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     if (!stage) return sched__fail(f);
     for (uint32_t o = kernel->num_reads; o < kernel->num_args; o++) {
         uint32_t out = kernel->arg[o];
-        bool own = ind__ok(life[out].size) && !f->program->buffer[out].mutates;
-        for (uint32_t i = 0; own && i < kernel->num_reads; i++) {
+        bool open = sched__placed_freely(f, out, life);
+        for (uint32_t i = 0; open && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            if (!ind__ok(life[in].size) || life[in].end != k || sched__taken(s, kernel, root)) continue;
+            bool gift = f->program->buffer[root].donated;
+            if (!gift && !(ind__ok(life[in].size) && ind__ok(life[out].size))) continue;
+            if (life[in].end != k || life[root].end != k || sched__taken(s, kernel, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
-            s->storage[out] = root;
-            life[root].end = life[out].end;
-            break;
+            sched__settle(f, out, root, life);
+            open = false;
         }
+        uint32_t gift = open ? sched__find_gift(f, k, out, life) : 0;
+        if (gift) sched__settle(f, out, gift, life);
     }
     ind__free(f->context, stage);
     return true;
@@ -3380,7 +3439,8 @@ static bool sched__plan_memory(sched__fuser *f) {
     sched__life *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
     s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
     s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
-    if (f->failed || !sched__find_lives(f, life)) return false;
+    s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
+    if (f->failed || !sched__find_lives(f, life) || !sched__find_gifts(f, life)) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         sched__join_versions(f, k, life);
         if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
@@ -3554,6 +3614,12 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
     return true;
 }
 
+/* The donated input in whose memory the buffer lies, or may be bound to lie; 0: none. */
+static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
+    if (s->takes_over[b]) return s->takes_over[b];
+    return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
+}
+
 /* Also ends the lifetimes of old versions. */
 static bool sched__check_versions(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
@@ -3563,8 +3629,8 @@ static bool sched__check_versions(sched__check *v) {
         if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
         if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
             return false;
-        bool arena = ind__ok(v->s->offset[b]);
-        if (v->s->storage[b] != (arena ? v->s->storage[buffer->mutates] : home)) return false;
+        bool free = ind__ok(v->s->offset[b]) || sched__in_gift(v->s, b) == v->s->storage[b];
+        if (v->s->storage[b] != (free ? v->s->storage[buffer->mutates] : home)) return false;
         v->life[buffer->mutates].end = k;
     }
     return true;
@@ -3574,7 +3640,7 @@ static bool sched__check_outputs(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         const ind__buffer *buffer = &v->s->program->buffer[b];
         const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
-        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output;
+        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__in_gift(v->s, b);
         if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
         if (arena != ind__ok(v->s->offset[b])) return false;
         if (!arena) continue;
@@ -3651,6 +3717,37 @@ static bool sched__check_memory(sched__check *v) {
         }
         v->life[kept++] = at;
         live = kept;
+    }
+    return true;
+}
+
+/* May kernel k write `b` into the memory of the donated input, given what was there before? */
+static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
+    const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
+    const sched__life *there = &v->life[gift];
+    ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
+    if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
+    if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
+    if (y->mutates || (!v->made[gift] && there->end <= k)) return true; /* a version; or nothing was there */
+    ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
+    return there->end < k || (there->end == k && there->begin <= k && ind_known_eq(bytes, had));
+}
+
+/* In the order of the kernels: life of a donated input becomes that of what lies there; it begins one later. */
+static bool sched__check_gifts(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
+        const ind_kernel *kernel = &v->s->kernel[k];
+        for (uint32_t i = 0; i < kernel->num_args; i++) {
+            uint32_t b = v->buffer = kernel->arg[i], gift = v->other = sched__in_gift(v->s, b);
+            if (i < kernel->num_reads && p->buffer[b].donated) v->made[b] = 1;
+            if (i < kernel->num_reads || !gift) continue;
+            if (!sched__check_gift(v, k, b, gift)) return false;
+            v->made[gift] = 1;
+            v->life[gift].buffer = b;
+            v->life[gift].begin = k + 1;
+            v->life[gift].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
+        }
     }
     return true;
 }
@@ -3740,6 +3837,8 @@ static const struct {
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
+    {"what lies in a donated input's memory fits, and is made when all that was there is no longer needed",
+     sched__check_gifts},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
@@ -3907,11 +4006,17 @@ static void sched__print_kept(const sched__printer *p) {
 static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
-        if (!ind__ok(p->s->offset[b])) continue;
+        uint32_t gift = sched__in_gift(p->s, b);
+        if (!ind__ok(p->s->offset[b]) && !gift) continue;
         ind__textf(p->t, "%s", buffer->name);
-        sched__print_formula(p, "  at ", p->s->offset[b]);
+        if (gift)
+            ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
+                       p->s->program->buffer[gift].name);
+        else
+            sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
-        if (p->s->storage[b] != b) ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
+        if (!gift && p->s->storage[b] != b)
+            ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
         ind__textf(p->t, "\n");
     }
 }
@@ -4023,6 +4128,10 @@ static void sched__json_buffer(const sched__printer *p, uint32_t b) {
         ind__textf(p->t, ", \"offset\": null");
     ind__textf(p->t, ", \"storage\": ");
     ind__text_json(p->t, p->s->program->buffer[p->s->storage[b]].name);
+    if (p->s->takes_over[b]) {
+        ind__textf(p->t, ", \"takes_over\": ");
+        ind__text_json(p->t, p->s->program->buffer[p->s->takes_over[b]].name);
+    }
     sched__json_kernel_number(p, "first", p->s->first_use[b]);
     sched__json_kernel_number(p, "last", p->s->last_use[b]);
     sched__json_nodes(p, "results", loop ? loop->origin : NULL, loop ? loop->num_origins : 0, p->result_name);

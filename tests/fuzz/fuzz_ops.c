@@ -240,6 +240,7 @@ typedef struct value {
     int limit;      /* indices below this */
     int made_by;    /* statement; -1 input */
     int mutated_to; /* value that an input holds afterwards; -1 none */
+    bool donated;   /* an input whose memory may be written over */
     int64_t count[CASES];
     void *data[CASES][1 + SAMPLES]; /* [0] the value itself; the others NULL where exact */
 } value;
@@ -332,6 +333,7 @@ static void graph_text(const graph *g, char *out, size_t size) {
         const value *v = &g->v[i];
         size_t n = strlen(out);
         if (v->mutated_to >= 0) snprintf(out + n, size - n, "  mutate %s = %s\n", v->name, g->v[v->mutated_to].name);
+        if (v->donated && used[i]) snprintf(out + n, size - n, "  donate %s\n", v->name);
     }
     size_t n = strlen(out);
     for (int i = 0; i < g->num_outputs; i++) {
@@ -810,7 +812,11 @@ typedef struct blocks {
 } blocks;
 
 static void free_blocks(blocks *b) {
-    for (int i = 0; i < b->n; i++) free(b->io[i].data);
+    for (int i = 0; i < b->n; i++) {
+        bool shared = false;
+        for (int k = 0; k < i; k++) shared = shared || b->io[k].data == b->io[i].data;
+        if (!shared) free(b->io[i].data);
+    }
     b->n = 0;
 }
 
@@ -823,8 +829,9 @@ static bool make_blocks(graph *g, ind_module *m, int c, int k, bool strict, bloc
         if (!count_elements(m, info, g->sizes[c], count)) return false;
         if (info->kind == IND_BINDING_OUTPUT) {
             size_t bytes = (size_t)*count * (size_t)ind_dtype_bytes(info->dtype);
-            data = malloc(bytes + !bytes);
-            memset(data, 0xa5, bytes);
+            bool there = info->takes_over >= 0 && (g->num_statements + b->n) % 2;
+            data = there ? b->io[info->takes_over].data : malloc(bytes + !bytes);
+            if (!there) memset(data, 0xa5, bytes);
         } else {
             value *v = value_named(g, info->name);
             if (!v->data[c][0]) {
@@ -1240,6 +1247,14 @@ static void draw_mutations(graph *g) {
     }
 }
 
+/* Some of the inputs that nothing mutates. */
+static void draw_donations(graph *g) {
+    for (int i = 0; i < g->num_values; i++) {
+        value *v = &g->v[i];
+        v->donated = is_input(g, v) && !v->is_const && v->fill != 's' && v->mutated_to < 0 && chance(30);
+    }
+}
+
 static void free_graph(graph *g) {
     for (int i = 0; i < MOST_VALUES; i++) free_value(&g->v[i]);
     ind_context_destroy(g->ctx);
@@ -1330,7 +1345,7 @@ static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char 
             failed = compare(&g->v[v->mutated_to], c, b->io[i].data, "mutated input holds ", why);
         } else if (output) {
             failed = compare(v, c, b->io[i].data, "", why);
-        } else if (v->count[c] &&
+        } else if (v->count[c] && !v->donated &&
                    memcmp(v->data[c][0], b->io[i].data, (size_t)v->count[c] * (size_t)ind_dtype_bytes(v->dtype))) {
             snprintf(why, WHY, "%s: an input is changed that is not mutated", v->name);
             failed = 1;
@@ -1487,7 +1502,7 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
         if (!is_refused(op)) failed = grow(g, empty->schema, op, i == before ? 200 * OFTEN : OFTEN);
     }
     if (failed < 0) counts.disagreements++;
-    if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), g;
+    if (failed >= 0 && g->num_statements) return draw_outputs(g), draw_mutations(g), draw_donations(g), g;
     free_graph(g);
     return NULL;
 }
