@@ -8854,6 +8854,11 @@ static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     return -1;
 }
 
+static int ind__rank_of_both(const ind__expansion *e) {
+    int first = ind_tensor_rank(e->x[0]), second = ind_tensor_rank(e->x[1]);
+    return first > second ? first : second;
+}
+
 /* Element i of a list of integers. */
 static int64_t ind__list_int(const ind__attr *a, int i) {
     int64_t v = 0;
@@ -9054,7 +9059,7 @@ static ind_tensor ind__unit(const ind__expansion *e, ind_tensor x, double p, int
 }
 
 static void ind__expand_cosine_similarity(ind__expansion *e) {
-    const int dim = (int)e->a[0].i;
+    const int dim = ind__dim_in(e, e->a[0].i, ind__rank_of_both(e));
     const ind_dtype dtype = ind__result_type(e->g, e->node->operand, 2);
     if (!ind_dtype_is_float(dtype) && !ind__need_float_of(e, 0)) return;
     for (int k = 0; k < 2; k++) e->x[k] = ind_cast(e->x[k], dtype);
@@ -9065,7 +9070,8 @@ static void ind__expand_cosine_similarity(ind__expansion *e) {
 }
 
 static void ind__expand_normalize(ind__expansion *e) {
-    e->y = ind__unit(e, e->x[0], e->a[0].f, (int)e->a[1].i, e->a[2].f);
+    int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
+    e->y = ind__unit(e, e->x[0], e->a[0].f, dim, e->a[2].f);
 }
 
 static void ind__expand_dist(ind__expansion *e) {
@@ -9096,7 +9102,7 @@ static void ind__expand_shrink(ind__expansion *e) {
 }
 
 static void ind__expand_softmin(ind__expansion *e) {
-    e->y = ind_softmax(ind_neg(e->x[0]), (int)e->a[0].i);
+    e->y = ind_softmax(ind_neg(e->x[0]), ind__dim_in(e, e->a[0].i, ind_tensor_rank(e->x[0])));
 }
 
 static void ind__expand_glu(ind__expansion *e) {
@@ -9253,7 +9259,8 @@ static void ind__expand_nansum(ind__expansion *e) {
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
     const ind_dtype dtype = e->a[2].kind == IND__ATTR_NONE ? IND_DTYPE_NONE : (ind_dtype)e->a[2].i;
     if (n > IND_MAX_RANK) ind__refuse(e, IND_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
-    for (int i = 0; i < n && i < IND_MAX_RANK; i++) dims[i] = (int)ind__list_int(dim, i);
+    for (int i = 0; i < n && i < IND_MAX_RANK; i++)
+        dims[i] = ind__dim_in(e, ind__list_int(dim, i), ind_tensor_rank(e->x[0]));
     if (e->g->status) return;
     ind_tensor x = e->x[0], none = ind_isnan(x);
     const bool average = e->node->op == IND_OP_NANMEAN;
@@ -9443,7 +9450,7 @@ static void ind__expand_cross(ind__expansion *e) {
 }
 
 static void ind__expand_linalg_vecdot(ind__expansion *e) {
-    e->y = ind__sum_last(ind_mul(e->x[0], e->x[1]), (int)e->a[0].i, false);
+    e->y = ind__sum_last(ind_mul(e->x[0], e->x[1]), ind__dim_in(e, e->a[0].i, ind__rank_of_both(e)), false);
 }
 
 /* y[.., o] = sum over i and j of x1[.., i] weight[o, i, j] x2[.., j]. */

@@ -119,11 +119,14 @@ def composite_calls(case, types):
 
 
 def operands_in(op, arguments):
-    """What is given for each operand, by place or by name."""
+    """What is given for each operand, by place or by name; those behind the last that is given are left out."""
     names = [name.rstrip("*?") for name in op_rows()[op]["operands"].split()]
     given = dict(zip(names, itertools.takewhile(lambda a: not re.match(r"\w+=", a), arguments)))
     given.update(a.split("=", 1) for a in arguments if re.match(r"\w+=", a))
-    return [given.get(name, "") for name in names]
+    found = [given.get(name, "none") for name in names]
+    while found and found[-1] == "none":
+        found.pop()
+    return found
 
 
 def tensors_in(argument, types):
@@ -694,9 +697,6 @@ EXCEPTIONS = {
     ("native_group_norm", 0, "special"): WELFORD,
     ("_native_batch_norm_legit", 0, "special"): WELFORD,
     ("convolution_backward", 2, "special"): "whether a NaN of the weight also meets the padding is left open by PyTorch: cuDNN and its own loops differ",
-    ("index_put", 0, "0-d"): "by a mask without dimensions, which the reference cannot do",
-    ("index_put", 0, "extreme"): "where places repeat, the reference wants one answer",
-    ("polygamma", 0, "transposed"): "its order stands first, which the generator of calls cannot write",
     ("quantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("nanquantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("upsample_bicubic2d", 0, "special"): "an infinity times a weight that is 0 or a roundoff, as the place has been rounded",
