@@ -549,6 +549,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "size:sizes=none scale_factor:floats=none mode:str=\"nearest\" align_corners:bool=false", 1, "G")                \
     X(GRID_SAMPLER_2D, "grid_sampler_2d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
       1, "G")                                                                                                          \
+    X(GRID_SAMPLER_3D, "grid_sampler_3d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
+      1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
     X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
@@ -672,7 +674,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TRACE, "trace", "self", "", 1, "E")                                                                              \
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
-    X(TRAPEZOID, "trapezoid", "y", "dx:float=1 dim:int=-1", 1, "E")                                                    \
+    X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
+    X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                           \
+    X(HISTC, "histc", "self", "bins:int=100 min:float=0 max:float=0", 1, "E")                                          \
+    X(BINCOUNT, "bincount", "self weights?", "minlength:size=0 max_output_size:size=none", 1, "E")                     \
     X(DOT, "dot", "self tensor", "", 1, "E")                                                                           \
     X(INNER, "inner", "self other", "", 1, "E")                                                                        \
     X(OUTER, "outer", "self vec2", "", 1, "E")                                                                         \
@@ -709,12 +714,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "window_length:int periodic:bool=true alpha:float=0.54 beta:float=0.46 dtype:dtype=f32", 1, "E")                 \
     X(BLACKMAN_WINDOW, "blackman_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
     X(BARTLETT_WINDOW, "bartlett_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
+    X(KAISER_WINDOW, "kaiser_window", "", "window_length:int periodic:bool=true beta:float=12 dtype:dtype=f32", 1,     \
+      "E")                                                                                                             \
     X(EMBEDDING_BAG, "embedding_bag", "weight indices offsets? per_sample_weights?",                                   \
       "mode:str=\"mean\" include_last_offset:bool=false padding_idx:int=none scale_grad_by_freq:bool=false "           \
       "sparse:bool=false",                                                                                             \
       1, "E")                                                                                                          \
     X(UPSAMPLE_BICUBIC2D, "upsample_bicubic2d", "self",                                                                \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(UPSAMPLE_BILINEAR2D_AA, "_upsample_bilinear2d_aa", "self",                                                       \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(UPSAMPLE_BICUBIC2D_AA, "_upsample_bicubic2d_aa", "self",                                                         \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(GRID_SAMPLER, "grid_sampler", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool", 1,     \
+      "E")                                                                                                             \
     X(AFFINE_GRID, "affine_grid", "theta", "size:sizes align_corners:bool=false", 1, "E")                              \
     X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
       "E")                                                                                                             \
@@ -748,7 +761,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(STFT, "stft", "input window?",                                                                                   \
       "n_fft:int hop_length:int=none win_length:int=none center:bool=true pad_mode:str=\"reflect\" "                   \
       "normalized:bool=false onesided:bool=true",                                                                      \
-      1, "E")
+      1, "E")                                                                                                          \
+    X(ISTFT, "istft", "input window?",                                                                                 \
+      "n_fft:int hop_length:int=none win_length:int=none center:bool=true normalized:bool=false onesided:bool=true "   \
+      "length:size=none",                                                                                              \
+      1, "E")                                                                                                          \
+    X(FFT_FFTSHIFT, "fft_fftshift", "self", "dim:ints=none", 1, "E")                                                   \
+    X(FFT_IFFTSHIFT, "fft_ifftshift", "self", "dim:ints=none", 1, "E")                                                 \
+    X(FFT_FFTFREQ, "fft_fftfreq", "", "n:size d:float=1 dtype:dtype=f32", 1, "E")                                      \
+    X(FFT_RFFTFREQ, "fft_rfftfreq", "", "n:size d:float=1 dtype:dtype=f32", 1, "E")
 
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
@@ -1137,8 +1158,11 @@ typedef enum ind_interpolation {
 IND_API ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
                                    int num_scale_factor, ind_interpolation mode, bool align_corners);
 /* torch.grid_sampler_2d: x [batch, channels, h, w], grid [batch, rows, columns, 2] of x and y in [-1, 1].
-   interpolation_mode 0 bilinear, 1 nearest; padding_mode 0 zeros, 1 border, 2 reflection. */
+   interpolation_mode 0 bilinear, 1 nearest, 2 bicubic; padding_mode 0 zeros, 1 border, 2 reflection. _3d: x [batch,
+   channels, d, h, w], grid [batch, planes, rows, columns, 3] of x, y and z; 0 trilinear, 1 nearest. */
 IND_API ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                                       bool align_corners);
+IND_API ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
                                        bool align_corners);
 /* torch.nn.functional.unfold and fold of images of two dimensions; a stride of 0 means 1 here. */
 IND_API ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window);
@@ -4272,27 +4296,29 @@ static ind_status ind__rule_upsample(ind__infer *in) {
 
 static ind_status ind__rule_grid_sampler(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *grid = ind__operand(in, 1);
+    const int dims = in->op == IND_OP_GRID_SAMPLER_3D ? 3 : 2;
     int64_t mode = in->attr[0].i, padding = in->attr[1].i;
-    if (ind__need_rank(in, 0, 4) || ind__need_rank(in, 1, 4) || ind__need_float(in, 0) ||
+    if (ind__need_rank(in, 0, dims + 2) || ind__need_rank(in, 1, dims + 2) || ind__need_float(in, 0) ||
         ind__need_same_dtype(in, 0, 1))
         return in->status;
     ind__agreement batch = {0, 0, " images", 1, 0, "has", ""};
     if (ind__need_agree(in, batch)) return in->status;
-    if (!ind__is_int(grid->size[3], 2)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be 2: x and y",
-                           ind__say_name(in, 1), ind__say_type(in, 1));
+    if (!ind__is_int(grid->size[dims + 1], dims)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
+                           ind__say_name(in, 1), ind__say_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
-    if (mode == 2) return ind__reject(in, IND_NOT_SUPPORTED, "interpolation_mode 2 (bicubic); 0 and 1 are supported");
-    if (mode < 0 || mode > 1 || padding < 0 || padding > 2) {
+    if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
         return ind__reject(in, IND_INVALID_ARGUMENT,
-                           "interpolation_mode is 0 (bilinear) or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
-                           "(reflection)");
+                           "interpolation_mode is 0 (linear)%s or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
+                           "(reflection)",
+                           dims == 2 ? ", 2 (bicubic)" : "");
     }
-    for (int d = 2; d < 4; d++) {
-        if (ind__need_positive(in, x->size[d], "input size")) return in->status;
+    ind_expr size[5] = {x->size[0], x->size[1]};
+    for (int s = 0; s < dims; s++) {
+        if (ind__need_positive(in, x->size[2 + s], "input size")) return in->status;
+        size[2 + s] = grid->size[1 + s];
     }
-    ind_expr size[4] = {x->size[0], x->size[1], grid->size[1], grid->size[2]};
-    ind__set_result(in, 0, x->dtype, size, 4);
+    ind__set_result(in, 0, x->dtype, size, dims + 2);
     return IND_OK;
 }
 
@@ -5334,6 +5360,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_UPSAMPLE_TRILINEAR3D] = ind__rule_upsample,
     [IND_OP_INTERPOLATE] = ind__rule_upsample,
     [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
+    [IND_OP_GRID_SAMPLER_3D] = ind__rule_grid_sampler,
     [IND_OP_IM2COL] = ind__rule_im2col,
     [IND_OP_COL2IM] = ind__rule_col2im,
     [IND_OP_CONVOLUTION_BACKWARD] = ind__rule_convolution_backward,
@@ -7971,11 +7998,21 @@ ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, con
     return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 4);
 }
 
-ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
-                               bool align_corners) {
+static ind_tensor ind__call_grid_sampler(ind_graph_op op, ind_tensor x, ind_tensor grid, int interpolation_mode,
+                                         int padding_mode, bool align_corners) {
     ind_tensor operands[2] = {x, grid};
     ind__attr a[3] = {ind__attr_int(interpolation_mode), ind__attr_int(padding_mode), ind__attr_bool(align_corners)};
-    return ind__call(IND_OP_GRID_SAMPLER_2D, operands, 2, a, 3);
+    return ind__call(op, operands, 2, a, 3);
+}
+
+ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    return ind__call_grid_sampler(IND_OP_GRID_SAMPLER_2D, x, grid, interpolation_mode, padding_mode, align_corners);
+}
+
+ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    return ind__call_grid_sampler(IND_OP_GRID_SAMPLER_3D, x, grid, interpolation_mode, padding_mode, align_corners);
 }
 
 /* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
@@ -9224,13 +9261,133 @@ static void ind__expand_nansum(ind__expansion *e) {
     e->y = ind_div(sum, count);
 }
 
+/* The distances between places in x, to go with those between neighbours in y: x of one dimension lies along dim. */
+static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) {
+    const int rank = ind_tensor_rank(e->x[0]), own = ind_tensor_rank(e->x[1]);
+    ind_tensor x = e->x[1];
+    ind_expr size[IND_MAX_RANK], none = {0};
+    if (!ind__need_rank_of(e, 1, 1, rank)) return false;
+    if (own == 1 && !ind_known_eq(ind_tensor_size(x, 0), ind_tensor_size(e->x[0], dim))) {
+        char text[300], of_y[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
+                    ind__say_operand(e, 1, text, sizeof text), dim, ind__say_operand(e, 0, of_y, sizeof of_y));
+        return false;
+    }
+    for (int d = 0; d < rank; d++) size[d] = d < rank - own ? ind__e(e, 1) : ind_tensor_size(x, d - (rank - own));
+    if (own == 1) {
+        for (int d = 0; d < rank; d++) size[d] = d == dim ? ind_tensor_size(x, 0) : ind__e(e, 1);
+    }
+    if (own < rank) x = ind_view(x, size, rank);
+    *steps = ind_sub(ind_slice(x, dim, ind__e(e, 1), none, none), ind_slice(x, dim, none, ind__e(e, -1), none));
+    return true;
+}
+
 static void ind__expand_trapezoid(ind__expansion *e) {
+    const bool given = ind__given(e, 1), running = e->node->op == IND_OP_CUMULATIVE_TRAPEZOID;
     int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
     ind_expr none = {0};
+    ind_tensor steps;
     if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
+    for (int k = 0; k <= given; k++) {
+        char text[300];
+        if (ind_tensor_dtype(e->x[k]) == IND_BOOL)
+            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__say_operand(e, k, text, sizeof text));
+    }
+    if (given && !ind__trapezoid_steps(e, dim, &steps)) return;
     ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);
-    ind_tensor here = ind_slice(e->x[0], dim, none, ind__e(e, -1), none);
-    e->y = ind_mul(ind__sum_last(ind_add(next, here), dim, false), ind_scalar(e->g, e->a[0].f / 2));
+    ind_tensor here = ind_slice(e->x[0], dim, none, ind__e(e, -1), none), pairs = ind_add(next, here);
+    if (given) pairs = ind_mul(pairs, steps);
+    e->y = running ? ind_cumsum(pairs, dim, IND_DTYPE_NONE) : ind__sum_last(pairs, dim, false);
+    e->y = ind_mul(e->y, ind_scalar(e->g, given ? 0.5 : e->a[0].f / 2));
+}
+
+/* ---- counts */
+
+/* The range of the bins as tensors without dimensions: the one given or, if it is empty, that of the data; one number
+   becomes a range of two. */
+static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2]) {
+    const double low = e->a[1].f, high = e->a[2].f;
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    ind_expr numel = ind_tensor_size(x, 0);
+    if (!(low <= high && isfinite(low) && isfinite(high))) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low, high);
+        return false;
+    }
+    const bool widened = low == high && ind__is_int(numel, 0);
+    range[0] = ind_full(e->g, NULL, 0, widened ? low - 1 : low, dtype);
+    range[1] = ind_full(e->g, NULL, 0, widened ? high + 1 : high, dtype);
+    if (low < high || widened) return true;
+    if (!ind_known_le(ind__e(e, 1), numel)) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "min and max are those of the data, which is not known to have any");
+        return false;
+    }
+    range[0] = ind_amin(x, NULL, 0, false);
+    range[1] = ind_amax(x, NULL, 0, false);
+    ind_tensor one = ind_cast(ind_eq(range[0], range[1]), dtype);
+    range[0] = ind_sub(range[0], one);
+    range[1] = ind_add(range[1], one);
+    return true;
+}
+
+/* Bins of one width; a number on an inner edge counts to the upper bin, the largest to the last. What is outside, or no
+   number, counts nowhere; neither does anything where the data's range is not finite. */
+static void ind__expand_histc(ind__expansion *e) {
+    const int64_t bins = e->a[0].i;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_tensor range[2];
+    if (!ind__need_float_of(e, 0)) return;
+    if (bins < 1 || bins > 1 << 27) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "%lld bins; 1 to %d are possible", (long long)bins, 1 << 27);
+        return;
+    }
+    ind_tensor x = ind_flatten(e->x[0], 0, -1);
+    if (dtype != IND_F64) x = ind_cast(x, IND_F32);
+    if (e->g->status || !ind__histc_range(e, x, range)) return;
+    ind_tensor width = ind_sub(range[1], range[0]);
+    ind_tensor place = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
+    ind_tensor inside = ind_logical_and(ind_ge(x, range[0]), ind_le(x, range[1]));
+    inside = ind_logical_and(inside, ind_isfinite(place));
+    place = ind_minimum(ind_where(inside, place, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
+    ind_expr size = ind__e(e, bins);
+    ind_tensor counts = ind_full(e->g, &size, 1, 0, IND_I64);
+    counts = ind_index_add(counts, 0, ind_cast(place, IND_I64), ind_cast(inside, IND_I64), 1);
+    e->y = ind_cast(counts, dtype);
+}
+
+/* A tensor without dimensions that holds a size. */
+static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
+    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
+    return ind_select(one, 0, ind__e(e, 0));
+}
+
+/* Zeros, minlength or one more than the largest of x, whichever is more: an element is repeated as often. */
+static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
+    ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
+    if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
+    ind_tensor all[2] = {x, ind_unsqueeze(ind__size_number(e, ind_expr_sub(least, one), IND_I64), 0)};
+    ind_tensor length = ind__plus(e, ind_amax(ind_cat(all, 2, 0), NULL, 0, true), 1);
+    return ind_repeat_interleave(ind_full(e->g, &one, 1, 0, dtype), length, 0, none, e->a[1].e);
+}
+
+static void ind__expand_bincount(ind__expansion *e) {
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    char text[300];
+    ind_expr size = ind_tensor_size(e->x[0], 0), least = e->a[0].e;
+    if (!ind__need_rank_of(e, 0, 1, 1)) return;
+    if (dtype == IND_BOOL || ind_dtype_is_float(dtype)) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__say_operand(e, 0, text, sizeof text));
+        return;
+    }
+    if (!ind_known_le(ind__e(e, 0), least) || (e->a[1].kind == IND__ATTR_NONE && ind__is_int(least, 0))) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    "give minlength, at least 1, or max_output_size, which the result's length, taken from data, never "
+                    "exceeds");
+        return;
+    }
+    ind_tensor x = ind_cast(e->x[0], IND_I64), weights = ind_full(e->g, &size, 1, 1, IND_I64);
+    if (ind__given(e, 1)) weights = e->x[1];
+    if (ind__given(e, 1) && ind_tensor_dtype(weights) != IND_F32) weights = ind_cast(weights, IND_F64);
+    e->y = ind_index_add(ind__bincount_zeros(e, x, ind_tensor_dtype(weights)), 0, x, weights, 1);
 }
 
 /* ---- products */
@@ -10172,17 +10329,20 @@ static void ind__expand_fft(ind__expansion *e) {
 
 /* ---- windows: cosines of a turn in steps */
 
+static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
+    if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
+    ind__refuse(e, IND_INVALID_ARGUMENT,
+                "a window of %lld of %s; a length that is not negative and a float type are needed", (long long)length,
+                ind_dtype_name(dtype));
+    return false;
+}
+
 static void ind__expand_window(ind__expansion *e) {
     const ind_graph_op op = e->node->op;
     const int64_t length = e->a[0].i, steps = e->a[1].i ? length : length - 1;
     const ind_dtype dtype = (ind_dtype)e->a[op == IND_OP_HAMMING_WINDOW ? 4 : 2].i;
     const ind_dtype compute = dtype == IND_F64 ? IND_F64 : IND_F32;
-    if (length < 0 || length > 1 << 27 || !ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
-                    "a window of %lld of %s; a length that is not negative and a float type are needed",
-                    (long long)length, ind_dtype_name(dtype));
-        return;
-    }
+    if (!ind__window_length(e, length, dtype)) return;
     if (length <= 1) {
         ind_expr size = ind__e(e, length);
         e->y = ind_full(e->g, &size, 1, 1, dtype);
@@ -10202,6 +10362,23 @@ static void ind__expand_window(ind__expansion *e) {
     e->y = ind_cast(w, dtype);
 }
 
+/* I0(beta sqrt(1 - r^2)) / I0(beta), r from -1 to 1 over the steps (Kaiser and Schafer 1980). */
+static void ind__expand_kaiser_window(ind__expansion *e) {
+    const int64_t length = e->a[0].i, steps = e->a[1].i ? length : length - 1;
+    const ind_dtype dtype = (ind_dtype)e->a[3].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    if (!ind__window_length(e, length, dtype)) return;
+    if (length <= 1) {
+        ind_expr size = ind__e(e, length);
+        e->y = ind_full(e->g, &size, 1, 1, dtype);
+        return;
+    }
+    ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, length), ind__e(e, 1), compute);
+    ind_tensor r = ind__times(e, ind__plus(e, i, -(double)steps / 2), 2 / (double)steps);
+    ind_tensor root = ind_sqrt(ind_relu(ind_sub(ind__num(e, 1), ind_mul(r, r))));
+    ind_tensor most = ind_i0(ind_full(e->g, NULL, 0, e->a[2].f, compute));
+    e->y = ind_cast(ind_div(ind_i0(ind_mul(root, ind_scalar(e->g, e->a[2].f))), most), dtype);
+}
+
 static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mode *mode) {
     static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
     for (int i = 0; i < 4; i++) {
@@ -10215,53 +10392,149 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
     return false;
 }
 
-/* The window of win_length in the middle of n_fft elements; 1 where none is given. */
-static ind_tensor ind__stft_window(ind__expansion *e, ind_tensor frames, int64_t n_fft, int64_t win_length) {
-    int64_t left = (n_fft - win_length) / 2, have;
-    ind_expr size = ind__e(e, win_length), pad[2] = {ind__e(e, left), ind__e(e, n_fft - win_length - left)};
+/* The lengths of a short-time transform, and its window in the middle of n elements: none where it is 1 everywhere. */
+typedef struct ind__frames {
+    int64_t n, hop, win;
+    ind_tensor window;
+} ind__frames;
+
+static bool ind__frames_of(ind__expansion *e, ind__frames *f) {
+    f->n = e->a[0].i;
+    f->hop = e->a[1].kind == IND__ATTR_NONE ? f->n / 4 : e->a[1].i;
+    f->win = e->a[2].kind == IND__ATTR_NONE ? f->n : e->a[2].i;
+    if (f->n >= 1 && f->hop >= 1 && f->win >= 1 && f->win <= f->n && f->n <= 1 << 27) return true;
+    ind__refuse(e, IND_INVALID_ARGUMENT,
+                "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
+                (long long)f->n, (long long)f->hop, (long long)f->win);
+    return false;
+}
+
+static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *f) {
+    int64_t left = (f->n - f->win) / 2, have;
+    ind_expr size = ind__e(e, f->win), pad[2] = {ind__e(e, left), ind__e(e, f->n - f->win - left)};
     bool given = ind__given(e, 1);
-    if (!given && win_length == n_fft) return frames;
+    f->window = IND_NO_TENSOR;
+    if (!given && f->win == f->n) return true;
     if (given && (!ind__need_rank_of(e, 1, 1, 1) || !ind__known_size(e, e->x[1], 0, "the window's length", &have)))
-        return frames;
-    if (given && have != win_length) {
+        return false;
+    if (given && have != f->win) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
-                    (long long)win_length);
-        return frames;
+                    (long long)f->win);
+        return false;
     }
-    ind_tensor window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, ind_tensor_dtype(frames));
-    return ind_mul(frames, win_length < n_fft ? ind_pad(window, pad, 2, IND_PAD_CONSTANT, 0) : window);
+    f->window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, dtype);
+    if (f->win < f->n) f->window = ind_pad(f->window, pad, 2, IND_PAD_CONSTANT, 0);
+    return true;
 }
 
 static void ind__expand_stft(ind__expansion *e) {
-    const int64_t n = e->a[0].i, hop = e->a[1].kind == IND__ATTR_NONE ? n / 4 : e->a[1].i;
-    const int64_t win = e->a[2].kind == IND__ATTR_NONE ? n : e->a[2].i;
+    ind__frames w;
     ind_pad_mode mode;
     ind_tensor x = e->x[0];
+    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__pad_mode_named(e, e->a[4].s, &mode) || !ind__frames_of(e, &w)) return;
     ind__fft_call f = {.num = 1,
                        .dim = {2},
-                       .n = {n},
+                       .n = {w.n},
                        .in_parts = 1,
                        .out_parts = 2,
                        .onesided = e->a[6].i,
                        .normalization = e->a[5].i ? 1 : 0};
-    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__pad_mode_named(e, e->a[4].s, &mode)) return;
-    if (n < 1 || hop < 1 || win < 1 || win > n || n > 1 << 27) {
-        ind__refuse(
-            e, IND_INVALID_ARGUMENT,
-            "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
-            (long long)n, (long long)hop, (long long)win);
-        return;
-    }
     const bool single = ind_tensor_rank(x) == 1;
     if (!ind__fft_operand(e, &f)) return;
     x = single ? ind_unsqueeze(e->x[0], 0) : e->x[0];
-    ind_expr pad[2] = {ind__e(e, n / 2), ind__e(e, n / 2)};
+    ind_expr pad[2] = {ind__e(e, w.n / 2), ind__e(e, w.n / 2)};
     if (e->a[3].i) x = ind_squeeze(ind_pad(ind_unsqueeze(x, 0), pad, 2, mode, 0), 0);
-    x = ind__stft_window(e, ind_unfold(x, 1, ind__e(e, n), ind__e(e, hop)), n, win);
-    if (e->g->status) return;
-    ind__fft_run(e, x, &f);
+    x = ind_unfold(x, 1, ind__e(e, w.n), ind__e(e, w.hop));
+    if (!ind__frames_window(e, ind_tensor_dtype(x), &w) || e->g->status) return;
+    ind__fft_run(e, w.window.id ? ind_mul(x, w.window) : x, &f);
     e->y = ind_transpose(e->y, 1, 2);
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
+}
+
+/* Frames [B, T, n], each moved by hop from the one before, added where they meet: [B, n + (T - 1) hop]. */
+static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, const ind__frames *w, ind_expr length) {
+    ind_pool_desc window = {.kernel_size = {1, (int)w->n}, .stride = {1, (int)w->hop}};
+    ind_tensor y = ind_col2im(ind_transpose(frames, 1, 2), ind__e(e, 1), length, &window);
+    return ind_squeeze(ind_squeeze(y, 2), 1);
+}
+
+/* What of the added frames is the signal: without what center was padded with, as long as is asked for. */
+static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
+    const ind__attr *length = &e->a[6];
+    ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
+    if (length->kind == IND__ATTR_NONE) return ind_slice(y, 1, start, ind_expr_sub(whole, start), none);
+    ind_expr end = ind_expr_add(start, length->e), have = ind_expr_min(end, whole);
+    pad[1] = ind_expr_sub(end, have);
+    y = ind_slice(y, 1, start, have, none);
+    return ind__is_int(pad[1], 0) ? y : ind_pad(y, pad, 2, IND_PAD_CONSTANT, 0);
+}
+
+/* Frames are added with the window, and divided by the sum of its squares (Griffin and Lim 1984). */
+static void ind__expand_istft(ind__expansion *e) {
+    ind__frames w;
+    if (!ind__need_complex(e, 0) || !ind__need_rank_of(e, 0, 3, 4) || !ind__frames_of(e, &w)) return;
+    ind__fft_call f = {.num = 1, .dim = {2}, .n = {w.n}, .in_parts = 2, .out_parts = 1, .inverse = true};
+    f.normalization = e->a[4].i ? 1 : 2;
+    if (!ind__fft_operand(e, &f)) return;
+    const bool single = ind_tensor_rank(e->x[0]) == 3;
+    const int64_t half = w.n / 2 + 1, rows = e->a[5].i ? half : w.n;
+    ind_tensor x = single ? ind_unsqueeze(e->x[0], 0) : e->x[0];
+    ind_expr frames = ind_tensor_size(x, 2);
+    if (!ind__is_int(ind_tensor_size(x, 1), rows) || !ind_known_le(ind__e(e, 1), frames)) {
+        char text[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
+                    ind__say_operand(e, 0, text, sizeof text), (long long)rows);
+        return;
+    }
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    if (!ind__frames_window(e, dtype, &w)) return;
+    ind__fft_run(e, ind_transpose(ind__part(x, 1, 0, half), 1, 2), &f);
+    ind_expr last = ind_expr_mul(ind_expr_sub(frames, ind__e(e, 1)), ind__e(e, w.hop));
+    ind_expr whole = ind_expr_add(last, ind__e(e, w.n)), size[3] = {ind__e(e, 1), frames, ind__e(e, w.n)};
+    ind_tensor square = w.window.id ? ind_mul(w.window, w.window) : ind_full(e->g, &size[2], 1, 1, dtype);
+    ind_tensor y = ind__overlapped(e, w.window.id ? ind_mul(e->y, w.window) : e->y, &w, whole);
+    y = ind_div(y, ind__overlapped(e, ind_expand(square, size, 3), &w, whole));
+    e->y = e->g->status ? y : ind__istft_cut(e, y, w.n, whole);
+    if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
+}
+
+/* The frequency 0 into the middle, or back: half the length around. */
+static void ind__expand_fftshift(ind__expansion *e) {
+    const ind__attr *dims = &e->a[0];
+    const int rank = ind_tensor_rank(e->x[0]), n = dims->kind == IND__ATTR_NONE ? rank : dims->count;
+    const bool back = e->node->op == IND_OP_FFT_IFFTSHIFT;
+    e->y = e->x[0];
+    for (int i = 0; i < n && rank && !e->g->status; i++) {
+        int dim = dims->kind == IND__ATTR_NONE ? i : ind__dim_in(e, ind__list_int(dims, i), rank);
+        if (dim < 0) return;
+        ind_expr size = ind_expr_add(ind_tensor_size(e->x[0], dim), ind__e(e, back));
+        e->y = ind_roll(e->y, ind_expr_floordiv(size, ind__e(e, 2)), dim);
+    }
+}
+
+/* 0, 1, .. and of fftfreq then the negative ones up to -1, by n d. */
+static void ind__expand_fftfreq(ind__expansion *e) {
+    const bool half = e->node->op == IND_OP_FFT_RFFTFREQ;
+    const ind_dtype dtype = (ind_dtype)e->a[2].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    ind_expr n = e->a[0].e, one = ind__e(e, 1), two = ind__e(e, 2), zero = ind__e(e, 0);
+    int64_t known;
+    if (!ind_known_le(zero, n) || !ind_dtype_is_float(dtype)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "n must not be negative, and the type a float type");
+        return;
+    }
+    ind_expr size = half ? ind_expr_add(ind_expr_floordiv(n, two), one) : n;
+    ind_tensor i = ind_arange(e->g, zero, size, one, IND_I64);
+    if (!half) {
+        ind_expr positive = ind_expr_floordiv(ind_expr_add(n, one), two);
+        ind_tensor below = ind_lt(i, ind__size_number(e, positive, IND_I64));
+        i = ind_where(below, i, ind_sub(i, ind__size_number(e, n, IND_I64)));
+    }
+    i = ind_cast(i, compute);
+    if (ind_expr_is_int(n, &known))
+        i = ind_mul(i, ind_scalar(e->g, 1 / ((double)known * e->a[1].f)));
+    else
+        i = ind_div(i, ind_mul(ind__size_number(e, n, compute), ind_scalar(e->g, e->a[1].f)));
+    e->y = ind_cast(i, dtype);
 }
 
 /* ---- complex numbers as pairs */
@@ -10470,12 +10743,6 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
 
 /* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
 
-/* A size as a tensor without dimensions. */
-static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
-    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
-    return ind_select(one, 0, ind__e(e, 0));
-}
-
 /* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
 static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
                                  ind_expr *out) {
@@ -10521,21 +10788,28 @@ static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, do
     return ind__plus(e, ind_mul(y, t), d);
 }
 
+/* What a place in the result is multiplied by to give one in the operand. */
+static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_expr out, bool corners, double scale,
+                                      ind_dtype dtype) {
+    ind_expr one = ind__e(e, 1);
+    if (corners) {
+        ind_expr gaps = ind_expr_sub(out, one); /* a single place is the first: the step is 0 */
+        in = ind_expr_mul(ind_expr_sub(in, one), ind_expr_min(gaps, one));
+        out = ind_expr_max(gaps, one);
+    } else if (scale > 0) {
+        return ind_scalar(e->g, 1 / scale);
+    }
+    return ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
+}
+
 /* x, which is computed in f32 or f64, resampled along a dimension. */
 static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
-    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), step, sum = {e->g, 0};
-    if (corners) {
-        ind_expr gaps = ind_expr_max(ind_expr_sub(out, one), one);
-        step = ind_div(ind__size_number(e, ind_expr_sub(in, one), dtype), ind__size_number(e, gaps, dtype));
-        place = ind_mul(place, step);
-    } else {
-        step = scale > 0 ? ind_scalar(e->g, 1 / scale)
-                         : ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
-        place = ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
-    }
+    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
+    ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
+    place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
@@ -10566,6 +10840,85 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
     }
     e->y = x;
     if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
+}
+
+/* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
+static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor far, bool cubic) {
+    const double a = -0.5;
+    ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
+    far = ind_abs(far);
+    if (!cubic) return ind_relu(ind_sub(one, far));
+    ind_tensor outer = ind__cubic(e, far, a, -5 * a, 8 * a, -4 * a);
+    outer = ind_where(ind_lt(far, ind__num(e, 2)), outer, zero);
+    return ind_where(ind_lt(far, one), ind__cubic(e, far, a + 2, -(a + 3), 0, 1), outer);
+}
+
+/* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
+static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out, int half, bool corners, double scale) {
+    ind_expr one = ind__e(e, 1), two = ind__e(e, 2), gaps = ind_expr_max(ind_expr_sub(out, one), one), reach;
+    if (corners) {
+        reach = ind_expr_ceildiv(ind_expr_mul(ind__e(e, half), ind_expr_max(ind_expr_sub(in, one), gaps)), gaps);
+    } else if (scale > 0) {
+        reach = ind__e(e, (int64_t)ceil(half * (scale < 1 ? 1 / scale : 1)));
+    } else {
+        reach = ind_expr_ceildiv(ind_expr_mul(ind__e(e, half), ind_expr_max(in, out)), out);
+    }
+    return ind_expr_add(ind_expr_mul(two, reach), one);
+}
+
+/* The elements that meet in each of the result, [out, taps], and their weights, which come to 1. */
+static void ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out, ind_expr taps,
+                            ind_tensor *at, ind_tensor *weight) {
+    const bool cubic = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA;
+    const ind_dtype dtype = ind_tensor_dtype(*weight);
+    ind_expr zero = ind__e(e, 0), one = ind__e(e, 1);
+    ind_tensor wide = ind_maximum(ind_add(ind_full(e->g, NULL, 0, 0, dtype), step), ind__num(e, 1));
+    ind_tensor reach = ind__times(e, wide, cubic ? 2 : 1);
+    ind_tensor middle = ind_mul(ind__plus(e, ind_arange(e->g, zero, out, one, dtype), 0.5), step);
+    ind_tensor first = ind__plus(e, ind_sub(middle, reach), 0.5), end = ind__plus(e, ind_add(middle, reach), 0.5);
+    ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
+    first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
+    *at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64));
+    ind_tensor far = ind_sub(ind__plus(e, ind_cast(*at, dtype), 0.5), ind_unsqueeze(middle, 1));
+    ind_tensor inside = ind_lt(*at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
+    inside = ind_logical_and(inside, ind_le(*at, last));
+    *weight = ind_where(inside, ind__aa_filter(e, ind_div(far, wide), cubic), ind_scalar(e->g, 0));
+    *weight = ind_div(*weight, ind__sum_last(*weight, 1, true));
+    *at = ind_minimum(*at, last);
+}
+
+static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
+                                double scale) {
+    const int half = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA ? 2 : 1;
+    ind_expr in = ind_tensor_size(x, dim), taps = ind__aa_taps(e, in, out, half, corners, scale);
+    ind_expr both[2] = {out, taps};
+    ind_tensor at, weight = x, step = ind__resampled_step(e, in, out, corners, scale, ind_tensor_dtype(x));
+    ind__aa_weights(e, step, in, out, taps, &at, &weight);
+    for (int d = dim; d < ind_tensor_rank(x) - 1; d++) weight = ind_unsqueeze(weight, -1);
+    ind_tensor met = ind_unflatten(ind_index_select(x, dim, ind_flatten(at, 0, -1)), dim, both, 2);
+    return ind__sum_last(ind_mul(met, weight), dim + 1, false);
+}
+
+/* Resampling of which every element of the operand has its share, also where the result is much smaller. */
+static void ind__expand_upsample_aa(ind__expansion *e) {
+    const ind__attr *scales = &e->a[2];
+    const bool scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_expr out[2];
+    if (!ind__need_rank_of(e, 0, 4, 4) || !ind__need_float_of(e, 0)) return;
+    if (!ind__resampled_sizes(e, &e->a[0], scales, 2, out)) return;
+    ind_tensor x = dtype == IND_F64 || dtype == IND_F32 ? e->x[0] : ind_cast(e->x[0], IND_F32);
+    for (int s = 1; s >= 0; s--) {
+        double scale = scaled ? scales->floats[scales->count == 1 ? 0 : s] : 0;
+        x = ind__aa_along(e, x, 2 + s, out[s], e->a[1].i, scale);
+    }
+    e->y = dtype != ind_tensor_dtype(x) ? ind_cast(x, dtype) : x;
+}
+
+static void ind__expand_grid_sampler(ind__expansion *e) {
+    if (!ind__need_rank_of(e, 0, 4, 5)) return;
+    const bool flat = ind_tensor_rank(e->x[0]) == 4;
+    e->y = ind__call_in(e->g, flat ? IND_OP_GRID_SAMPLER_2D : IND_OP_GRID_SAMPLER_3D, e->x, 2, e->a, 3);
 }
 
 /* interpolate in a mode that is written as other ops. */
@@ -10661,6 +11014,9 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_NANSUM] = ind__expand_nansum,
     [IND_OP_NANMEAN] = ind__expand_nansum,
     [IND_OP_TRAPEZOID] = ind__expand_trapezoid,
+    [IND_OP_CUMULATIVE_TRAPEZOID] = ind__expand_trapezoid,
+    [IND_OP_HISTC] = ind__expand_histc,
+    [IND_OP_BINCOUNT] = ind__expand_bincount,
     [IND_OP_DOT] = ind__expand_dot,
     [IND_OP_INNER] = ind__expand_inner,
     [IND_OP_OUTER] = ind__expand_outer,
@@ -10696,8 +11052,12 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_HAMMING_WINDOW] = ind__expand_window,
     [IND_OP_BLACKMAN_WINDOW] = ind__expand_window,
     [IND_OP_BARTLETT_WINDOW] = ind__expand_window,
+    [IND_OP_KAISER_WINDOW] = ind__expand_kaiser_window,
     [IND_OP_EMBEDDING_BAG] = ind__expand_embedding_bag,
     [IND_OP_UPSAMPLE_BICUBIC2D] = ind__expand_upsample_bicubic,
+    [IND_OP_UPSAMPLE_BILINEAR2D_AA] = ind__expand_upsample_aa,
+    [IND_OP_UPSAMPLE_BICUBIC2D_AA] = ind__expand_upsample_aa,
+    [IND_OP_GRID_SAMPLER] = ind__expand_grid_sampler,
     [IND_OP_AFFINE_GRID] = ind__expand_affine_grid,
     [IND_OP_LP_POOL1D] = ind__expand_lp_pool,
     [IND_OP_LP_POOL2D] = ind__expand_lp_pool,
@@ -10726,6 +11086,11 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_FFT_RFFTN] = ind__expand_fft,
     [IND_OP_FFT_IRFFTN] = ind__expand_fft,
     [IND_OP_STFT] = ind__expand_stft,
+    [IND_OP_ISTFT] = ind__expand_istft,
+    [IND_OP_FFT_FFTSHIFT] = ind__expand_fftshift,
+    [IND_OP_FFT_IFFTSHIFT] = ind__expand_fftshift,
+    [IND_OP_FFT_FFTFREQ] = ind__expand_fftfreq,
+    [IND_OP_FFT_RFFTFREQ] = ind__expand_fftfreq,
 };
 
 static ind__expander ind__expander_of(const ind__node *node) {
@@ -17363,7 +17728,7 @@ static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results)
                              r.mode == IND__LINEAR ? graph__linear_resample_element : graph__nearest_element, results);
 }
 
-/* ---- grid_sampler_2d ---- */
+/* ---- grid_sampler_2d, grid_sampler_3d ---- */
 
 /* Coordinate x folded back into [low / 2, high / 2] as often as it takes (ATen's reflect_coordinates). */
 static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr low, ind_expr high) {
@@ -17377,19 +17742,21 @@ static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_index(o, ind_expr_eq(low, high), IND_BOOL), zero, ind_op_where(o, odd, back, there));
 }
 
-/* From [-1, 1] to elements of a dimension; what is no number, or far outside, is before the first element. */
-static ind_value graph__grid_place(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
+/* From [-1, 1] to elements of a dimension. */
+static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
+    ind_expr last = ind_expr_sub(size, ind_int(l->context, 1));
+    ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
+    x = ind_op_add(o, x, unit);
+    if (l->node->attr[2].i) return ind_op_mul(o, ind_op_mul(o, x, half), ind_op_index(o, last, l->compute));
+    return ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
+}
+
+/* A place as the padding has it; what is no number, or far outside, is before the first element. */
+static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     bool align = l->node->attr[2].i != 0;
     int64_t padding = l->node->attr[1].i;
     ind_context *c = l->context;
     ind_expr one = ind_int(c, 1), two = ind_int(c, 2), last = ind_expr_sub(size, one);
-    ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
-    x = ind_op_add(o, x, unit);
-    if (align) {
-        x = ind_op_mul(o, ind_op_mul(o, x, half), ind_op_index(o, last, l->compute));
-    } else {
-        x = ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
-    }
     if (padding == 2) {
         ind_expr twice = ind_expr_mul(two, align ? last : size);
         x = graph__reflected(o, l, x, ind_int(c, align ? 0 : -1), align ? twice : ind_expr_sub(twice, one));
@@ -17403,47 +17770,94 @@ static ind_value graph__grid_place(ind_ops *o, const graph__lower_ctx *l, ind_va
     return ind_op_where(o, near, x, ind_op_constant(o, -100, l->compute));
 }
 
-/* The image's element at a row and a column, 0 outside of it. */
-static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, ind_value row,
-                                     ind_value column) {
+/* The image's element at a place in each dimension, 0 outside of it. */
+static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
     const ind__box *x = graph__lower_operand_box(l, 0);
-    ind_value at[2] = {ind_op_cast(o, row, IND_I64), ind_op_cast(o, column, IND_I64)}, inside = {0}, outer = o->mask;
-    ind_value zero = ind_op_constant_int(o, 0, IND_I64);
-    for (int s = 0; s < 2; s++) {
+    const int dims = x->rank - 2;
+    ind_value at[3], inside = {0}, outer = o->mask, zero = ind_op_constant_int(o, 0, IND_I64);
+    ind_expr from[5] = {index[0], index[1]};
+    for (int s = 0; s < dims; s++) {
+        at[s] = ind_op_cast(o, place[s], IND_I64);
         ind_value size = ind_op_index(o, x->size[2 + s], IND_I64);
         ind_value within = ind_op_and(o, ind_op_le(o, zero, at[s]), ind_op_lt(o, at[s], size));
         inside = inside.id ? ind_op_and(o, inside, within) : within;
     }
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
-    ind_expr place[4] = {index[0], index[1], ind_op_indirect(o, at[0], x->size[2], false),
-                         ind_op_indirect(o, at[1], x->size[3], false)};
-    ind_value v = graph__lower_cast(o, ind__box_load(o, x, place, 4), l->compute);
+    for (int s = 0; s < dims; s++) from[2 + s] = ind_op_indirect(o, at[s], x->size[2 + s], false);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, from, x->rank), l->compute);
     o->mask = outer;
     return ind_op_where(o, inside, v, ind_op_constant(o, 0, l->compute));
 }
 
-static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value place[2], first[2], weight[2][2], sum = {0}, unit = ind_op_constant(o, 1, l->compute);
-    (void)rank;
-    for (int s = 0; s < 2; s++) { /* the grid has x before y */
-        ind_expr at[4] = {index[0], index[2], index[3], ind_int(l->context, 1 - s)};
-        ind_value x = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 1), at, 4), l->compute);
-        place[s] = graph__grid_place(o, l, x, graph__lower_operand_info(l, 0)->size[2 + s]);
-        first[s] = ind_op_floor(o, place[s]);
-        weight[s][1] = ind_op_sub(o, place[s], first[s]);
-        weight[s][0] = ind_op_sub(o, ind_op_add(o, first[s], unit), place[s]);
+/* In each dimension the places that count and their weights. */
+typedef struct graph__grid_taps {
+    ind_value place[3][4], weight[3][4];
+    int num;
+} graph__grid_taps;
+
+static void graph__linear_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x) {
+    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), next = ind_op_add(o, first, unit);
+    t->place[s][0] = first;
+    t->place[s][1] = next;
+    t->weight[s][0] = ind_op_sub(o, next, x);
+    t->weight[s][1] = ind_op_sub(o, x, first);
+}
+
+/* ((a t + b) t + c) t + d */
+static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, double c, double d, ind_dtype dtype) {
+    ind_value y = ind_op_add(o, ind_op_mul(o, t, ind_op_constant(o, a, dtype)), ind_op_constant(o, b, dtype));
+    y = ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, c, dtype));
+    return ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, d, dtype));
+}
+
+/* Keys 1981, a = -3/4; each place for itself is padded. */
+static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
+                              ind_expr size) {
+    const double a = -0.75;
+    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), near = ind_op_sub(o, x, first);
+    ind_value back = ind_op_sub(o, unit, near);
+    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+        ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), far = k < 2 ? near : back;
+        t->place[s][k] = graph__grid_padded(o, l, at, size);
+        t->weight[s][k] = k == 0 || k == 3 ? graph__cubic(o, ind_op_add(o, far, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
+                                           : graph__cubic(o, far, a + 2, -(a + 3), 0, 1, l->compute);
     }
-    if (l->node->attr[0].i == 1)
-        return graph__grid_element(o, l, index, ind_op_rint(o, place[0]), ind_op_rint(o, place[1]));
-    for (int k = 0; k < 4; k++) {
-        int y = k >> 1, x = k & 1;
-        ind_value row = y ? ind_op_add(o, first[0], unit) : first[0],
-                  column = x ? ind_op_add(o, first[1], unit) : first[1];
-        ind_value v =
-            ind_op_mul(o, graph__grid_element(o, l, index, row, column), ind_op_mul(o, weight[0][y], weight[1][x]));
+}
+
+static ind_value graph__grid_sum(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const graph__grid_taps *t,
+                                 int dims) {
+    const int all = dims == 3 ? t->num * t->num * t->num : t->num * t->num;
+    ind_value sum = {0};
+    for (int k = 0; k < all; k++) {
+        ind_value place[3], weight = {0};
+        for (int s = dims - 1, left = k; s >= 0; s--, left /= t->num) {
+            ind_value w = t->weight[s][left % t->num];
+            place[s] = t->place[s][left % t->num];
+            weight = weight.id ? ind_op_mul(o, w, weight) : w;
+        }
+        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, place), weight);
         sum = sum.id ? ind_op_add(o, sum, v) : v;
     }
     return sum;
+}
+
+static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const int64_t mode = l->node->attr[0].i;
+    const int dims = rank - 2;
+    graph__grid_taps taps = {.num = mode == 2 ? 4 : 2};
+    ind_value nearest[3];
+    for (int s = 0; s < dims; s++) { /* the grid has x first, which is the last dimension */
+        ind_expr at[5] = {index[0]}, size = graph__lower_operand_info(l, 0)->size[2 + s];
+        for (int d = 0; d < dims; d++) at[1 + d] = index[2 + d];
+        at[1 + dims] = ind_int(l->context, dims - 1 - s);
+        ind_value x = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 1), at, rank), l->compute);
+        x = graph__grid_scaled(o, l, x, size);
+        if (mode != 2) x = graph__grid_padded(o, l, x, size);
+        if (mode == 0) graph__linear_taps(o, l, &taps, s, x);
+        if (mode == 1) nearest[s] = ind_op_rint(o, x);
+        if (mode == 2) graph__cubic_taps(o, l, &taps, s, x, size);
+    }
+    return mode == 1 ? graph__grid_element(o, l, index, nearest) : graph__grid_sum(o, l, index, &taps, dims);
 }
 
 static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **results) {
@@ -18304,6 +18718,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(UPSAMPLE_TRILINEAR3D, upsample, NULL, NONE, NONE)                                                                \
     X(INTERPOLATE, upsample, NULL, NONE, NONE)                                                                         \
     X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
+    X(GRID_SAMPLER_3D, grid_sampler, NULL, NONE, NONE)                                                                 \
     X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
     X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
     X(CONVOLUTION_BACKWARD, convolution_backward, NULL, NONE, NONE)                                                    \
