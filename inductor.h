@@ -2505,6 +2505,14 @@ static ind_status ind__rule_call(ind__infer *in) {
     return IND_OK;
 }
 
+/* Can an opaque call be told these sizes? Its strides are numbers: of sizes from data only the first, as it is. */
+static bool ind__is_opaque_type(const ind_expr *size, int rank) {
+    for (int d = 0; d < rank; d++) {
+        if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
+    }
+    return true;
+}
+
 /* An opaque call's declared results: for each a dtype, a rank and the sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
@@ -2515,6 +2523,9 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
     if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
     const ind_expr *size = types->list + *at + 2;
     if (ind__need_sizes(in, size, (int)rank)) return in->status;
+    if (!ind__is_opaque_type(size, (int)rank))
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
     ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
     *at += 2 + (int)rank;
     return IND_OK;
@@ -2546,6 +2557,8 @@ static ind_status ind__rule_extern(ind__infer *in) {
         return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
                            IND_MAX_EXTERN_RESULTS);
     }
+    if (ind__expr_has_kind(in->attr[1].e, IND_SYMBOL_UNBACKED))
+        return ind__reject(in, IND_NOT_SUPPORTED, "the bytes of workspace come from data; give what they are at most");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
     ind_expr_bounds(in->attr[1].e, &least, &most);
@@ -5463,11 +5476,11 @@ static ind_status ind__check_operands(ind__infer *in) {
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
         const ind__tensor_info *x = &in->g->tensor[id];
-        for (int d = 0; in->op == IND_OP_EXTERN && d < x->rank; d++) {
-            if (ind__expr_has_kind(x->size[d], IND_SYMBOL_UNBACKED))
-                return ind__reject(in, IND_NOT_SUPPORTED,
-                                   "%s is %s: an opaque call is given numbers, and this size is known to kernels alone",
-                                   ind__say_name(in, k), ind__say_type(in, k));
+        if (in->op == IND_OP_EXTERN && !ind__is_opaque_type(x->size, x->rank)) {
+            return ind__reject(in, IND_NOT_SUPPORTED,
+                               "%s is %s: an opaque call is given numbers, and where to find a size that comes from "
+                               "data; only dimension 0 can be one, and by itself",
+                               ind__say_name(in, k), ind__say_type(in, k));
         }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
