@@ -10908,11 +10908,15 @@ static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out,
     return ind_expr_add(ind_expr_mul(two, reach), one);
 }
 
-/* The elements that meet in each of the result, [out, taps], and their weights, which come to 1. */
-static void ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out, ind_expr taps,
-                            ind_tensor *at, ind_tensor *weight) {
+/* Of each element of the result, [out, taps]: which elements meet in it, their weights, which come to 1, and whether
+   there are so many. */
+typedef struct ind__aa_met {
+    ind_tensor at, weight, inside;
+} ind__aa_met;
+
+static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out, ind_expr taps,
+                                   ind_dtype dtype) {
     const bool cubic = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA;
-    const ind_dtype dtype = ind_tensor_dtype(*weight);
     ind_expr zero = ind__e(e, 0), one = ind__e(e, 1);
     ind_tensor wide = ind_maximum(ind_add(ind_full(e->g, NULL, 0, 0, dtype), step), ind__num(e, 1));
     ind_tensor reach = ind__times(e, wide, cubic ? 2 : 1);
@@ -10920,25 +10924,31 @@ static void ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr i
     ind_tensor first = ind__plus(e, ind_sub(middle, reach), 0.5), end = ind__plus(e, ind_add(middle, reach), 0.5);
     ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
     first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
-    *at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64));
-    ind_tensor far = ind_sub(ind__plus(e, ind_cast(*at, dtype), 0.5), ind_unsqueeze(middle, 1));
-    ind_tensor inside = ind_lt(*at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
-    inside = ind_logical_and(inside, ind_le(*at, last));
-    *weight = ind_where(inside, ind__aa_filter(e, ind_div(far, wide), cubic), ind_scalar(e->g, 0));
-    *weight = ind_div(*weight, ind__sum_last(*weight, 1, true));
-    *at = ind_minimum(*at, last);
+    ind__aa_met met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
+    ind_tensor far = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
+    met.inside = ind_lt(met.at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
+    met.inside = ind_logical_and(met.inside, ind_le(met.at, last));
+    met.weight = ind_where(met.inside, ind__aa_filter(e, ind_div(far, wide), cubic), ind_scalar(e->g, 0));
+    met.weight = ind_div(met.weight, ind__sum_last(met.weight, 1, true));
+    met.at = ind_minimum(met.at, last);
+    return met;
 }
 
 static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
                                 double scale) {
     const int half = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA ? 2 : 1;
+    const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), taps = ind__aa_taps(e, in, out, half, corners, scale);
     ind_expr both[2] = {out, taps};
-    ind_tensor at, weight = x, step = ind__resampled_step(e, in, out, corners, scale, ind_tensor_dtype(x));
-    ind__aa_weights(e, step, in, out, taps, &at, &weight);
-    for (int d = dim; d < ind_tensor_rank(x) - 1; d++) weight = ind_unsqueeze(weight, -1);
-    ind_tensor met = ind_unflatten(ind_index_select(x, dim, ind_flatten(at, 0, -1)), dim, both, 2);
-    return ind__sum_last(ind_mul(met, weight), dim + 1, false);
+    ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
+    ind__aa_met met = ind__aa_weights(e, step, in, out, taps, dtype);
+    for (int d = dim; d < ind_tensor_rank(x) - 1; d++) {
+        met.weight = ind_unsqueeze(met.weight, -1);
+        met.inside = ind_unsqueeze(met.inside, -1);
+    }
+    ind_tensor y = ind_unflatten(ind_index_select(x, dim, ind_flatten(met.at, 0, -1)), dim, both, 2);
+    y = ind_where(met.inside, y, ind_scalar(e->g, 0));
+    return ind__sum_last(ind_mul(y, met.weight), dim + 1, false);
 }
 
 /* Resampling of which every element of the operand has its share, also where the result is much smaller. */
