@@ -603,13 +603,17 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
-    X(NONZERO, "nonzero", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                    \
-    X(ARGWHERE, "argwhere", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                  \
-    X(MASKED_SELECT, "masked_select", "self mask", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")   \
+    X(NONZERO, "nonzero", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                    \
+    X(ARGWHERE, "argwhere", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                  \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")   \
     X(UNIQUE, "unique", "self",                                                                                        \
-      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
+      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none min_length:size=0 "            \
+      "max_length:size=none length:size=none",                                                                         \
+      0, "Z")                                                                                                          \
     X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
-      "return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")                      \
+      "return_inverse:bool=false return_counts:bool=false dim:int=none min_length:size=0 max_length:size=none "        \
+      "length:size=none",                                                                                              \
+      0, "Z")                                                                                                          \
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
       "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
@@ -1258,8 +1262,10 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
 /* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
    number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
    the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
-   In the text form two attributes bound the size for later ops that need it, min_length and max_length: elements fewer
-   or more are found at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written outside. ind_nonzero: the indices of
+   In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
+   sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
+   nothing is written outside. Where both are one size, the result has that. A fact right behind the op, as u1 == u0 or
+   u0 <= 4*N, sets them (torch._check). ind_nonzero: the indices of
    the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
    the elements of x where mask holds, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
@@ -1888,10 +1894,10 @@ typedef struct ind__infer {
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
-    ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
-    int64_t least;          /* Z: what it never is below */
-    bool bounded;           /* Z: the caller gave bounds */
-    uint32_t source;        /* Z: as in ind__unbacked */
+    ind_expr length;       /* Z: the size that comes from data .. */
+    ind_expr least, limit; /* Z: .. and what it is never below or above; least: invalid is 0 */
+    bool bounded;          /* Z: the caller gave bounds */
+    uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -4907,7 +4913,7 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
     ind_expr_bounds(in->limit, NULL, &s.hi);
-    s.lo = in->least;
+    if (ind__ok(in->least)) ind_expr_bounds(in->least, &s.lo, NULL);
     s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
     return ind_symbol_expr(in->c, &s);
 }
@@ -4942,30 +4948,34 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
-/* What the elements chosen from so many are at most; checks what the caller promises of that. */
-static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
-    const ind__attr *least = &in->attr[0], *most = &in->attr[1];
-    ind_expr none = {in->c, 0};
-    if (most->kind != IND__ATTR_NONE) limit = most->e;
-    in->least = least->i;
-    in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
-    if (most->kind != IND__ATTR_NONE && ind__is_int(limit, 0)) {
-        ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
-        return none;
-    }
-    if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
-    if (ind__ok(limit))
-        ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
-                    (long long)least->i, ind__say_size(in, limit));
-    return none;
+/* min_length of an op that has bounds; max_length stands behind it. */
+static const ind__attr *ind__length_bounds(ind_graph_op op, const ind__attr *attr, uint32_t num_attrs) {
+    return op == IND_OP_REPEAT_INTERLEAVE ? NULL : &attr[num_attrs - 3];
+}
+
+/* The size of a result that chooses among so many, as ind__data_length gives it; what the caller promises of it is
+   checked. Where that is one expression, the result has that for its size. */
+static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
+    const ind__attr *least = ind__length_bounds(in->op, in->attr, in->g->schema[in->op].num_attrs), *most = least + 1;
+    const bool given = most->kind != IND__ATTR_NONE;
+    if (given) limit = most->e;
+    in->least = least->e;
+    in->bounded = given || !ind__is_int(least->e, 0);
+    if (given && ind__is_int(limit, 0)) return ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+    if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+    if (!ind__expr_is_size(least->e) || !ind__expr_is_size(limit) || !ind_known_le(ind_int(in->c, 0), least->e) ||
+        !ind_known_le(least->e, limit))
+        return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
+                           ind__say_size(in, least->e), ind__say_size(in, limit));
+    if (ind__data_length(in, limit, source, length)) return in->status;
+    if (given && ind_expr_same(least->e, limit)) *length = limit;
+    return IND_OK;
 }
 
 static ind_status ind__rule_nonzero(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
-    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, x->size, x->rank));
-    if (in->status) return in->status;
-    if (ind__data_length(in, limit, in->operand[0], size)) return in->status;
+    if (ind__bounded_length(in, ind_expr_product(in->c, x->size, x->rank), in->operand[0], size)) return in->status;
     ind__set_result(in, 0, IND_I64, size, 2);
     return IND_OK;
 }
@@ -4981,8 +4991,8 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     const ind__tensor_info *mask = ind__operand(in, 1);
     bool whole = mask->rank == s.rank;
     for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
-    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, s.size, s.rank));
-    if (in->status || ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
+    ind_expr limit = ind_expr_product(in->c, s.size, s.rank);
+    if (ind__bounded_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
     return IND_OK;
 }
@@ -4995,7 +5005,7 @@ static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__at
         size[d] = x->size[d];
         if (d != dim && ind__need_positive(in, x->size[d], "a dimension of the slices of")) return in->status;
     }
-    if (ind__data_length(in, x->size[dim], 0, &size[dim])) return in->status;
+    if (ind__bounded_length(in, x->size[dim], 0, &size[dim])) return in->status;
     ind__set_result(in, 0, x->dtype, size, x->rank);
     if (inverse->i) ind__set_result(in, 1, IND_I64, &x->size[dim], 1);
     if (inverse[1].i) ind__set_result(in, 1 + (inverse->i != 0), IND_I64, &size[dim], 1);
@@ -5011,7 +5021,7 @@ static ind_status ind__rule_unique(ind__infer *in) {
     if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, x->rank, &dim)) return in->status;
     if (ind__need_results(in, 1 + (inverse->i != 0) + (counts->i != 0))) return in->status;
     if (along->kind != IND__ATTR_NONE && x->rank > 1) return ind__rule_unique_slices(in, dim, inverse);
-    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
+    if (ind__bounded_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
     ind__set_result(in, 0, x->dtype, &length, 1);
     if (inverse->i) ind__set_result(in, r++, IND_I64, x->size, x->rank);
     if (counts->i) ind__set_result(in, r, IND_I64, &length, 1);
@@ -5969,7 +5979,17 @@ static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length
     return NULL;
 }
 
-/* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
+/* Facts about a size from data: its bounds. Where these are one expression, that stands for it everywhere. */
+static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
+    if (g->facts_borrowed || (in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit))) return IND_OK;
+    ind_status status =
+        ind_expr_is_int(in->limit, NULL) ? IND_OK : ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
+    if (!status && ind__ok(in->least) && !ind_expr_is_int(in->least, NULL))
+        status = ind_facts_assume(g->facts, ind_expr_le(in->least, in->length));
+    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+}
+
+/* Takes the size from data of the node that was added last into the graph, with the facts that bound it. */
 static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
     ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
@@ -5979,9 +5999,7 @@ static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
     g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
-    if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
-    ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
-    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+    return ind__assume_length(g, in);
 }
 
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
@@ -11280,16 +11298,97 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
+/* Does the node use a size from data, in what it gives or in an argument? */
+static bool ind__node_has_length(const ind_graph *g, const ind__node *n, ind_expr length) {
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++)
+            if (ind__expr_depends(t->size[d], length)) return true;
+    }
+    for (uint32_t i = 0; i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        bool list = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        if (a->kind == IND__ATTR_SIZE && ind__expr_depends(a->e, length)) return true;
+        for (int k = 0; list && k < a->count; k++)
+            if (ind__expr_depends(a->list[k], length)) return true;
+    }
+    return false;
+}
+
+/* u <= x, u >= x or u == x, or what comes to it, as bounds of u; one that it does not give has no id. */
+static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
+    const ind_expr_kind kind = ind_expr_query_kind(condition);
+    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
+    ind_expr strict = ind_int(u.context, kind == IND_EXPR_LT);
+    ind_expr room = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
+    ind_expr below = ind_expr_sub(u, room), above = ind_expr_add(u, room); /* 0 <= room */
+    bound[0] = bound[1] = (ind_expr){u.context, 0};
+    if (ind__ok(below) && !ind__expr_depends(below, u)) bound[0] = below;
+    if (ind__ok(above) && !ind__expr_depends(above, u)) bound[1] = above;
+    if (kind == IND_EXPR_EQ) bound[0] = bound[1] = ind__ok(bound[0]) ? bound[0] : bound[1];
+    return ind__ok(bound[0]) || ind__ok(bound[1]);
+}
+
+/* Gives the op that makes the size these bounds, and to its results the sizes that follow; its facts are in force. */
+static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
+    ind__node *n = &g->node[u->node];
+    ind__attr *a = &n->attr[n->num_attrs - 3];
+    ind__infer in;
+    ind_expr least = ind__ok(bound[0]) ? ind_expr_max(bound[0], ind_int(g->context, 0)) : a[0].e;
+    if (!ind_known_le(least, a[0].e)) a[0].e = least;
+    if (ind__ok(bound[1]) && (a[1].kind == IND__ATTR_NONE || !ind_known_le(a[1].e, bound[1])))
+        a[1] = (ind__attr){.kind = IND__ATTR_SIZE, .e = bound[1]};
+    ind__infer_init(&in, g, n);
+    if (ind__infer_results(&in)) {
+        ind__graph_fail(g, in.status, "%s: %s", in.op_name, in.error);
+    } else {
+        u->most = ind__most(g->unbacked, (uint32_t)(u - g->unbacked), in.limit);
+        for (uint32_t r = 0; r < n->num_results; r++)
+            memcpy(g->tensor[n->result + r].size, in.result[r].size, sizeof in.result[r].size);
+        ind__assume_length(g, &in);
+    }
+    ind__infer_free(&in);
+    return g->status;
+}
+
+/* A fact about a size from data, right behind the op that makes it: it is checked where the elements are counted. */
+static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
+    ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
+    while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
+    const ind__node *n = &g->node[u->node];
+    const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
+    ind_expr bound[2];
+    if (n->op == IND_OP_REPEAT_INTERLEAVE)
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that", text, op);
+    if (!ind__bounds_of(e, u->symbol, bound))
+        return ind__graph_fail(g, IND_NOT_SUPPORTED,
+                               "fact: %s: of a size that comes from data, what it is equal to, or not above or below, can "
+                               "be checked, as in %s <= 4*N",
+                               text, name);
+    for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
+        if (ind__node_has_length(g, &g->node[i], u->symbol))
+            return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                                   "fact: %s comes after a tensor with %s in its size; it must stand right behind the %s "
+                                   "that makes it",
+                                   text, name, op);
+    }
+    ind_facts *before = ind__graph_enter(g);
+    ind__bound_length(g, u, bound);
+    ind__graph_leave(g, before);
+    return g->status;
+}
+
 /* Takes a condition, as read from `text` (of the graph's arena), into the graph; see ind_fact and ind_guard_that. No
    fact set is in force. */
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
-    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED))
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
         return ind__graph_fail(g, IND_NOT_SUPPORTED,
-                               "%s: %s is about a size that comes from data, which no launch can check; min_length and "
-                               "max_length of the op that makes it bound it, and are checked where it is counted",
-                               what, text);
+                               "guard: %s is about a size that comes from data, which no launch can check; a fact right "
+                               "behind the op that makes it is checked where it is counted",
+                               text);
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return ind__add_length_fact(g, e, text);
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
@@ -17392,14 +17491,15 @@ static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
 /* Did the caller bound it? */
 static bool graph__is_bounded(const graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
-    bool chooses = n->op == IND_OP_NONZERO || n->op == IND_OP_ARGWHERE || n->op == IND_OP_MASKED_SELECT;
-    return chooses && (n->attr[0].i > 0 || n->attr[1].kind != IND__ATTR_NONE);
+    const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
+    return a && (!ind__is_int(a[0].e, 0) || a[1].kind != IND__ATTR_NONE);
 }
 
 /* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
 static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    const ind__attr *a = graph__counting_node(l)->attr;
-    ind_expr least = ind_int(l->context, a[0].i);
+    const ind__node *n = graph__counting_node(l);
+    const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
+    ind_expr least = a[0].e;
     ind_expr most = a[1].kind == IND__ATTR_NONE ? l->chosen.counts->size[0] : a[1].e;
     ind_value count = graph__count_element(o, index, rank, l), none = ind_op_constant_int(o, -1, IND_I64);
     count = ind_op_where(o, ind_op_ge(o, count, ind_op_index(o, least, IND_I64)), count, none);
@@ -17423,6 +17523,13 @@ static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size,
     return status ? status : graph__lower_length(l, count);
 }
 
+/* Is there room for the chosen point of this number (from 1)? Invalid: there always is. */
+static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind_value number) {
+    ind_value none = {0};
+    if (!graph__is_bounded(l)) return none;
+    return ind_op_le(o, number, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64));
+}
+
 /* The number of a chosen point among all that are; *mask: is this one chosen? */
 static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
     ind_context *c = l->context;
@@ -17430,9 +17537,8 @@ static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank,
     ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
     ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
     *mask = l->chosen.flag(o, index, rank, l);
-    if (graph__is_bounded(l))
-        *mask = ind_op_and(o, *mask,
-                           ind_op_le(o, count, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64)));
+    ind_value within = graph__within_bounds(o, l, count);
+    if (within.id) *mask = ind_op_and(o, *mask, within);
     o->mask = *mask;
     at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
     o->mask = outer;
@@ -17535,8 +17641,11 @@ static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, 
 static void graph__unique_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr some = ind_expr_max(l->chosen.size[0], ind_int(l->context, 1));
     ind_value number = ind__box_load(o, l->chosen.counts, index, rank), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_value outer = o->mask, mask = graph__within_bounds(o, l, number);
+    if (mask.id) o->mask = mask;
     ind_expr at = ind_op_indirect(o, ind_op_sub(o, number, one), some, false);
-    ind__emit_scatter(o, to, &at, 1, one, (ind_value){0}, IND_REDUCE_SUM);
+    o->mask = outer;
+    ind__emit_scatter(o, to, &at, 1, one, mask, IND_REDUCE_SUM);
 }
 
 static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {

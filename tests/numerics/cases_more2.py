@@ -103,6 +103,10 @@ many("grid_any", {"x": "f32[2, 3, 5, 4]", "g": "f32[2, 3, 3, 2]", "v": "f32[1, 2
      "grid_sampler(v, h, 0, 0, false)", "grid_sampler(v, h, 1, 2, true)"], g="uniform -1.5 1.5", h="uniform -1.5 1.5")
 many("grid_views", {"a": "f32[3, 2, 4, 5]", "b": "f32[2, 3, 6, 2]", "v": "f32[2, 4, 3, 5, 2]", "h": "f32[1, 2, 3, 2, 3]"}, ["grid_sampler_2d(t, s, 2, 0, false)", "grid_sampler(t, s, 0, 2, true)", "grid_sampler_3d(w, e, 0, 1, false)"],
      before=["t = permute(a, [1, 0, 3, 2])", "s = slice(b, 2, 0, 6, 2)", "w = transpose(v, 1, 4)", "e = expand(h, [2, 2, 3, 2, 3])"], b="uniform -1.5 1.5", h="uniform -1.5 1.5")
+many("grid_3d_views", {"a": "f32[1, 2, 3, 4, 10]", "b": "f32[2, 2, 1, 3, 3]", "c": "f32[1, 2, 3, 4, 5]", "g": "f32[1, 2, 2, 1, 6]", "h": "f32[1, 3, 1, 2, 2]", "o": "f32[1, 1, 3, 3, 3]", "q": "f32[1, 1, 1, 1, 3]",
+     "z": "f32[1, 0, 2, 2, 3]"}, ["grid_sampler_3d(s, t, 0, 2, true)", "grid_sampler_3d(e, b, 0, 1, false)", "grid_sampler_3d(c, u, 0, 0, false)", "grid_sampler_3d(o, q, 0, 0, true)", "grid_sampler_3d(c, z, 0, 0, true)"],
+     before=["s = slice(a, 4, 0, 10, 2)", "e = expand(c, [2, 2, 3, 4, 5])", "t = slice(g, 4, 0, 6, 2)", "u = transpose(h, 1, 4)"], b="uniform -1.5 1.5", g="uniform -1.5 1.5", h="uniform -1.5 1.5",
+     q="uniform -0.9 0.9")
 many("grid_symbolic", {"x": "f32[B, 2, H, 5]", "g": "f32[B, 3, H, 2]", "v": "f32[B, 2, 3, H, 4]", "h": "f32[B, 2, H, 2, 3]"}, ["grid_sampler(x, g, 2, 1, false)", "grid_sampler(x, g, 0, 0, true)",
      "grid_sampler_3d(v, h, 0, 2, false)", "grid_sampler_3d(v, h, 1, 0, true)"], [{"B": 2, "H": 5}, {"B": 1, "H": 1}, {"B": 3, "H": 8}], "size B in [1, 4] hint 2; size H in [1, 9] hint 5",
      g="uniform -1.5 1.5", h="uniform -1.5 1.5")

@@ -675,6 +675,7 @@ EXCEPTIONS = {
     ("quantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("nanquantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("grid_sampler_2d", 1, "special"): "a place that is NaN is left open by PyTorch",
+    ("grid_sampler_3d", 1, "special"): "a place that is NaN is left open by PyTorch",
 }
 
 
