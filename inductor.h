@@ -1264,7 +1264,7 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
    the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
    In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
    sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
-   nothing is written outside. Where both are one size, the result has that. A fact right behind the op, as u1 == u0 or
+   nothing is written outside. Where both are one size, the result has that. A fact behind the op, as u1 == u0 or
    u0 <= 4*N, sets them (torch._check). ind_nonzero: the indices of
    the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
    the elements of x where mask holds, [u0]; both broadcast. */
@@ -5979,13 +5979,21 @@ static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length
     return NULL;
 }
 
-/* Facts about a size from data: its bounds. Where these are one expression, that stands for it everywhere. */
+/* The one expression that both bounds of a size from data are: it stands for it everywhere. Invalid: they differ. */
+static ind_expr ind__equal_of(const ind__infer *in) {
+    bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
+    return equal ? in->limit : (ind_expr){in->c, 0};
+}
+
+/* Facts about a size from data: its bounds, where its symbol does not say them. */
 static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
-    if (g->facts_borrowed || (in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit))) return IND_OK;
-    ind_status status =
-        ind_expr_is_int(in->limit, NULL) ? IND_OK : ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
-    if (!status && ind__ok(in->least) && !ind_expr_is_int(in->least, NULL))
-        status = ind_facts_assume(g->facts, ind_expr_le(in->least, in->length));
+    if (g->facts_borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
+    ind_expr most = ind_expr_le(in->length, in->limit);
+    ind_status status = ind_known(g->facts, most) ? IND_OK : ind_facts_assume(g->facts, most);
+    if (!status && ind__ok(in->least)) {
+        ind_expr least = ind_expr_le(in->least, in->length);
+        if (!ind_known(g->facts, least)) status = ind_facts_assume(g->facts, least);
+    }
     return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
 }
 
@@ -5998,7 +6006,8 @@ static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
-    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){
+        .symbol = in->length, .most = most, .node = g->num_nodes - 1, .source = in->source, .equal = ind__equal_of(in)};
     return ind__assume_length(g, in);
 }
 
@@ -6625,8 +6634,9 @@ static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t leng
         if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
     }
     for (uint32_t u = 0; u < g->num_unbacked; u++) {
-        const char *s = ind_expr_symbol(g->unbacked[u].symbol)->name;
-        if (ind__same_name(s, strlen(s), name, length)) return g->unbacked[u].symbol;
+        const ind__unbacked *size = &g->unbacked[u];
+        const char *s = ind_expr_symbol(size->symbol)->name;
+        if (ind__same_name(s, strlen(s), name, length)) return ind__ok(size->equal) ? size->equal : size->symbol;
     }
     return (ind_expr){g->context, 0};
 }
@@ -11298,21 +11308,58 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Does the node use a size from data, in what it gives or in an argument? */
-static bool ind__node_has_length(const ind_graph *g, const ind__node *n, ind_expr length) {
+/* Is it in what the node does for each element, or in how its memory lies? Then it stays as it is. */
+static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
+    for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
+        if (ind__expr_depends(n->body->index[i], length)) return true;
     for (uint32_t r = 0; r < n->num_results; r++) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
-        for (int d = 0; d < t->rank; d++)
-            if (ind__expr_depends(t->size[d], length)) return true;
-    }
-    for (uint32_t i = 0; i < n->num_attrs; i++) {
-        const ind__attr *a = &n->attr[i];
-        bool list = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
-        if (a->kind == IND__ATTR_SIZE && ind__expr_depends(a->e, length)) return true;
-        for (int k = 0; list && k < a->count; k++)
-            if (ind__expr_depends(a->list[k], length)) return true;
+        for (int d = 0; t->stride && d < t->rank; d++)
+            if (ind__expr_depends(t->stride[d], length)) return true;
     }
     return false;
+}
+
+/* An expression of the graph in which a size from data gets its value, as it is under the facts. */
+static ind_expr ind__with_length(const ind_graph *g, ind_expr e, ind_expr length, ind_expr value) {
+    if (!ind__ok(e) || !ind__expr_depends(e, length)) return e;
+    return ind__under_facts(g, ind__substitute(e, &length, &value, 1));
+}
+
+/* A list of the arena is copied when it changes. */
+static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_expr value) {
+    ind_expr *list = (ind_expr *)ind__arena_copy(&g->arena, a->list, (size_t)a->count * sizeof *list);
+    for (int k = 0; list && k < a->count; k++) list[k] = ind__with_length(g, list[k], length, value);
+    a->list = list;
+    return list != NULL;
+}
+
+/* The node sees the value where it saw the size. The last attribute of an op that makes a size is the symbol itself. */
+static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) t->size[d] = ind__with_length(g, t->size[d], length, value);
+    }
+    uint32_t own = ind__op_has(n->op, 'Z');
+    for (uint32_t k = 0; k + own < n->num_attrs; k++) {
+        ind__attr *a = &n->attr[k];
+        bool list = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        if (a->kind == IND__ATTR_SIZE) a->e = ind__with_length(g, a->e, length, value);
+        if (list && !ind__renew_list(g, a, length, value)) return ind__graph_no_memory(g, "fact");
+    }
+    if (own && ind_expr_same(n->attr[n->num_attrs - 1].e, length)) n->attr[n->num_attrs - 1].e = symbol;
+    return IND_OK;
+}
+
+/* The size has got bounds, and with them perhaps another symbol, of a narrower range; or something is equal to it. */
+static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
+    ind_expr old = u->symbol, value = u->equal;
+    if (!ind__ok(value)) value = u->symbol = ind__under_facts(g, old);
+    for (uint32_t i = u->node; i < g->num_nodes && !g->status; i++)
+        ind__renew_node(g, &g->node[i], old, value, u->symbol);
+    for (ind__unbacked *later = u + 1; later < g->unbacked + g->num_unbacked; later++)
+        later->equal = ind__with_length(g, later->equal, old, value);
+    return g->status;
 }
 
 /* u <= x, u >= x or u == x, or what comes to it, as bounds of u; one that it does not give has no id. */
@@ -11329,29 +11376,36 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Gives the op that makes the size these bounds, and to its results the sizes that follow; its facts are in force. */
+/* Puts bounds that are not known already into the attributes of the op that makes the size. */
+static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
+    ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
+    bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
+    bool least = ind__ok(bound[0]) && (equal || !ind_known_le(bound[0], u->symbol));
+    bool most = ind__ok(bound[1]) && (equal || !ind_known_le(u->symbol, bound[1]));
+    if (least) a[0].e = equal ? bound[0] : ind_expr_max(bound[0], ind_int(g->context, 0));
+    if (most) a[1] = (ind__attr){.kind = IND__ATTR_SIZE, .e = bound[1]};
+    return least || most;
+}
+
+/* The op that makes the size gets these bounds, and its results the sizes that follow; the facts are in force. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
-    ind__attr *a = &n->attr[n->num_attrs - 3];
     ind__infer in;
-    ind_expr least = ind__ok(bound[0]) ? ind_expr_max(bound[0], ind_int(g->context, 0)) : a[0].e;
-    if (!ind_known_le(least, a[0].e)) a[0].e = least;
-    if (ind__ok(bound[1]) && (a[1].kind == IND__ATTR_NONE || !ind_known_le(a[1].e, bound[1])))
-        a[1] = (ind__attr){.kind = IND__ATTR_SIZE, .e = bound[1]};
+    if (!ind__set_bounds(g, u, bound)) return IND_OK;
     ind__infer_init(&in, g, n);
     if (ind__infer_results(&in)) {
-        ind__graph_fail(g, in.status, "%s: %s", in.op_name, in.error);
+        ind__graph_fail(g, in.status, "fact: %s: %s", in.op_name, in.error);
     } else {
-        u->most = ind__most(g->unbacked, (uint32_t)(u - g->unbacked), in.limit);
-        for (uint32_t r = 0; r < n->num_results; r++)
-            memcpy(g->tensor[n->result + r].size, in.result[r].size, sizeof in.result[r].size);
-        ind__assume_length(g, &in);
+        ind_expr most = ind__most(g->unbacked, (uint32_t)(u - g->unbacked), in.limit);
+        u->most = ind__ok(most) ? most : u->most;
+        u->equal = ind__equal_of(&in);
+        if (!ind__assume_length(g, &in)) ind__renew_length(g, u);
     }
     ind__infer_free(&in);
     return g->status;
 }
 
-/* A fact about a size from data, right behind the op that makes it: it is checked where the elements are counted. */
+/* A fact about a size from data: it is checked where the elements are counted. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
@@ -11366,10 +11420,10 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
                                "be checked, as in %s <= 4*N",
                                text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
-        if (ind__node_has_length(g, &g->node[i], u->symbol))
+        if (ind__holds_length(g, &g->node[i], u->symbol))
             return ind__graph_fail(g, IND_INVALID_ARGUMENT,
-                                   "fact: %s comes after a tensor with %s in its size; it must stand right behind the %s "
-                                   "that makes it",
+                                   "fact: %s comes after an op of the user's or in place with %s in its size; it must "
+                                   "stand right behind the %s that makes it",
                                    text, name, op);
     }
     ind_facts *before = ind__graph_enter(g);
@@ -11385,7 +11439,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     char declared[200];
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
         return ind__graph_fail(g, IND_NOT_SUPPORTED,
-                               "guard: %s is about a size that comes from data, which no launch can check; a fact right "
+                               "guard: %s is about a size that comes from data, which no launch can check; a fact "
                                "behind the op that makes it is checked where it is counted",
                                text);
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return ind__add_length_fact(g, e, text);

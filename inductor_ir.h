@@ -1155,6 +1155,7 @@ typedef struct ind__unbacked {
     uint32_t buffer;       /* 0 while it is of a graph */
     uint32_t node;         /* of the graph: the op that it comes from */
     uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
+    ind_expr equal;  /* of the graph: what it is said to be equal to, which stands for it; invalid: nothing */
 } ind__unbacked;
 /* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
 ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);

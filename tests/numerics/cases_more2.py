@@ -131,3 +131,20 @@ case("more2_slices_views", f"input a : i32[3, 2, 20]; input b : i32[30, 6]; inpu
 case("more2_slices_symbolic", f"size N in [0, 900] hint 100; size M in [1, 12] hint 3; input x : i32[N, M]; a, i, n = unique(x, dim=0, {SLICES}); f = cast(n, dtype=f32); g = softmax(f, 0); b = index(a, [i]); "
      f"c, j, m = unique_consecutive(x, dim=0, {SLICES}); output a, i, n, g, b, c, j, m", runs=({"N": 100, "M": 3}, {"N": 0, "M": 2}, {"N": 1, "M": 12}, {"N": 700, "M": 5}), x="ints 0 2")
 case("more2_slices_large", f"input x : i64[3000, 3]; a, i, n = unique(x, dim=0, {SLICES}); b = index(a, [i]); output a, i, n, b", x="ints -3 4")
+
+# ---- facts about sizes from data: bounds, and two that are equal
+
+HALVES = "values 1 7 2 8 3 9 4 6 0 5"
+case("more2_facts_bounds", "size N in [5, 50] hint 10; input x : f32[N]; g = lt(x, 5.0); y = masked_select(x, g); fact u0 >= 3; fact u0 <= N - 2; z = select(y, 0, 2); a, n = unique(x, return_counts=true); "
+     "fact 2 <= u1; b = select(a, 0, 1); s = sum(y); output y, z, a, n, b, s", runs=({"N": 10}, {"N": 20}), x=HALVES)
+case("more2_facts_equal", "input x : f32[10]; input k : i64[10]; input v : f32[5]; g = lt(x, 5.0); h = ge(x, 5.0); y = masked_select(x, g); e = exp(y); z = masked_select(x, h); f = mul(z, 2.0); fact u1 == u0; "
+     "a = add(e, f); c = cat([y, f]); d = sum(c); u = unique(k); fact u2 == 5; b = add(u, v); output a, c, d, b, y, z", x=HALVES, k="values 0 1 2 3 4", v="values 1 2 3 4 5")
+case("more2_facts_twice", "size N in [1, 40] hint 10; input x : f32[N]; input m : bool[N, 2]; g = eq(x, x); y = masked_select(x, g); fact u0 == N; p = nonzero(m); fact u1 == 2*u0; q = select(p, 1, 0); r = index(y, [q]); z = add(y, x); "
+     "output y, z, r", runs=({"N": 10}, {"N": 1}, {"N": 33}), m="values 1")
+FACT = "input x : f32[10]; input z : f32[10]; g = lt(x, 5.0); h = lt(x, 6.0); k = masked_select(x, g); "
+for name, more in {"above": "fact u0 <= 4; y = sum(k); output y", "below": "fact u0 >= 6; y = exp(k); output y", "equal_above": "v = masked_select(z, h); fact u1 == u0; y = add(k, v); output y",
+                   "equal_below": "v = masked_select(z, h); w = masked_select(x, g); fact u1 == 2*u0; c = cat([k, w]); y = add(c, v); output y", "number": "fact u0 == 4; y = exp(k); output y",
+                   "unique": "u, n = unique(x, return_counts=true); fact u1 <= 8; y = mul(u, n); output y",
+                   "slices": "t = view(x, [5, 2]); u, i, n = unique(t, dim=0, return_inverse=true, return_counts=true); fact u1 <= 3; y = add(n, 1); output y",
+                   "neighbours": "u, n = unique_consecutive(x, return_counts=true); fact u1 == 9; y = mul(u, n); output y"}.items():
+    case(f"range_fact_{name}", FACT + more, error=RANGE, x=HALVES)

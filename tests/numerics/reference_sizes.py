@@ -66,7 +66,7 @@ def differing(rows):
     return np.concatenate([np.ones(min(len(rows), 1), bool), (rows[1:] != rows[:-1]).any(1)])
 
 
-def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
+def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None, min_length=0, max_length=None):
     assert x.exact
     dim = None if x.v.ndim < 2 else dim
     rows = rows_of(x, dim)
@@ -74,7 +74,7 @@ def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
     return numbered(x, order, differing(rows[order]), x.v.shape if dim is None else len(rows), return_inverse, return_counts, dim)
 
 
-def unique_consecutive(x, return_inverse=False, return_counts=False, dim=None):
+def unique_consecutive(x, return_inverse=False, return_counts=False, dim=None, min_length=0, max_length=None):
     dim = None if x.v.ndim < 2 else dim
     rows = rows_of(x, dim)
     return numbered(x, None, differing(rows), x.v.shape if dim is None else len(rows), return_inverse, return_counts, dim)
