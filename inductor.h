@@ -603,9 +603,9 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
-    X(NONZERO, "nonzero", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                    \
-    X(ARGWHERE, "argwhere", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                  \
-    X(MASKED_SELECT, "masked_select", "self mask", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")   \
+    X(NONZERO, "nonzero", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                   \
+    X(ARGWHERE, "argwhere", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                 \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")  \
     X(UNIQUE, "unique", "self",                                                                                        \
       "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none min_length:size=0 "            \
       "max_length:size=none length:size=none",                                                                         \
@@ -8351,7 +8351,9 @@ ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
 /* dim NULL: none. */
 static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, const int *dim, ind_tensor *inverse,
                                    ind_tensor *counts) {
-    ind__attr a[4] = {ind__attr_bool(true), ind__attr_bool(inverse != NULL), ind__attr_bool(counts != NULL),
+    ind__attr a[4] = {ind__attr_bool(true),
+                      ind__attr_bool(inverse != NULL),
+                      ind__attr_bool(counts != NULL),
                       {.kind = IND__ATTR_NONE}};
     bool sorted = op == IND_OP_UNIQUE;
     if (dim) a[3] = ind__attr_int(*dim);
@@ -9380,7 +9382,8 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr numel = ind_tensor_size(x, 0);
     if (!(low <= high && isfinite(low) && isfinite(high))) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low, high);
+        ind__refuse(e, IND_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low,
+                    high);
         return false;
     }
     const bool widened = low == high && ind__is_int(numel, 0);
@@ -10473,9 +10476,10 @@ static bool ind__frames_of(ind__expansion *e, ind__frames *f) {
     f->hop = e->a[1].kind == IND__ATTR_NONE ? f->n / 4 : e->a[1].i;
     f->win = e->a[2].kind == IND__ATTR_NONE ? f->n : e->a[2].i;
     if (f->n >= 1 && f->hop >= 1 && f->win >= 1 && f->win <= f->n && f->n <= 1 << 27) return true;
-    ind__refuse(e, IND_INVALID_ARGUMENT,
-                "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
-                (long long)f->n, (long long)f->hop, (long long)f->win);
+    ind__refuse(
+        e, IND_INVALID_ARGUMENT,
+        "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
+        (long long)f->n, (long long)f->hop, (long long)f->win);
     return false;
 }
 
@@ -11413,12 +11417,14 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
     const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
     ind_expr bound[2];
     if (n->op == IND_OP_REPEAT_INTERLEAVE)
-        return ind__graph_fail(g, IND_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that", text, op);
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that", text,
+                               op);
     if (!ind__bounds_of(e, u->symbol, bound))
-        return ind__graph_fail(g, IND_NOT_SUPPORTED,
-                               "fact: %s: of a size that comes from data, what it is equal to, or not above or below, can "
-                               "be checked, as in %s <= 4*N",
-                               text, name);
+        return ind__graph_fail(
+            g, IND_NOT_SUPPORTED,
+            "fact: %s: of a size that comes from data, what it is equal to, or not above or below, can "
+            "be checked, as in %s <= 4*N",
+            text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
         if (ind__holds_length(g, &g->node[i], u->symbol))
             return ind__graph_fail(g, IND_INVALID_ARGUMENT,
@@ -18219,8 +18225,9 @@ static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), far = k < 2 ? near : back;
         t->place[s][k] = graph__grid_padded(o, l, at, size);
-        t->weight[s][k] = k == 0 || k == 3 ? graph__cubic(o, ind_op_add(o, far, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
-                                           : graph__cubic(o, far, a + 2, -(a + 3), 0, 1, l->compute);
+        t->weight[s][k] = k == 0 || k == 3
+                              ? graph__cubic(o, ind_op_add(o, far, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
+                              : graph__cubic(o, far, a + 2, -(a + 3), 0, 1, l->compute);
     }
 }
 
