@@ -10558,6 +10558,7 @@ static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *
         return false;
     }
     f->window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, dtype);
+    if (!ind_dtype_is_float(ind_tensor_dtype(f->window))) f->window = ind_cast(f->window, dtype);
     if (f->win < f->n) f->window = ind_pad(f->window, pad, 2, IND_PAD_CONSTANT, 0);
     return true;
 }
