@@ -8333,6 +8333,19 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
+/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
+    ind_expr zero = ind_int(ind_op_context(o), 0);
+    ind_value mask = {0};
+    for (int d = 0; d < t->rank; d++) {
+        ind_expr some = ind_expr_lt(zero, t->size[d]);
+        if (!ind__expr_has_kind(index[d], IND_SYMBOL_INDIRECT) || ind_known_true(some)) continue;
+        ind_value has = ind_op_index(o, some, IND_BOOL);
+        mask = mask.id ? ind_op_and(o, mask, has) : has;
+    }
+    return mask;
+}
+
 /* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
@@ -8352,7 +8365,12 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
         return none;
     }
     uint32_t source = ind__custom_operand(u, x.id);
-    return source == UINT32_MAX ? none : ind__emit_load(o, source, t->dtype, index, rank);
+    if (source == UINT32_MAX) return none;
+    ind_value outer = o->mask, some = ind__custom_has_some(o, t, index);
+    if (some.id) o->mask = outer.id ? ind_op_and(o, outer, some) : some;
+    ind_value v = ind__emit_load(o, source, t->dtype, index, rank);
+    o->mask = outer;
+    return v;
 }
 
 static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, const ind_expr *size, int rank,
@@ -14228,6 +14246,7 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
