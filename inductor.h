@@ -147,16 +147,17 @@ extern "C" {
        }
 
    DIFFERENCES TO PYTORCH
-   linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
-   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
-   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
-   instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
-   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
-   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
-   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
-   to 2048. */
+   f16 and bf16 are rounded where a value is stored, not behind each op: between ops of one kernel they are f32, as in
+   TorchInductor. linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be
+   f32 beside f16 and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never
+   squeezed; on integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are
+   infinite; mean and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its
+   weight); batch and instance norm do not update running statistics (_native_batch_norm_legit_functional gives new
+   ones); gradients that are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of
+   _softmax also takes bf16; of several NaN the indices of a max pool name the first; split, chunk and unbind need a
+   number of results that does not hang on the sizes; as_strided needs an input, a constant or a reshape of one;
+   fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
+   are numbers, with prime factors up to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 

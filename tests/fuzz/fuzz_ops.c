@@ -41,8 +41,8 @@ enum {
     MOST_ELEMENTS = 3000,
     MOST_MEMORY = 1 << 21, /* elements that a result may have whose size comes from data */
     MOST_BLOCKS = 512,
-    MOST_SIZES = 8,    /* that come from data */
-    MOST_ALIASES = 8,  /* tensors that show the memory an op in place writes to */
+    MOST_SIZES = 8,   /* that come from data */
+    MOST_ALIASES = 8, /* tensors that show the memory an op in place writes to */
     MOST_CONDITIONS = 3,
     TEXT = 16384,
     ARGUMENTS = 1024,
@@ -292,9 +292,9 @@ typedef struct graph {
     statement s[MOST_OPS];
     int num_statements, next_name;
     int output[8], num_outputs;
-    int switched; /* the switch that is tried on and off .. */
+    int switched;    /* the switch that is tried on and off .. */
     uint32_t choice; /* .. and as what */
-    bool plans;   /* nothing runs */
+    bool plans;      /* nothing runs */
 } graph;
 
 static struct {
@@ -576,7 +576,8 @@ static bool takes(const trial *t, ind_dtype dtype, char kind) {
     bool narrow = ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
     if (kind == 'i') return dtype == IND_I64 || dtype == IND_I32;
     if (kind == 'b') return dtype == IND_BOOL;
-    if (kind == 'f') return ind_dtype_is_float(dtype) && !narrow && (!t->own || t->op != IND_OP_CALL || dtype != IND_F64);
+    if (kind == 'f')
+        return ind_dtype_is_float(dtype) && !narrow && (!t->own || t->op != IND_OP_CALL || dtype != IND_F64);
     return kind != 'n' || (dtype != IND_BOOL && !narrow);
 }
 
@@ -1295,8 +1296,7 @@ static size_t add_noisy_line(const char *line, size_t length, char *out, size_t 
     if (!call || length >= sizeof text) return 0;
     for (const char *at = text; at < call;) {
         at = read_result(at, name, type);
-        if (narrow_type(type))
-            n += (size_t)snprintf(out + n, size - n, "  input noise_%s : %s\n", name, type);
+        if (narrow_type(type)) n += (size_t)snprintf(out + n, size - n, "  input noise_%s : %s\n", name, type);
     }
     for (const char *at = text; at < call;) {
         bool first = at == text;
@@ -1317,16 +1317,15 @@ static size_t add_noisy_line(const char *line, size_t length, char *out, size_t 
 /* The graph of an op that expands to others, with noise on each value that may be stored between them: what is stored
  * in 16 bits is rounded to them, what is fused is not. False: one op is all there is. */
 static bool noisy_text(ind_graph *parsed, char *out, size_t size) {
-    static const char *const kept[] = {"graph ", "  input ", "  const ", "  size ", "  fact ", "  guard ",
-                                       "  output ", "  mutate ", "  function ", "}"};
+    static const char *const kept[] = {"graph ",   "  input ",  "  const ",  "  size ",     "  fact ",
+                                       "  guard ", "  output ", "  mutate ", "  function ", "}"};
     const char *text = ind_graph_text(parsed);
     int num_ops = 0;
     size_t n = 0;
     for (const char *line = text; line && *line && n < size;) {
         size_t length = strcspn(line, "\n");
         bool keep = false;
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-            keep = keep || !strncmp(line, kept[i], strlen(kept[i]));
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) keep = keep || !strncmp(line, kept[i], strlen(kept[i]));
         if (keep)
             n += (size_t)snprintf(out + n, size - n, "%.*s\n", (int)length, line);
         else
@@ -1559,16 +1558,16 @@ static bool is_refused(ind_graph_op op) {
 
 /* A condition on the sizes that holds in every case, out of some forms; false: this one does not. */
 static bool draw_condition(const graph *g, int values[CASES][3], char *out, size_t size) {
-    static const char *const forms[] = {"%s <= %s",       "%s < %s",        "%s == %s",
-                                        "%s == 2*%s",     "%s == %s + 1",   "%s != %s",
+    static const char *const forms[] = {"%s <= %s",           "%s < %s",      "%s == %s",
+                                        "%s == 2*%s",         "%s == %s + 1", "%s != %s",
                                         "(%s + %s) % 2 == 0", "%s % %s == 0", "%s + %s <= 12"};
     const uint32_t form = rnd(sizeof forms / sizeof *forms);
     const int a = (int)rnd((uint32_t)g->num_symbols), b = (int)rnd((uint32_t)g->num_symbols);
     bool holds = a != b;
     for (int c = 0; c < g->num_cases && holds; c++) {
         const int x = values[c][a], y = values[c][b];
-        const bool now[] = {x <= y,     x < y,  x == y,           x == 2 * y,          x == y + 1,
-                            x != y, (x + y) % 2 == 0, y && x % y == 0, x + y <= 12};
+        const bool now[] = {x <= y,           x < y,           x == y,     x == 2 * y, x == y + 1, x != y,
+                            (x + y) % 2 == 0, y && x % y == 0, x + y <= 12};
         holds = now[form];
     }
     size_t n = 0;
@@ -1620,8 +1619,8 @@ static void draw_symbols(graph *g) {
         for (int c = 0; c < CASES; c++)
             values[c][i] = draw_size_value(low[i], high[i], multiple[i], values[c][i ? i - 1 : 0]);
         size_t n = strlen(g->sizes_text); /* a guard must hold for the hints */
-        snprintf(g->sizes_text + n, sizeof g->sizes_text - n, "  size %s in [%d, %d] multiple_of %d hint %d\n", names[i],
-                 low[i], high[i], multiple[i], values[0][i]);
+        snprintf(g->sizes_text + n, sizeof g->sizes_text - n, "  size %s in [%d, %d] multiple_of %d hint %d\n",
+                 names[i], low[i], high[i], multiple[i], values[0][i]);
         for (int c = 0; c < CASES; c++) {
             n = strlen(g->sizes[c]);
             snprintf(g->sizes[c] + n, sizeof g->sizes[c] - n, "%s%s=%d", i ? ", " : "", names[i], values[c][i]);
@@ -1694,34 +1693,18 @@ static const struct {
     char kind; /* b bool, i int, l int64_t */
     const char *choices;
 } switches[] = {
-    REALISE(max_reads_shared, 'i', "1|2|30")
-    REALISE(max_ops_shared, 'i', "1|4|500")
-    REALISE(max_reads, 'i', "1|3|40")
-    REALISE(max_ops, 'i', "1|8|1000")
-    REALISE(disable_parts, 'b', "1")
-    REALISE(disable_rows, 'b', "1")
-    FUSION(disable, 'b', "1")
-    FUSION(max_loops, 'i', "1|2|3|5")
-    FUSION(max_args, 'i', "1|3|6|12")
-    FUSION(min_saved, 'l', "1|1000000")
-    FUSION(max_distance, 'i', "1|2|4")
-    FUSION(disable_inplace, 'b', "1")
-    FUSION(disable_reorder, 'b', "1")
-    FUSION(disable_scans, 'b', "1")
-    FUSION(disable_mutation, 'b', "1")
-    FUSION(max_scan_stride, 'i', "1|4|1000")
-    FUSION(disable_split, 'b', "1")
-    FUSION(split_from, 'l', "1|20|200")
-    FUSION(split_share, 'l', "1|2|100")
-    FUSION(launch_bytes, 'l', "1|1099511627776")
-    FUSION(disable_prologue, 'b', "1")
-    FUSION(l2_bytes, 'l', "1|1099511627776")
-    FUSION(product_tile, 'i', "1|1000")
-    FUSION(ops_per_byte, 'i', "1|1000")
-    FUSION(fill_blocks, 'i', "1|100000")
-    FUSION(macs_per_byte, 'i', "1|100000")
-    FUSION(step_bytes, 'l', "1|1099511627776")
-};
+    REALISE(max_reads_shared, 'i', "1|2|30") REALISE(max_ops_shared, 'i', "1|4|500") REALISE(max_reads, 'i', "1|3|40")
+        REALISE(max_ops, 'i', "1|8|1000") REALISE(disable_parts, 'b', "1") REALISE(disable_rows, 'b', "1")
+            FUSION(disable, 'b', "1") FUSION(max_loops, 'i', "1|2|3|5") FUSION(max_args, 'i', "1|3|6|12")
+                FUSION(min_saved, 'l', "1|1000000") FUSION(max_distance, 'i', "1|2|4") FUSION(disable_inplace, 'b', "1")
+                    FUSION(disable_reorder, 'b', "1") FUSION(disable_scans, 'b', "1") FUSION(disable_mutation, 'b', "1")
+                        FUSION(max_scan_stride, 'i', "1|4|1000") FUSION(disable_split, 'b', "1")
+                            FUSION(split_from, 'l', "1|20|200") FUSION(split_share, 'l', "1|2|100")
+                                FUSION(launch_bytes, 'l', "1|1099511627776") FUSION(disable_prologue, 'b', "1")
+                                    FUSION(l2_bytes, 'l', "1|1099511627776") FUSION(product_tile, 'i', "1|1000")
+                                        FUSION(ops_per_byte, 'i', "1|1000") FUSION(fill_blocks, 'i', "1|100000")
+                                            FUSION(macs_per_byte, 'i', "1|100000")
+                                                FUSION(step_bytes, 'l', "1|1099511627776")};
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];
 
@@ -1881,8 +1864,7 @@ static int check_switch(graph *g, ind_graph *parsed, const way *w, int s, char w
     for (int c = 0; !failed && c < g->num_cases; c++) {
         blocks *b = calloc(2, sizeof *b);
         for (int k = 0; k < 2 && !failed; k++) failed = run_case(g, m[k], w, c, &b[k], why);
-        if (!failed && !g->plans && !w->order && keeps_bits(g, s))
-            failed = compare_bits(g, m[0], c, &b[0], &b[1], why);
+        if (!failed && !g->plans && !w->order && keeps_bits(g, s)) failed = compare_bits(g, m[0], c, &b[0], &b[1], why);
         for (int k = 0; k < 2; k++) free_blocks(&b[k]);
         free(b);
     }
@@ -2000,8 +1982,8 @@ typedef struct options {
     int most_ops;
     unsigned ways;
     const char *op;
-    bool keep; /* go on after a disagreement */
-    bool all;  /* an op or a switch that is never drawn fails */
+    bool keep;  /* go on after a disagreement */
+    bool all;   /* an op or a switch that is never drawn fails */
     bool plans; /* nothing runs; memory plans above op by op fail */
 } options;
 
@@ -2096,9 +2078,10 @@ static int report(const options *o) {
         if (!counts.drawn[op] && o->all) printf("never drawn: %s\n", ind__op_name((ind_graph_op)op));
     }
     for (int s = 0; s < NUM_SWITCHES; s++) num_switched += switched[s] > 0;
-    printf("%ld statements in place, %ld of a user's ops, %ld sizes from data, %ld conditions on sizes, %d of %d switches "
-           "on and off, %ld times with the same bits\n",
-           counts.in_place, counts.own, counts.sizes, counts.conditions, num_switched, NUM_SWITCHES, counts.same_bits);
+    printf(
+        "%ld statements in place, %ld of a user's ops, %ld sizes from data, %ld conditions on sizes, %d of %d switches "
+        "on and off, %ld times with the same bits\n",
+        counts.in_place, counts.own, counts.sizes, counts.conditions, num_switched, NUM_SWITCHES, counts.same_bits);
     printf("%ld graphs, %ld statements of %ld tried, %d of %d ops drawn, %ld runs, %.1f %% of %ld elements compared, "
            "%ld of %ld memory plans above op by op, %ld disagreements\n",
            counts.graphs, counts.statements, counts.trials, num_drawn, num_ops, counts.runs,

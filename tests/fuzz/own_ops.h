@@ -53,17 +53,17 @@ static ind_element own_bits(const ind_element *x, void *user) {
 
 static const ind_function_desc own_functions[] = {
     {"own_swish(x: f32, beta: f32) -> f32", "x / (1.0f + expf(-beta * x))", own_swish, NULL},
-    {"own_squared_difference(x: bf16, y: bf16) -> bf16", "const float d = x - y;\nreturn d * d;", own_squared_difference,
-     NULL},
+    {"own_squared_difference(x: bf16, y: bf16) -> bf16", "const float d = x - y;\nreturn d * d;",
+     own_squared_difference, NULL},
     {"own_scaled(x: f64, n: i64) -> f64", "x * (double)n - 0.25", own_scaled, NULL},
     {"own_pick(x: i64, y: i64, first: bool) -> i64", "first ? x : y", own_pick, NULL},
     {"own_above(x: f16, y: f32) -> bool", "x > y", own_above, NULL},
     {"own_bits(x: i64, y: i32) -> i16", "(short)((x ^ y) & 1023)", own_bits, NULL},
 };
 static const own_op own_calls[] = {
-    {"own_swish", "ff", true, false},   {"own_squared_difference", "ff", true, false},
-    {"own_scaled", "fi", true, false},  {"own_pick", "iib", false, true},
-    {"own_above", "ff", false, false},  {"own_bits", "ii", false, false},
+    {"own_swish", "ff", true, false},  {"own_squared_difference", "ff", true, false},
+    {"own_scaled", "fi", true, false}, {"own_pick", "iib", false, true},
+    {"own_above", "ff", false, false}, {"own_bits", "ii", false, false},
 };
 
 /* ---- loop functions */
@@ -98,8 +98,8 @@ static ind_value own_neighbours(ind_ops *o, const ind_expr *index, int rank, voi
     if (!rank) return own_load(o, index, rank, user);
     for (int d = 0; d < rank; d++) at[d] = index[d];
     at[rank - 1] = ind_expr_add(index[rank - 1], ind_int(ind_op_context(o), 1));
-    ind_value inside = ind_op_lt(o, ind_op_index(o, at[rank - 1], IND_I64),
-                                 ind_op_index(o, ind_tensor_size(l->x[0], -1), IND_I64));
+    ind_value inside =
+        ind_op_lt(o, ind_op_index(o, at[rank - 1], IND_I64), ind_op_index(o, ind_tensor_size(l->x[0], -1), IND_I64));
     return ind_op_add(o, own_load(o, index, rank, user), ind_op_masked(o, inside, own_load, at, rank, user, 0));
 }
 
@@ -127,7 +127,7 @@ static ind_value own_place(ind_ops *o, const ind_expr *index, int rank, void *us
 }
 
 static const own_op own_pointwise[] = {
-    {"mirrored", "v", true, true}, {"neighbours", "n", true, false}, {"mixed", "ff", true, false},
+    {"mirrored", "v", true, true},   {"neighbours", "n", true, false}, {"mixed", "ff", true, false},
     {"looked_up", "iv", true, true}, {"place", "n", false, true},
 };
 static const ind_loop_fn own_loop_functions[] = {own_mirrored, own_neighbours, own_mixed, own_looked_up, own_place};
@@ -304,7 +304,8 @@ static bool own_parse_line(ind_graph *g, const char *at) {
     if (sscanf(at, scan ? "= scan%d(" : "= pointwise%d(", &which) != 1) return false;
     at = own_names(strchr(at, '(') + 1, operand, &l.num_operands);
     for (int k = 0; k < l.num_operands; k++) l.operand[k] = own_find(g, operand[k]);
-    if (scan) sscanf(at, "; dim=%d reverse=%d exclusive=%d segments=%15[^ )]", &l.dim, &l.reverse, &l.exclusive, segments);
+    if (scan)
+        sscanf(at, "; dim=%d reverse=%d exclusive=%d segments=%15[^ )]", &l.dim, &l.reverse, &l.exclusive, segments);
     l.segments = *segments && strcmp(segments, "none") ? own_find(g, segments) : IND_NO_TENSOR;
     ind_tensor x = scan ? own_add_scan(&l, which) : own_add_pointwise(&l, which);
     for (int k = 0; k < l.num_results && !ind_graph_status(g); k++) ind_named(ind_result(x, k), l.result[k]);
