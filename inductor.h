@@ -1273,7 +1273,8 @@ IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor
 
 /* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
    reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
-   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+   of their own above, the composites, it is the builder; "add_($0, 1)" works in place. x may be NULL where num is 0.
+   Returns the first result, in place the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
@@ -12426,6 +12427,16 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
 }
 
+static ind_tensor ind__apply_parsed(ind_graph *g, const ind__parsed_call *call) {
+    char op[IND__MAX_NAME + 2];
+    ind_tensor y = ind__graph_add(g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs,
+                                  NULL, call->function ? call->function->name : NULL);
+    if (!call->in_place || !y.id) return y;
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    ind__write(g, op, call->operand[0], y.id);
+    return ind__graph_tensor(g, g->status ? 0 : call->operand[0]);
+}
+
 ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
     static const ind_tensor none;
     ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
@@ -12438,8 +12449,7 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     }
     memset(&parsed, 0, sizeof parsed);
     if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
-        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
-                           NULL, parsed.function ? parsed.function->name : NULL);
+        y = ind__apply_parsed(graph, &parsed);
     else
         ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);

@@ -1,14 +1,20 @@
 /* fuzz_ops: random graphs over the whole op table, each run in many ways that must agree.
  *
  *     fuzz_ops [--seed N] [--graphs N] [--seconds N] [--ops N] [--device host|cuda|emulated] [--op NAME] [--all]
- * [--keep]
+ *              [--keep] [--plans]
  *
  * A graph grows by trial: an op of the table with operands and attributes drawn from the schema alone is parsed as a
  * graph of one op; what the library refuses is drawn again, so what is legal is written nowhere but there, and a new op
  * is drawn without being told. An accepted op runs at once, alone and unfused, on the values of its operands. These
  * eager values are the reference for the whole graph: fused, unfused, without passes, with everything stored, with a
- * random policy, and with
- * --device cuda on the GPU, also unfused, or on its emulation, in two orders of threads.
+ * random policy, with one switch of the policy on and off (then both must have the same bits, but for what is rounded
+ * where it is stored and for sums in another order), and with --device cuda on the GPU, also unfused, or on its
+ * emulation, in two orders of threads. --plans: nothing runs; a memory plan above op by op is a disagreement.
+ *
+ * Beside the table's ops there are those of a user (own_ops.h). Sizes are symbols in most graphs, with facts and guards
+ * between them. An op in place is tried with all that was done before to the memory it writes to; what else shows that
+ * memory goes on under new names. A size that comes from data is declared in the trials of the ops behind it, as n0,
+ * n1, ..
  *
  * What may differ, and by how much: a value is exact if every way computes the same bits: inputs, what only moves,
  * selects or compares exact values, integers. Ops that jump (comparisons, rounding, sorting, argmax ..) take exact
@@ -16,7 +22,8 @@
  * op runs SAMPLES times on operands with relative noise of many units of rounding, which goes on through the ops that
  * follow. The spread so found holds both the rounding of each op and its amplification, element by element; SPREAD
  * times that is the tolerance. An element whose spread has no bound (noise turns it into NaN or infinity) is not
- * compared; how many are is counted, and has to be most.
+ * compared; how many are is counted, and has to be most. A value of 16 bits is rounded where it is stored, which within
+ * an op that expands to others is up to the schedule (test_rounding.c): such ops run with noise on each of them.
  *
  * The first disagreement is shrunk (ops become inputs that hold their values, outputs are left out) and printed. Last
  * line: counts. Exit status 1 after a disagreement, 2 where an op was never drawn. */
@@ -129,6 +136,7 @@ static const struct {
     {"upscale_factor", "1|2"},
     {"downscale_factor", "1|2"},
     {"correction", "0|1|2|0.5"},
+    {"max_output_size", "20|100"},
     {"train", "true|false"},
     {"fill_value", "0|1|-2|0.5|true"},
 };
@@ -140,8 +148,8 @@ static const char per_window_dimension[] = " kernel_size stride padding dilation
 static const struct {
     const char *name;
     char kind; /* i indices, b bool, s a seed */
-} operand_kinds[] = {{"index", 'i'},     {"indices", 'i'}, {"target", 'i'}, {"mask", 'b'},
-                     {"condition", 'b'}, {"seed", 's'},    {"sorter", 'i'}, {"offsets", 'i'}};
+} operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},   {"condition", 'b'},
+                     {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'i'}, {"repeats", 'i'}};
 
 /* ---- chance */
 
@@ -830,6 +838,7 @@ static void draw_attribute(trial *t, const ind__attr_schema *a) {
     if (!a->required && chance(45)) return;
     snprintf(name, sizeof name, "%.*s", a->length, a->name);
     if (ind__op_has(t->op, 'Z') && !strcmp(name, "length")) return; /* the symbol */
+    if (ind__op_has(t->op, 'Z') && !strcmp(name, "output_size") && chance(90)) return;
     for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++) {
         if (!strcmp(by_name[i].name, name) && (a->kind != IND__ATTR_SIZES || chance(80)))
             choose(by_name[i].choices, text, sizeof text);
@@ -1165,7 +1174,7 @@ static bool make_results(trial *t, const ind_graph *parsed) {
     if (first + t->s.num_results > MOST_VALUES || (int)parsed->num_outputs != t->s.num_results) return false;
     if (parsed->num_unbacked > 1 || (parsed->num_unbacked && g->num_sizes == MOST_SIZES)) return false;
     t->s.size = parsed->num_unbacked ? g->num_sizes : -1;
-    if (t->s.size >= 0) g->size[t->s.size] = (data_size){.made_by = g->num_statements};
+    if (t->s.size >= 0) g->size[t->s.size] = (data_size){.made_by = g->num_statements, .most = g->plans ? 64 : 0};
     t->s.result = first;
     for (int i = 0; i < t->s.num_results; i++) {
         const ind__tensor_info *x = &parsed->tensor[parsed->output[i].tensor];
@@ -1287,12 +1296,10 @@ static bool narrow_type(const char *type) {
 
 /* One line of a graph: `a : f32[4] = exp(x)` becomes `a_raw : ..` and `a = mul(a_raw, noise_a)`. */
 static size_t add_noisy_line(const char *line, size_t length, char *out, size_t size) {
-    char text[2048], name[64], type[256], *call = text;
-    size_t n = 0, m;
+    char text[2048], name[64], type[256];
+    size_t n = 0;
     snprintf(text, sizeof text, "%.*s", (int)length, line);
-    while ((call = strstr(call, "] = "))) {
-        if (strchr(call + 4, '(')) break;
-    }
+    const char *call = strstr(text, "] = ");
     if (!call || length >= sizeof text) return 0;
     for (const char *at = text; at < call;) {
         at = read_result(at, name, type);
@@ -1301,15 +1308,13 @@ static size_t add_noisy_line(const char *line, size_t length, char *out, size_t 
     for (const char *at = text; at < call;) {
         bool first = at == text;
         at = read_result(at, name, type);
-        bool noisy = narrow_type(type);
-        n += (size_t)snprintf(out + n, size - n, "%s%s%s", first ? "  " : ", ", name, noisy ? "_raw" : "");
+        n += (size_t)snprintf(out + n, size - n, "%s%s%s", first ? "  " : ", ", name, narrow_type(type) ? "_raw" : "");
     }
     n += (size_t)snprintf(out + n, size - n, " = %s\n", call + 4);
     for (const char *at = text; at < call;) {
         at = read_result(at, name, type);
-        m = n;
         if (narrow_type(type))
-            n = m + (size_t)snprintf(out + m, size - m, "  %s = mul(%s_raw, noise_%s)\n", name, name, name);
+            n += (size_t)snprintf(out + n, size - n, "  %s = mul(%s_raw, noise_%s)\n", name, name, name);
     }
     return n;
 }

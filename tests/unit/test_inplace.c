@@ -56,13 +56,14 @@ static void test_text(ind_context *ctx) {
 /* What the builders make is what the text makes. */
 static void test_builders(ind_context *ctx) {
     static const char text[] = "graph t {\n  input x : f32[4, 6]\n  input y : f32[6]\n  part = slice(x, 0, 1, 3)\n"
-                               "  add_(part, y)\n  sigmoid_(x)\n  output part = part\n}\n";
+                               "  add_(part, y)\n  sigmoid_(x)\n  mul_(x, 3)\n  output part = part\n}\n";
     ind_graph *g = ind_graph_create(ctx, "t"), *read = ind_graph_parse(ctx, text, NULL);
     ind_tensor x = ind_input(g, "x", "f32[4, 6]"), y = ind_input(g, "y", "f32[6]"), none = {0};
     ind_tensor part = ind_named(ind_slice(x, 0, ind_int(ctx, 1), ind_int(ctx, 3), (ind_expr){0}), "part");
     ind_tensor same = ind_inplace(part, ind_add(part, y));
     CHECK(same.id == part.id && same.graph == g, "an op in place gives its first operand");
     ind_inplace(x, ind_sigmoid(x));
+    CHECK(ind_apply(g, "mul_($0, 3)", &x, 1).id == x.id, "by a call of the text form");
     ind_output(g, "part", part);
     CHECK(!ind_graph_status(g), "%s", ind_graph_error(g));
     CHECK(read && !strcmp(ind_graph_text(g), ind_graph_text(read)), "%s%s", ind_graph_text(g),
