@@ -28,6 +28,9 @@ static void test_text(ind_context *ctx) {
                "graph t {\n  input x : f32[4]\n  before : f32[4] = neg(x)\n  add : f32[4] = add(x, 1)\n"
                "  mul : f32[4] = mul(add, 2)\n  after : f32[4] = neg(mul)\n  mutate x = mul\n"
                "  output before, after\n}\n");
+    /* it may name the output, which is not the input */
+    check_text(ctx, "  input x : f32[4]\n  y = add_(x, 1)\n  output y\n",
+               "graph t {\n  input x : f32[4]\n  add : f32[4] = add(x, 1)\n  mutate x = add\n  output y = add\n}\n");
     /* a view of a view is put back through both; a view made before reads the new contents */
     check_text(ctx,
                "  size P in [0, 5]\n  input x : f32[4, 6]\n  input y : f32[4]\n  row = select(x, 0, 1)\n"
