@@ -1347,6 +1347,13 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return a == b || (s->storage && s->storage[a] == s->storage[b]);
 }
 
+/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 0; i < w->kernel->num_args; i++)
+        if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
+    return false;
+}
+
 /* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
@@ -3403,19 +3410,29 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* What is stored once per row is written by its first thread, after all sweeps. */
+/* Does the instruction store where the kernel also reads? */
+static bool cg__stores_over(const ind__writer *w, uint32_t i) {
+    for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
+        if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
+    return false;
+}
+
+/* What is stored once per row is written by its first thread, after all sweeps; where others may read it still, once
+   all are there. */
 static void cg__emit_row_stores(ind__writer *w) {
-    bool any = false;
+    bool any = false, over = false;
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || cg__stores_per_element(w, i)) continue;
         cg__need(w, i);
         any = true;
+        over = over || cg__stores_over(w, i);
     }
     if (!any) return;
     cg__close_needed(w);
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     bool alone = column ? !cg__shares_states(w) : cg__row_threads(w) == 1;
+    if (over && !alone) ind__textf(&w->code, cg__row_threads(w) > 32 ? "__syncthreads();\n" : "__syncwarp();\n");
     if (!alone) cg__begin(w, "%s", column ? "if (live && y == 0)" : "if (lane == 0)");
     cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
     if (!alone) cg__end(w);
@@ -5448,13 +5465,6 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     if (!cg__find_functions(w)) return ind__failed(p->context);
     cg__domain_init(w);
     return w->failed ? ind__failed(p->context) : IND_OK;
-}
-
-/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
-static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
-    for (uint32_t i = 0; i < w->kernel->num_args; i++)
-        if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
-    return false;
 }
 
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */

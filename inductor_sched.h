@@ -26,9 +26,10 @@
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
    depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
    the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
-   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only
-   if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
-   else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
+   as is the new one. Rows are no exception: what is stored for each of their elements is stored in the last pass, and
+   what is stored once for a row behind it. With the writer of the old version it is never in one kernel. All versions
+   have one place: that of the input or output they end up in, else one in the arena. The parts of a concatenation are
+   versions of one buffer (ind__lowered_fix_layouts).
 
    How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
@@ -110,15 +111,16 @@ typedef struct ind_kernel {
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;          /* buffers of one kernel; default 32 */
-    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
-    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
-    bool disable_scans;    /* a scan is a kernel of its own */
-    bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
+    bool disable;              /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;             /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;              /* buffers of one kernel; default 32 */
+    int64_t min_saved;         /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;          /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace;      /* memory plan: no output takes over an input's memory */
+    bool disable_reorder;      /* loops are not exchanged to meet those of another kernel */
+    bool disable_scans;        /* a scan is a kernel of its own */
+    bool disable_mutation;     /* what changes a buffer in place joins no other loop that reads it, and no rows */
+    bool disable_row_mutation; /* nor, in a kernel that works on rows, one that reads what is there */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
     bool disable_split;  /* no reduction is made in two stages */
@@ -1304,20 +1306,34 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* May a kernel over the domain read the element at this index and change it where it lies? One for each point of its
+   rows is read in any pass and stored in the last, by threads that a barrier keeps behind those that read it; one for
+   each row is read before the passes and stored behind them. */
+static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+    int along = 0;
+    for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
+    return !along || along == d->rrank;
+}
+
+/* Does the access, of a group whose variables are `map` in the kernel, read the old version just where it is changed?
+   What is read once for a whole row must not be under a mask that changes along the row: with rows there is none. */
+static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
+                                 ind_expr changed, bool rows) {
+    if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
+    return ind_expr_same(sched__index_in(f, at, own, map), changed);
+}
+
 /* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
-   point stores? For rows, whose kernels may read an element again after it was stored, that is not enough; the epilogue
-   of a matrix product handles each element once. */
+   point stores? */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
-    if (fit->domain->rrank && !product) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->buffer != old) continue;
-        if (w.at->write || w.at->whole || w.at->size || w.at->operand || w.at->indirect) return false;
-        if (!ind_expr_same(sched__index_in(f, w.at, fit->a, fit->map_a), changed)) return false;
-    }
+    bool rows = fit->domain->rrank && !product;
+    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
+        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
     return true;
 }
 
@@ -1354,31 +1370,39 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May what the group changes in place be changed by a kernel that works on rows? That may store an element more than
-   once, so that it must not combine it with what is there, nor read that, unless as epilogue of a matrix product. */
-static bool sched__row_versions(const sched__fuser *f, uint32_t g, bool product) {
+/* May what the group changes in place be changed by a kernel over the rows of d? That must not combine it with what is
+   there, and read of it only the element that the same point stores; as epilogue of a matrix product, which handles
+   each element once, it may read any that is no operand. */
+static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                bool product) {
+    const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
         const ind__buffer *b = &f->program->buffer[w.at->buffer];
         if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
         if (product && !w.at->operand) continue;
         uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
-        if (mutator != IND__SCHED_NONE && f->group_of[mutator] == g) return false;
+        if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
+        if (product || f->policy.disable_row_mutation) return false;
+        ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
+        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+            return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
+static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
-    if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
+    const sched__domain *d = fit->domain;
+    bool rows = d && d->rrank, product = x_dot || y_dot;
+    if (rows &&
+        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
     if (x->sorts || y->sorts) return IND_FUSION_SCAN;
     if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
-    if ((x->scans || y->scans) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
@@ -1671,7 +1695,7 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
 
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
-    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
+    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (!sched__fused(reason)) return reason;
     bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
@@ -3198,15 +3222,30 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
+/* May a kernel with rows read of the buffer the element that it then changes there? One per point of its rows, or one
+   per row that is read whatever the point. */
+static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+    const ind_body *b = k->body;
+    int along = 0;
+    for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
+    bool masked = false;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        masked = masked || (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == old && b->inst[i].arg[0]);
+    return along == b->rrank || (!along && !masked);
+}
+
 /* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
    they do? */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (!load || !store || load > store || k->kind == IND_KERNEL_SORT) return false;
+    ind_expr index = k->body->index[k->body->inst[store].index];
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
-    return load && store && load < store && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_MATMUL) &&
-           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+    bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
+           (!rows || sched__changes_rows_own(k, old, index));
 }
 
 /* May the kernel that makes the version hold others that read the old one? */
