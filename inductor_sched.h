@@ -35,8 +35,8 @@
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
    those of the product, found by taking the read element's place in memory apart.
 
-   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
-   its kernel with no other loop, a scan with no other scan.
+   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
+   function of the user shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -72,8 +72,8 @@ typedef struct ind__access {
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
-    X(SCAN, "scan")     /* one SCAN, and what is computed of the rows it runs over: see below */                       \
-    X(SORT, "sort")     /* a SCAN that sorts, alone; both results are stored */                                        \
+    X(SCAN, "scan")     /* SCANs, and what is computed of the rows they run over: see below */                         \
+    X(SORT, "sort")     /* the same with one SCAN that sorts; see below */                                             \
     X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
@@ -85,8 +85,10 @@ typedef enum ind_kernel_kind {
 /* A step of the schedule: one launch. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
    linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
    after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
-   With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on a REDUCE of
-   the scan's results. */
+   With SCANs, R is the row that they run over, in every pass that needs them; one with a combine function runs in the
+   last one only: no value per element depends on a REDUCE of its results. A sort ends a pass, as a REDUCE does. If its
+   row may have more than IND__SORT_ROW elements, both results are stored, each along the row at one stride. Stores per
+   element are in the last pass, each by the thread that has read, in that pass, what stands there. */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -107,20 +109,21 @@ typedef struct ind_kernel {
     } matmul;
 } ind_kernel;
 
+#define IND__SORT_ROW 1024 /* elements that are sorted in shared memory beside whatever else the kernel keeps there */
+
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
 /* Thresholds of fusion; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;              /* one kernel per loop: for debugging and for measuring what fusion brings */
-    int max_loops;             /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;              /* buffers of one kernel; default 32 */
-    int64_t min_saved;         /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
-    int max_distance;          /* horizontal: how far apart in the original order; default 64 */
-    bool disable_inplace;      /* memory plan: no output takes over an input's memory */
-    bool disable_reorder;      /* loops are not exchanged to meet those of another kernel */
-    bool disable_scans;        /* a scan is a kernel of its own */
-    bool disable_mutation;     /* what changes a buffer in place joins no other loop that reads it, and no rows */
-    bool disable_row_mutation; /* nor, in a kernel that works on rows, one that reads what is there */
+    bool disable;          /* one kernel per loop: for debugging and for measuring what fusion brings */
+    int max_loops;         /* loops in one kernel; default 64 (TorchInductor's max_fusion_size) */
+    int max_args;          /* buffers of one kernel; default 32 */
+    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the sizes' hints; default 10 */
+    int max_distance;      /* horizontal: how far apart in the original order; default 64 */
+    bool disable_inplace;  /* memory plan: no output takes over an input's memory */
+    bool disable_reorder;  /* loops are not exchanged to meet those of another kernel */
+    bool disable_scans;    /* a scan is a kernel of its own */
+    bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
     bool disable_split;  /* no reduction is made in two stages */
@@ -143,6 +146,10 @@ typedef struct ind_fusion_policy {
                               by 132 processors and 2743 bytes per cycle of an H200; default 64 */
     int64_t step_bytes;    /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed; default
                               800 KiB: 300 cycles of an H200 for reading, computing, writing and a barrier */
+    bool disable_row_mutation; /* what works on rows changes no buffer of which it reads what was there */
+    bool disable_sorts;        /* a sort is a kernel of its own */
+    bool disable_rescans;      /* no scan runs again because what is reduced of it is needed per element */
+    int max_scans; /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -161,7 +168,7 @@ typedef struct ind_fusion_policy {
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
     X(SCAN, "a sort is a kernel of its own")                                                                           \
-    X(TWO_SCANS, "two scans")                                                                                          \
+    X(TWO_SCANS, "scans that do not go together: too many, two sorts, or one with a function of the user")             \
     X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
     X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
@@ -284,6 +291,7 @@ enum {
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
+    IND__SCHED_SORTED_LOOPS = 64, /* beside a sort: their reductions and the row share a block's memory */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
     IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
 };
@@ -325,7 +333,9 @@ typedef struct sched__group {
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
-    bool call;                  /* it is an opaque call */
+    bool combines;              /* one with a combine function */
+    int num_scans;
+    bool call; /* it is an opaque call */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -467,6 +477,8 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->split_share <= 0) p->split_share = 8;
     if (p->split_from <= 0) p->split_from = 1 << 18;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
+    if (p->max_scans <= 0) p->max_scans = 4;
+    if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
     if (p->max_distance <= 0) p->max_distance = 64;
     if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
     if (p->product_tile <= 0) p->product_tile = 32;
@@ -844,6 +856,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         const ind__inst *in = &body->inst[i];
         g->reduces |= in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT;
         g->scans |= in->op == IND_LOOP_SCAN;
+        g->num_scans += in->op == IND_LOOP_SCAN;
+        g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;
         g->sorts |= in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction);
         if (!sched__is_access(in)) continue;
         ind_expr index = body->index[in->index];
@@ -1016,11 +1030,28 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
+/* May the row that the body sorts be too long for shared memory? */
+static bool sched__sorts_long(const ind_body *body) {
+    int64_t least, most;
+    if (!ind__body_sort(body)) return false;
+    ind_expr_bounds(sched__extent(body->var[body->rank]), &least, &most);
+    return most > IND__SORT_ROW;
+}
+
+/* Is the buffer a result of a sort that must be in memory: where the row is sorted, or for its type? */
+static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
+    const ind__buffer *info = &f->program->buffer[buffer];
+    const ind_body *body = f->program->loop[info->loop].body;
+    if (!ind__body_sort(body)) return false;
+    return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
+}
+
 /* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call) return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
+    if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -1391,6 +1422,11 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
     return true;
 }
 
+static bool sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+    return !x->combines && !y->combines && !(x->sorts && y->sorts) &&
+           x->num_scans + y->num_scans <= f->policy.max_scans;
+}
+
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
@@ -1400,9 +1436,10 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if (rows &&
         (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
-    if (x->sorts || y->sorts) return IND_FUSION_SCAN;
-    if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
+    if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
+    if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
+    if (x->scans && y->scans && !sched__scans_together(f, x, y)) return IND_FUSION_TWO_SCANS;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
@@ -1416,6 +1453,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     int args = 0;
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
+    if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
         for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
@@ -1556,8 +1594,8 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
 
 /* ---- scans: what shares a kernel with one works on the same rows. */
 
-/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of the scan; BEHIND, what is reduced of
-   them, which nothing that is computed per element may need: the pass of the scan is the last one. */
+/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of a scan; BEHIND, what is reduced of
+   them, which nothing that is computed per element may need if the pass of the scan is the last one. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
 /* Does loop l, of the group g, compute a value for each element of a row? */
@@ -1577,8 +1615,8 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
     return false;
 }
 
-/* Follows the loop's results, whose origin is noted in `found`. */
-static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+/* Follows the loop's results, whose origin is noted in `found`. once: no scan may run again. */
+static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
     uint32_t from = 0;
@@ -1587,7 +1625,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
         if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
     }
-    if (from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+    if (once && from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
     if (from && reduces) from = IND__SCHED_BEHIND;
@@ -1636,17 +1674,20 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
 /* Both in one kernel with the scan of either? Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
+    const sched__group *first = &f->group[a], *second = &f->group[b];
+    const bool once = f->policy.disable_rescans || first->combines || second->combines;
     if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
     f->epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
-        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit);
+        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit, once);
         if (!sched__fused(reason)) return reason;
         *from = f->next_loop[l];
     }
     if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
-    bool reduces = f->group[a].reduces || f->group[b].reduces;
+    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block walks along each row */
+    bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
@@ -2193,6 +2234,9 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
+    x->sorts |= y->sorts;
+    x->combines |= y->combines;
+    x->num_scans += y->num_scans;
     x->changed = round;
     return true;
 }
@@ -2555,7 +2599,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
 /* By what is left in the body: a scan may have turned out to be of no use. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
-    if (group->sorts) return IND_KERNEL_SORT;
+    if (ind__body_sort(body)) return IND_KERNEL_SORT;
     if (ind__body_scan(body)) return IND_KERNEL_SCAN;
     return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
 }
@@ -3464,15 +3508,28 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
+/* Is a result of the sort stored along the row at one stride, where it can be sorted? */
+static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
+        ind_expr stride;
+        if (in->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->arg[0] != sort) continue;
+        if (value->imm.i != part || in->arg[1] || in->reduction || in->flags) continue;
+        return ind__affine(body->index[in->index], body->var[body->rank], &stride, NULL);
+    }
+    return false;
+}
+
 static bool sched__check_scans(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
-        uint32_t scan = ind__body_scan(k->body), stores = 0;
-        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction), holds = true;
-        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sorts) || (k->kind == IND_KERNEL_SORT) != sorts) return false;
-        for (uint32_t i = 1; i < k->body->num_inst; i++) stores += k->body->inst[i].op == IND_LOOP_STORE;
-        if (sorts && (k->num_loops != 1 || stores != 2)) return false;
-        if (!scan || k->num_loops == 1) continue;
+        uint32_t scan = ind__body_scan(k->body), sort = ind__body_sort(k->body);
+        bool holds = true;
+        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
+            return false;
+        for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
+            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+        if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
         ind__free(v->s->context, mask);
@@ -3496,7 +3553,7 @@ static const struct {
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
+    {"a sort of rows that may be long stores both results; the pass of a scan with a combine function is the last",
      sched__check_scans},
 };
 

@@ -21,3 +21,23 @@ case("rows_mutate_f16", "input a : f16[5, 64]; input m : f16[5]; b = softmax(a, 
 case("rows_mutate_shifted", "input a : f32[5, 64]; b = softmax(a, -1); r = roll(b, [1], [1]); mutate a = r; output b")
 case("rows_mutate_transposed", "input a : f32[24, 24]; b = softmax(a, -1); t = transpose(a, 0, 1); c = add(b, t); mutate a = c; output b")
 case("rows_mutate_view", "input a : f32[6, 4, 8]; v = view(a, [24, 8]); b = softmax(v, -1); c = view(b, [6, 4, 8]); d = sum(a, [2]); mutate a = c; output d")
+for n, sizes in ("short", SHORT), ("long", LONG):
+    case(f"rows_scans_{n}", f"{sizes} input a : f32[B, S]; c = cumsum(a, 1); p = cumprod(a, 1); v, i = cummax(a, 1); e = mul(p, v); output c, e, i", runs=ROWS)
+    case(f"rows_scans_again_{n}", f"{sizes} input a : f32[B, S]; c = cumsum(a, 1); m = amax(c, [1], true); d = sub(c, m); f = mul(d, 0.01); e = cumsum(f, 1); t = amin(e, [1], true); "
+         "g = add(e, t); output g, m", runs=ROWS)
+    case(f"rows_sort_{n}", f"{sizes} input a : f32[B, S]; input w : f32[S]; s = abs(a); m = amax(a, [1], true); z = maximum(s, m); v, i = sort(z, dim=1, descending=true); x = mul(v, w); j = add(i, 1); output x, j",
+         runs=[{"B": 3, "S": 1}, {"B": 2, "S": 129}, {"B": 2, "S": 700}, {"B": 0, "S": 5}])
+    case(f"rows_sort_reduced_{n}", f"{sizes} input a : f32[B, S]; v, i = sort(a, dim=1); s = softmax(v, -1); c = cumsum(s, 1); m = amax(i, [1]); g = gather(a, i, dim=1); e = mul(c, g); "
+         "output e, m", runs=[{"B": 3, "S": 1}, {"B": 2, "S": 33}, {"B": 2, "S": 700}, {"B": 0, "S": 5}])
+case("rows_scans_of_scans", "input a : f32[5, 300]; b = mul(a, 0.1); c = cumsum(b, 1); d = cumsum(c, 1); v, i = cummin(a, 1); e = sub(d, v); output e, i")
+case("rows_scans_columns", SHORT + "input a : f32[S, B]; c = cumsum(a, 0); d = cumprod(a, 0); e = mul(c, d); m = amax(e, [0]); f = cumsum(e, 0); g = sub(f, m); output g", runs=COLUMNS)
+case("rows_scans_many", "input a : f32[4, 200]; b = cumsum(a, 1); c = cumprod(a, 1); d, i = cummax(a, 1); e, j = cummin(a, 1); f = logcumsumexp(a, 1); g = add(b, c); h = add(d, e); "
+     "k = add(f, g); l = add(h, k); output l, i, j")
+case("rows_scans_f64", "input a : f64[4, 200]; input x : i32[4, 200]; b = cumsum(a, 1); c, i = cummax(a, 1); d = mul(b, c); y = cumsum(x, 1); m = amax(y, [1], true); z = sub(y, m); output d, i, z")
+case("rows_sort_router", "input a : f32[12, 64]; n = neg(a); v, i = topk(n, 4, dim=1); w = softmax(v, -1); x = gather(a, i, dim=1); output w, i, x")
+case("rows_sort_small", "input a : f32[12, 60]; b = relu(a); v, i = sort(b, dim=1); m = mean(v, [1], true); x = sub(v, m); c = cumsum(x, 1); t = amax(c, [1]); j = argmax(v, 1); "
+     "g = gather(a, i, dim=1); output x, t, j, g")
+case("rows_sort_of_scan", "input a : i32[5, 200]; c = cumsum(a, 1); v, i = sort(c, dim=1, descending=true); m = amax(c, [1], true); d = sub(v, m); output d, i")
+case("rows_sort_special", "input a : f32[4, 24]; v, i = sort(a, dim=1); y = mul(v, 2.0); z = isnan(v); w = sum(z, [1]); output y, i, w", a="infinities")
+for t in ("f16", "bf16", "f64", "bool", "u8", "i32", "i64"):
+    case(f"rows_sort_{t}", f"input a : {t}[3, 300]; v, i = sort(a, dim=1); y = eq(v, a); j = sub(i, 1); m = amax(v, [1]); output y, j, m, v")
