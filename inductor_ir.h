@@ -1077,6 +1077,7 @@ typedef struct ind__replay {
     ind_value (*load)(ind_ops *o, const ind__inst *inst, const ind_expr *index,
                       void *user); /* index already replaced */
     void (*store)(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user);
+    ind_value (*reduce)(ind_ops *o, const ind__inst *inst, void *user);
     void *user;
     uint32_t *map;
 } ind__replay;
@@ -10191,6 +10192,7 @@ static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
         s->r->store(o, &i, index, s->r->user);
         return (ind_value){i.arg[0]};
     }
+    if (x->op == IND_LOOP_REDUCE && s->r->reduce) return s->r->reduce(o, &i, s->r->user);
     if (x->op != IND_LOOP_LOAD) return o->emit(o, &i, index);
     ind_value outer = o->mask, own = {i.arg[0]};
     o->mask = own.id && outer.id && own.id != outer.id ? ind_op_and(o, outer, own) : own.id ? own : outer;

@@ -149,7 +149,8 @@ typedef struct ind_fusion_policy {
     bool disable_row_mutation; /* what works on rows changes no buffer of which it reads what was there */
     bool disable_sorts;        /* a sort is a kernel of its own */
     bool disable_rescans;      /* no scan runs again because what is reduced of it is needed per element */
-    int max_scans; /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
+    bool disable_prefixes; /* what works on the first elements of sorted rows, as after topk, is no part of the sort */
+    int max_scans;         /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -321,6 +322,7 @@ typedef struct sched__fit {
     bool reordered;   /* one of the orders is not as the dimensions stand */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
+    ind_expr bound; /* valid: b works on the elements below it of a's rows only */
 } sched__fit;
 
 /* A kernel in the making; its number is that of its first loop. */
@@ -367,6 +369,7 @@ typedef struct sched__fuser {
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
+    ind_expr *bound;        /* by loop: elements of a row from which on it does nothing; invalid: none */
     uint32_t *first_var;    /* by loop */
     uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
@@ -920,6 +923,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->first_var = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->group_of = sched__scratch(f, loops, sizeof(uint32_t));
     f->next_loop = sched__scratch(f, loops, sizeof(uint32_t));
+    f->bound = sched__scratch(f, loops, sizeof(ind_expr));
     f->group = sched__scratch(f, loops, sizeof(sched__group));
     f->order = sched__scratch(f, loops, sizeof(uint32_t));
     f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
@@ -1865,6 +1869,66 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
     return plain;
 }
 
+/* ---- prefixes: topk is a sort whose first elements are used. What works on these is computed for all elements, under
+   a mask. */
+
+/* May the loop do nothing beyond the first elements of a row? What is reduced must have a value that changes nothing;
+   an index that is checked could be wrong where there is no element. */
+static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    if (body->call || ind__ok(f->bound[l])) return false;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool reduces = in->op == IND_LOOP_REDUCE;
+        if (reduces && (in->reduction == IND_REDUCE_DOT || in->reduction == IND_REDUCE_WELFORD)) return false;
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_STATE) return false;
+        if (in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction)) return false;
+        if (in->op == IND_LOOP_STORE && (in->arg[1] || in->reduction || in->flags)) return false;
+    }
+    return true;
+}
+
+/* Lays b, whose rows are the first elements of a's, over a. */
+static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b;
+    const sched__walk_order plain = sched__as_it_stands();
+    ind_expr size[IND__SCHED_DIMS];
+    sched__parts p;
+    int outer = b->rrank ? b->rank : b->rank - 1;
+    if (a->rrank != 1 || b->rrank > 1 || outer < 0) return false;
+    fit->bound = b->size[outer];
+    if (!ind_known_le(fit->bound, a->size[a->rank])) return false;
+    if (!sched__match(&p, a, plain.dim, a->rank, b, plain.dim, outer) || p.n > IND_MAX_RANK) return false;
+    sched__arrange(&p, p.of_a);
+    for (int i = 0; i < p.n; i++) size[p.at[i]] = p.size[i];
+    size[p.n] = a->size[a->rank];
+    fit->domain = sched__domain_of(f, size, p.n, 1);
+    if (!fit->domain) return false;
+    if (!sched__map_parts(fit->domain, 0, &p, p.of_a, fit->map_a, 0, a->rank) ||
+        !sched__map_parts(fit->domain, 0, &p, p.of_b, fit->map_b, 0, outer))
+        return sched__fail(f);
+    fit->map_a[a->rank] = fit->map_b[outer] = fit->domain->var[p.n];
+    fit->elementwise = !b->rrank;
+    return true;
+}
+
+/* As sched__check_fit, for what works on the first elements of the rows that a sorts. */
+static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (f->policy.disable_prefixes || y->scans || y->mutates || y->dot != IND__SCHED_NONE)
+        return IND_FUSION_DOMAINS_DIFFER;
+    for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_DOMAINS_DIFFER;
+    *own = (sched__fit){.a = x->domain, .b = y->domain};
+    if (!sched__fit_prefix(f, own)) return IND_FUSION_DOMAINS_DIFFER;
+    ind_fusion_reason reason = sched__check_fit(f, a, b, own);
+    if (reason != IND_FUSION_FUSED_VERTICAL) return sched__fused(reason) ? IND_FUSION_DOMAINS_DIFFER : reason;
+    *fit = own;
+    return reason;
+}
+
 /* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
@@ -1873,6 +1937,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
+    if (kind == IND_FUSION_DOMAINS_DIFFER && f->group[a].sorts) kind = sched__check_prefix(f, a, b, fit);
     if (!sched__fused(kind)) return kind;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
@@ -2110,7 +2175,7 @@ static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
 static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
     uint32_t a = f->group_of[x], b = f->group_of[y];
     const sched__group *ga = &f->group[a], *gb = &f->group[b];
-    if (a == b || !sched__may_fit(ga->domain, gb->domain)) return true;
+    if (a == b || !(ga->sorts || gb->sorts || sched__may_fit(ga->domain, gb->domain))) return true;
     if (p->round && ga->changed < p->round && gb->changed < p->round) return true;
     sched__candidate *c = IND__PUSH(f->context, sched__candidate, p->items, p->num, p->capacity);
     if (!c) return sched__fail(f);
@@ -2226,6 +2291,8 @@ static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
 static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
+    for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
+        f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
     sched__join_lists(f, a, b);
     x->domain = fit->domain;
@@ -2357,7 +2424,44 @@ static bool sched__explain(sched__fuser *f) {
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
+    ind_value within; /* the loop's element is one of the first that it works on; id 0: it works on all */
+    ind_expr row;     /* the variable along the row */
 } sched__recording;
+
+/* Puts an access of the element at hand under the mask that it is one of the first; what is read or stored once for the
+   row is not. */
+static void sched__mask_access(ind_ops *o, const sched__recording *r, uint32_t *mask, ind_expr index) {
+    if (!r->within.id || !ind__expr_depends(index, r->row)) return;
+    *mask = *mask ? ind_op_and(o, (ind_value){*mask}, r->within).id : r->within.id;
+}
+
+/* The operand of a reduction whose other elements change nothing. */
+static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
+    bool lowest = kind != IND_REDUCE_MIN, extreme = kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX;
+    extreme = extreme || kind == IND_REDUCE_ARGMAX || kind == IND_REDUCE_ONLINE_SOFTMAX;
+    if (!extreme) return ind_op_constant_int(o, kind == IND_REDUCE_PROD, d);
+    if (ind_dtype_is_float(d)) return ind_op_constant(o, lowest ? -(double)INFINITY : (double)INFINITY, d);
+    int bits = 8 * ind_dtype_bytes(d);
+    int64_t most = d == IND_BOOL ? 1 : d == IND_U8 ? 255 : (int64_t)(UINT64_MAX >> (65 - bits));
+    bool is_signed = d != IND_BOOL && d != IND_U8;
+    return ind_op_constant_int(o, !lowest ? most : is_signed ? -most - 1 : 0, d);
+}
+
+static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *user) {
+    const sched__recording *r = user;
+    ind__inst bounded = *in;
+    ind_value x = {in->arg[0]};
+    if (!r->within.id) return o->emit(o, in, NULL);
+    bounded.arg[0] =
+        ind_op_where(o, r->within, x, sched__neutral(o, (ind_reduction)in->reduction, ind_op_dtype(o, x))).id;
+    return o->emit(o, &bounded, NULL);
+}
+
+/* Is the loop's element one of those that it works on? */
+static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
+    if (!ind__ok(f->bound[l])) return (ind_value){0};
+    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
+}
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
    precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
@@ -2365,7 +2469,11 @@ typedef struct sched__recording {
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
-    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
+    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) {
+        ind__inst load = *in;
+        sched__mask_access(o, r, &load.arg[0], *index);
+        return o->emit(o, &load, index);
+    }
     ind_value made = {r->f->value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
@@ -2378,13 +2486,16 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
 
 static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
+    ind__inst store = *in;
     r->f->value[in->source] = in->arg[0];
-    if (sched__stored(r->f, in->source, r->group, r->group)) o->emit(o, in, index);
+    if (!sched__stored(r->f, in->source, r->group, r->group)) return;
+    sched__mask_access(o, r, &store.arg[1], *index);
+    o->emit(o, &store, index);
 }
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g, 0};
+    sched__recording user = {.f = f, .group = g, .row = d->var[d->rank]};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -2394,8 +2505,10 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .var = f->var + f->first_var[l],
                               .user = &user,
                               .load = sched__record_load,
-                              .store = sched__record_store};
+                              .store = sched__record_store,
+                              .reduce = sched__record_reduce};
         user.loop = l;
+        user.within = sched__record_within(f, &r.ops, l, user.row);
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);

@@ -1230,6 +1230,10 @@ static void draw_policy(ind_compile_desc *d) {
     d->fusion.disable_scans = chance(50);
     d->fusion.max_scan_stride = (int)rnd(100);
     d->fusion.disable_mutation = chance(30);
+    d->fusion.disable_row_mutation = chance(30);
+    d->fusion.disable_sorts = chance(30);
+    d->fusion.disable_rescans = chance(30);
+    d->fusion.max_scans = (int)rnd(6);
     d->fusion.disable_prologue = chance(30);
     d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
     d->fusion.disable_split = chance(50);

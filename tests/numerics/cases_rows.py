@@ -41,3 +41,14 @@ case("rows_sort_of_scan", "input a : i32[5, 200]; c = cumsum(a, 1); v, i = sort(
 case("rows_sort_special", "input a : f32[4, 24]; v, i = sort(a, dim=1); y = mul(v, 2.0); z = isnan(v); w = sum(z, [1]); output y, i, w", a="infinities")
 for t in ("f16", "bf16", "f64", "bool", "u8", "i32", "i64"):
     case(f"rows_sort_{t}", f"input a : {t}[3, 300]; v, i = sort(a, dim=1); y = eq(v, a); j = sub(i, 1); m = amax(v, [1]); output y, j, m, v")
+KS = [{"B": 3, "S": n, "K": k} for n, k in ((8, 1), (33, 4), (129, 7), (700, 8))] + [{"B": 0, "S": 8, "K": 2}]
+for n, most in ("short", 1000), ("long", 100000):
+    sizes = f"size B in [0, 100] hint 10; size S in [8, {most}] hint 60; size K in [1, 8] hint 4; "
+    case(f"rows_top_{n}", f"{sizes} input a : f32[B, S]; n = neg(a); v, i = topk(n, K, dim=1); w = softmax(v, -1); c = cumsum(w, 1); m = amin(v, [1], true); z = gt(v, 0); "
+         "e = add(z, 1); p = prod(e, 1); d = sub(v, m); j = add(i, 1); output w, c, j, p, d", runs=KS)
+case("rows_top_none", "size S in [8, 1000] hint 60; size K in [0, 8] hint 4; input a : f32[3, S]; v, i = topk(a, K, dim=1); w = softmax(v, -1); t = sum(v, [1]); j = neg(i); "
+     "output w, t, j", runs=[{"S": 8, "K": 0}, {"S": 60, "K": 5}])
+case("rows_top_reduced", "input a : f32[12, 64]; input b : f32[12, 4]; input c : i64[12, 4]; v, i = topk(a, 4, dim=1); x = mul(v, b); s = sum(x, [1]); m = amin(x, [1]); g = argmax(x, 1); "
+     "z = eq(i, c); q = any(z, 1); h = amax(c, [1]); l = add(i, c); y = add(h, 1); k = amin(l, [1]); output s, m, g, q, y, k, x")
+case("rows_top_one", "input a : f32[700]; v, i = topk(a, 5, dim=0); s = softmax(v, -1); t = sum(v); output s, i, t")
+case("rows_top_then_all", "input a : f32[4, 60]; v, i = sort(a, dim=1); h = slice(v, 1, 0, 8); s = sum(h, [1], true); x = sub(v, s); e = exp(h); t = sum(x, [1]); output x, e, t")
