@@ -1873,7 +1873,8 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
    a mask. */
 
 /* May the loop do nothing beyond the first elements of a row? What is reduced must have a value that changes nothing;
-   an index that is checked could be wrong where there is no element. */
+   a scan's first results do not depend on the elements behind; an index that is checked could be wrong where there is
+   no element. */
 static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
     const ind_body *body = f->program->loop[l].body;
     if (body->call || ind__ok(f->bound[l])) return false;
@@ -1915,8 +1916,7 @@ static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
 /* As sched__check_fit, for what works on the first elements of the rows that a sorts. */
 static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
-    if (f->policy.disable_prefixes || y->scans || y->mutates || y->dot != IND__SCHED_NONE)
-        return IND_FUSION_DOMAINS_DIFFER;
+    if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
     for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
         if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
     sched__fit *own = sched__scratch(f, 1, sizeof *own);
@@ -2612,13 +2612,16 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 /* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
+    bool masked = false;
     if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
+        masked = masked || in->arg[in->op == IND_LOOP_STORE];
     }
+    if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);
     return ind_known_le(all, total) ? all : total;
 }
 
@@ -3633,6 +3636,19 @@ static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
     return false;
 }
 
+/* In a kernel with a sort: is a mask on each store per element whose buffer has fewer elements than the rows? */
+static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+    ind_expr points = ind_expr_mul(k->numel, k->rnumel);
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *in = &k->body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->arg[1] || p->buffer[in->source].mutates) continue;
+        if (!ind__expr_depends(k->body->index[in->index], k->body->var[k->body->rank])) continue;
+        ind_expr numel = ind__buffer_numel(&p->buffer[in->source]);
+        if (ind_known_le(numel, points) && !ind_known_eq(numel, points)) return false;
+    }
+    return true;
+}
+
 static bool sched__check_scans(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
@@ -3640,6 +3656,7 @@ static bool sched__check_scans(sched__check *v) {
         bool holds = true;
         if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
             return false;
+        if (sort && !sched__ends_early(v->s->program, k)) return false;
         for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
             if (!sched__keeps_sorted(k->body, sort, part)) return false;
         if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
@@ -3666,7 +3683,9 @@ static const struct {
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort of rows that may be long stores both results; the pass of a scan with a combine function is the last",
+    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
+     "the "
+     "pass of a scan with a combine function is the last",
      sched__check_scans},
 };
 
