@@ -1233,6 +1233,7 @@ static void draw_policy(ind_compile_desc *d) {
     d->fusion.disable_row_mutation = chance(30);
     d->fusion.disable_sorts = chance(30);
     d->fusion.disable_rescans = chance(30);
+    d->fusion.disable_prefixes = chance(30);
     d->fusion.max_scans = (int)rnd(6);
     d->fusion.disable_prologue = chance(30);
     d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
