@@ -1749,7 +1749,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
     if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
-    if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
     if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
