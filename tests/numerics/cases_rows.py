@@ -52,3 +52,5 @@ case("rows_top_reduced", "input a : f32[12, 64]; input b : f32[12, 4]; input c :
      "z = eq(i, c); q = any(z, 1); h = amax(c, [1]); l = add(i, c); y = add(h, 1); k = amin(l, [1]); output s, m, g, q, y, k, x")
 case("rows_top_one", "input a : f32[700]; v, i = topk(a, 5, dim=0); s = softmax(v, -1); t = sum(v); output s, i, t")
 case("rows_top_then_all", "input a : f32[4, 60]; v, i = sort(a, dim=1); h = slice(v, 1, 0, 8); s = sum(h, [1], true); x = sub(v, s); e = exp(h); t = sum(x, [1]); output x, e, t")
+case("rows_sort_in_memory", "input a : i64[1, 4200]; n = neg(a); v, i = sort(n, dim=1); m = amax(v, [1], true); x = sub(v, m); c = cumsum(x, 1); h = slice(v, 1, 0, 5); k = slice(i, 1, 0, 5); "
+     "s = sum(h, [1]); t = amin(c, [1]); p = argmin(x, 1); e = eq(c, i); z = any(e, 1); output h, k, s, t, p, z")
