@@ -20907,7 +20907,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         y = graph__raise_fill(r, b, e, x);
     }
     /* the first part of a concatenation: the kernels of the others fill the rest */
-    if (!y.id && !b->held.id && b->parts) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;

@@ -1080,6 +1080,7 @@ typedef struct ind__replay {
     ind_value (*load)(ind_ops *o, const ind__inst *inst, const ind_expr *index,
                       void *user); /* index already replaced */
     void (*store)(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user);
+    ind_value (*reduce)(ind_ops *o, const ind__inst *inst, void *user);
     void *user;
     uint32_t *map;
 } ind__replay;
@@ -1097,7 +1098,8 @@ int ind__reduction_results(ind_reduction r);
 const char *ind__scan_name(ind_scan s);
 int ind__scan_results(ind_scan s);
 bool ind__scan_sorts(ind_scan s);
-uint32_t ind__body_scan(const ind_body *b); /* its SCAN; a body has one at most; 0: none */
+uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
+uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, of which a body has one at most; 0: none */
 
 /* ---- lowered program: buffers and loops ---- */
 
@@ -1117,8 +1119,9 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_SCANNED      4 /* values of an element that a combine function is given */
-#define IND__MAX_STATES       5 /* the same with the flag that begins a segment */
+#define IND__MAX_SCANNED      4  /* values of an element that a combine function is given */
+#define IND__MAX_STATES       5  /* the same with the flag that begins a segment */
+#define IND__MAX_SCANS        16 /* in one body */
 #define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
 /* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
@@ -9369,6 +9372,12 @@ uint32_t ind__body_scan(const ind_body *b) {
     return 0;
 }
 
+uint32_t ind__body_sort(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)b->inst[i].reduction)) return i;
+    return 0;
+}
+
 static const ind_value ir__no_value = {0};
 
 static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
@@ -10187,6 +10196,7 @@ static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
         s->r->store(o, &i, index, s->r->user);
         return (ind_value){i.arg[0]};
     }
+    if (x->op == IND_LOOP_REDUCE && s->r->reduce) return s->r->reduce(o, &i, s->r->user);
     if (x->op != IND_LOOP_LOAD) return o->emit(o, &i, index);
     ind_value outer = o->mask, own = {i.arg[0]};
     o->mask = own.id && outer.id && own.id != outer.id ? ind_op_and(o, outer, own) : own.id ? own : outer;
@@ -11679,6 +11689,19 @@ static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
     return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
 }
 
+/* May the body have SCAN n beside those before it? */
+static bool ir__may_scan(const ind_body *b, uint32_t n) {
+    bool sorts = ind__scan_sorts((ind_scan)b->inst[n].reduction);
+    int scans = 1;
+    for (uint32_t i = ind__body_scan(b); i < n; i++) {
+        if (b->inst[i].op != IND_LOOP_SCAN) continue;
+        if (++scans > IND__MAX_SCANS) return false;
+        if (b->inst[i].reduction == IND_SCAN_COMBINE || b->inst[n].reduction == IND_SCAN_COMBINE) return false;
+        if (sorts && ind__scan_sorts((ind_scan)b->inst[i].reduction)) return false;
+    }
+    return true;
+}
+
 static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *i = &b->inst[n];
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
@@ -11696,7 +11719,9 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
                                                                                  : 0;
     if (pair && b->inst[pair].op != IND_LOOP_PAIR) return ir__body_broken(b, n, "its operand is no pair");
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
-    if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
+    if (i->op == IND_LOOP_SCAN && !ir__may_scan(b, n))
+        return ir__body_broken(b, n,
+                               "a scan with a combine function is alone, and a body has one sort and 16 scans at most");
     if (cls == 's') return IND_OK;
     if (cls == 'u') return ir__verify_call(b, n);
     if (cls == 'w')

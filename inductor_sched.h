@@ -26,16 +26,21 @@
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
    depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
    the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
-   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only
-   if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
-   else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
+   as is the new one. Rows are no exception: what is stored for each of their elements is stored in the last pass, and
+   what is stored once for a row behind it. With the writer of the old version it is never in one kernel. All versions
+   have one place: that of the input or output they end up in, else one in the arena. The parts of a concatenation are
+   versions of one buffer (ind__lowered_fix_layouts).
 
    How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
    those of the product, found by taking the read element's place in memory apart.
 
-   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
-   its kernel with no other loop, a scan with no other scan.
+   How rows work: a kernel passes over its rows as often as reductions follow one another. Scans run in every pass that
+   needs them, behind those whose results they scan; a sort ends a pass, and those after it find the sorted row. What
+   works on the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
+
+   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
+   function of the user shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
@@ -71,8 +76,8 @@ typedef struct ind__access {
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
-    X(SCAN, "scan")     /* one SCAN, and what is computed of the rows it runs over: see below */                       \
-    X(SORT, "sort")     /* a SCAN that sorts, alone; both results are stored */                                        \
+    X(SCAN, "scan")     /* SCANs, and what is computed of the rows they run over: see below */                         \
+    X(SORT, "sort")     /* the same with one SCAN that sorts; see below */                                             \
     X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
@@ -84,8 +89,10 @@ typedef enum ind_kernel_kind {
 /* A step of the schedule: one launch. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
    linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
    after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
-   With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on a REDUCE of
-   the scan's results. */
+   With SCANs, R is the row that they run over, in every pass that needs them; one with a combine function runs in the
+   last one only: no value per element depends on a REDUCE of its results. A sort ends a pass, as a REDUCE does. If its
+   row may have more than IND__SORT_ROW elements, both results are stored, each along the row at one stride. Stores per
+   element are in the last pass, each by the thread that has read, in that pass, what stands there. */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -105,6 +112,8 @@ typedef struct ind_kernel {
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
 } ind_kernel;
+
+#define IND__SORT_ROW 1024 /* elements that are sorted in shared memory beside whatever else the kernel keeps there */
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
@@ -142,6 +151,11 @@ typedef struct ind_fusion_policy {
     int64_t step_bytes; /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed rather than
                            copied; default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us,
                            and 19 us after the 13 us of a kernel that converts it */
+    bool disable_row_mutation; /* what works on rows changes no buffer of which it reads what was there */
+    bool disable_sorts;        /* a sort is a kernel of its own */
+    bool disable_rescans;      /* no scan runs again because what is reduced of it is needed per element */
+    bool disable_prefixes; /* what works on the first elements of sorted rows, as after topk, is no part of the sort */
+    int max_scans;         /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -160,7 +174,7 @@ typedef struct ind_fusion_policy {
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
     X(SCAN, "a sort is a kernel of its own")                                                                           \
-    X(TWO_SCANS, "two scans")                                                                                          \
+    X(TWO_SCANS, "scans that do not go together: too many, two sorts, or one with a function of the user")             \
     X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
     X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
@@ -283,6 +297,7 @@ enum {
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
+    IND__SCHED_SORTED_LOOPS = 64, /* beside a sort: their reductions and the row share a block's memory */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
     IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
 };
@@ -312,6 +327,7 @@ typedef struct sched__fit {
     bool reordered;   /* one of the orders is not as the dimensions stand */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
+    ind_expr bound; /* valid: b works on the elements below it of a's rows only */
 } sched__fit;
 
 /* A kernel in the making; its number is that of its first loop. */
@@ -324,7 +340,9 @@ typedef struct sched__group {
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
-    bool call;                  /* it is an opaque call */
+    bool combines;              /* one with a combine function */
+    int num_scans;
+    bool call; /* it is an opaque call */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -356,6 +374,7 @@ typedef struct sched__fuser {
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
+    ind_expr *bound;        /* by loop: elements of a row from which on it does nothing; invalid: none */
     uint32_t *first_var;    /* by loop */
     uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
@@ -466,6 +485,8 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->split_share <= 0) p->split_share = 8;
     if (p->split_from <= 0) p->split_from = 1 << 18;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
+    if (p->max_scans <= 0) p->max_scans = 4;
+    if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
     if (p->max_distance <= 0) p->max_distance = 64;
     if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
     if (p->product_tile <= 0) p->product_tile = 32;
@@ -843,6 +864,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
         const ind__inst *in = &body->inst[i];
         g->reduces |= in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT;
         g->scans |= in->op == IND_LOOP_SCAN;
+        g->num_scans += in->op == IND_LOOP_SCAN;
+        g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;
         g->sorts |= in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction);
         if (!sched__is_access(in)) continue;
         ind_expr index = body->index[in->index];
@@ -905,6 +928,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->first_var = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->group_of = sched__scratch(f, loops, sizeof(uint32_t));
     f->next_loop = sched__scratch(f, loops, sizeof(uint32_t));
+    f->bound = sched__scratch(f, loops, sizeof(ind_expr));
     f->group = sched__scratch(f, loops, sizeof(sched__group));
     f->order = sched__scratch(f, loops, sizeof(uint32_t));
     f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
@@ -1015,11 +1039,28 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
+/* May the row that the body sorts be too long for shared memory? */
+static bool sched__sorts_long(const ind_body *body) {
+    int64_t least, most;
+    if (!ind__body_sort(body)) return false;
+    ind_expr_bounds(sched__extent(body->var[body->rank]), &least, &most);
+    return most > IND__SORT_ROW;
+}
+
+/* Is the buffer a result of a sort that must be in memory: where the row is sorted, or for its type? */
+static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
+    const ind__buffer *info = &f->program->buffer[buffer];
+    const ind_body *body = f->program->loop[info->loop].body;
+    if (!ind__body_sort(body)) return false;
+    return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
+}
+
 /* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call) return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
+    if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -1305,20 +1346,34 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* May a kernel over the domain read the element at this index and change it where it lies? One for each point of its
+   rows is read in any pass and stored in the last, by threads that a barrier keeps behind those that read it; one for
+   each row is read before the passes and stored behind them. */
+static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+    int along = 0;
+    for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
+    return !along || along == d->rrank;
+}
+
+/* Does the access, of a group whose variables are `map` in the kernel, read the old version just where it is changed?
+   What is read once for a whole row must not be under a mask that changes along the row: with rows there is none. */
+static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
+                                 ind_expr changed, bool rows) {
+    if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
+    return ind_expr_same(sched__index_in(f, at, own, map), changed);
+}
+
 /* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
-   point stores? For rows, whose kernels may read an element again after it was stored, that is not enough; the epilogue
-   of a matrix product handles each element once. */
+   point stores? */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
-    if (fit->domain->rrank && !product) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->buffer != old) continue;
-        if (w.at->write || w.at->whole || w.at->size || w.at->operand || w.at->indirect) return false;
-        if (!ind_expr_same(sched__index_in(f, w.at, fit->a, fit->map_a), changed)) return false;
-    }
+    bool rows = fit->domain->rrank && !product;
+    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
+        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
     return true;
 }
 
@@ -1355,31 +1410,45 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May what the group changes in place be changed by a kernel that works on rows? That may store an element more than
-   once, so that it must not combine it with what is there, nor read that, unless as epilogue of a matrix product. */
-static bool sched__row_versions(const sched__fuser *f, uint32_t g, bool product) {
+/* May what the group changes in place be changed by a kernel over the rows of d? That must not combine it with what is
+   there, and read of it only the element that the same point stores; as epilogue of a matrix product, which handles
+   each element once, it may read any that is no operand. */
+static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                bool product) {
+    const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
         const ind__buffer *b = &f->program->buffer[w.at->buffer];
         if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
         if (product && !w.at->operand) continue;
         uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
-        if (mutator != IND__SCHED_NONE && f->group_of[mutator] == g) return false;
+        if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
+        if (product || f->policy.disable_row_mutation) return false;
+        ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
+        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+            return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
+static bool sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+    return !x->combines && !y->combines && !(x->sorts && y->sorts) &&
+           x->num_scans + y->num_scans <= f->policy.max_scans;
+}
+
+static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
-    if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
+    const sched__domain *d = fit->domain;
+    bool rows = d && d->rrank, product = x_dot || y_dot;
+    if (rows &&
+        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
-    if (x->sorts || y->sorts) return IND_FUSION_SCAN;
-    if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
-    if ((x->scans || y->scans) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
+    if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
+    if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
+    if (x->scans && y->scans && !sched__scans_together(f, x, y)) return IND_FUSION_TWO_SCANS;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
@@ -1393,6 +1462,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     int args = 0;
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
+    if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
         for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
@@ -1533,8 +1603,8 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
 
 /* ---- scans: what shares a kernel with one works on the same rows. */
 
-/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of the scan; BEHIND, what is reduced of
-   them, which nothing that is computed per element may need: the pass of the scan is the last one. */
+/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of a scan; BEHIND, what is reduced of
+   them, which nothing that is computed per element may need if the pass of the scan is the last one. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
 /* Does loop l, of the group g, compute a value for each element of a row? */
@@ -1554,8 +1624,8 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
     return false;
 }
 
-/* Follows the loop's results, whose origin is noted in `found`. */
-static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+/* Follows the loop's results, whose origin is noted in `found`. once: no scan may run again. */
+static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
     uint32_t from = 0;
@@ -1564,7 +1634,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
         if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
     }
-    if (from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+    if (once && from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
     if (from && reduces) from = IND__SCHED_BEHIND;
@@ -1613,17 +1683,20 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
 /* Both in one kernel with the scan of either? Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
+    const sched__group *first = &f->group[a], *second = &f->group[b];
+    const bool once = f->policy.disable_rescans || first->combines || second->combines;
     if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
     f->epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
-        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit);
+        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit, once);
         if (!sched__fused(reason)) return reason;
         *from = f->next_loop[l];
     }
     if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
-    bool reduces = f->group[a].reduces || f->group[b].reduces;
+    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block walks along each row */
+    bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
@@ -1672,7 +1745,7 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
 
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
-    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
+    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (!sched__fused(reason)) return reason;
     bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
@@ -1681,7 +1754,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
     if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
-    if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
     if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
@@ -1801,6 +1874,66 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
     return plain;
 }
 
+/* ---- prefixes: topk is a sort whose first elements are used. What works on these is computed for all elements, under
+   a mask. */
+
+/* May the loop do nothing beyond the first elements of a row? What is reduced must have a value that changes nothing;
+   a scan's first results do not depend on the elements behind; an index that is checked could be wrong where there is
+   no element. */
+static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    if (body->call || ind__ok(f->bound[l])) return false;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool reduces = in->op == IND_LOOP_REDUCE;
+        if (reduces && (in->reduction == IND_REDUCE_DOT || in->reduction == IND_REDUCE_WELFORD)) return false;
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_STATE) return false;
+        if (in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction)) return false;
+        if (in->op == IND_LOOP_STORE && (in->arg[1] || in->reduction || in->flags)) return false;
+    }
+    return true;
+}
+
+/* Lays b, whose rows are the first elements of a's, over a. */
+static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b;
+    const sched__walk_order plain = sched__as_it_stands();
+    ind_expr size[IND__SCHED_DIMS];
+    sched__parts p;
+    int outer = b->rrank ? b->rank : b->rank - 1;
+    if (a->rrank != 1 || b->rrank > 1 || outer < 0) return false;
+    fit->bound = b->size[outer];
+    if (!ind_known_le(fit->bound, a->size[a->rank])) return false;
+    if (!sched__match(&p, a, plain.dim, a->rank, b, plain.dim, outer) || p.n > IND_MAX_RANK) return false;
+    sched__arrange(&p, p.of_a);
+    for (int i = 0; i < p.n; i++) size[p.at[i]] = p.size[i];
+    size[p.n] = a->size[a->rank];
+    fit->domain = sched__domain_of(f, size, p.n, 1);
+    if (!fit->domain) return false;
+    if (!sched__map_parts(fit->domain, 0, &p, p.of_a, fit->map_a, 0, a->rank) ||
+        !sched__map_parts(fit->domain, 0, &p, p.of_b, fit->map_b, 0, outer))
+        return sched__fail(f);
+    fit->map_a[a->rank] = fit->map_b[outer] = fit->domain->var[p.n];
+    fit->elementwise = !b->rrank;
+    return true;
+}
+
+/* As sched__check_fit, for what works on the first elements of the rows that a sorts. */
+static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
+    for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_DOMAINS_DIFFER;
+    *own = (sched__fit){.a = x->domain, .b = y->domain};
+    if (!sched__fit_prefix(f, own)) return IND_FUSION_DOMAINS_DIFFER;
+    ind_fusion_reason reason = sched__check_fit(f, a, b, own);
+    if (reason != IND_FUSION_FUSED_VERTICAL) return sched__fused(reason) ? IND_FUSION_DOMAINS_DIFFER : reason;
+    *fit = own;
+    return reason;
+}
+
 /* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
@@ -1809,6 +1942,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
+    if (kind == IND_FUSION_DOMAINS_DIFFER && f->group[a].sorts) kind = sched__check_prefix(f, a, b, fit);
     if (!sched__fused(kind)) return kind;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
@@ -2046,7 +2180,7 @@ static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
 static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
     uint32_t a = f->group_of[x], b = f->group_of[y];
     const sched__group *ga = &f->group[a], *gb = &f->group[b];
-    if (a == b || !sched__may_fit(ga->domain, gb->domain)) return true;
+    if (a == b || !(ga->sorts || gb->sorts || sched__may_fit(ga->domain, gb->domain))) return true;
     if (p->round && ga->changed < p->round && gb->changed < p->round) return true;
     sched__candidate *c = IND__PUSH(f->context, sched__candidate, p->items, p->num, p->capacity);
     if (!c) return sched__fail(f);
@@ -2162,6 +2296,8 @@ static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
 static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
+    for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
+        f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
     sched__join_lists(f, a, b);
     x->domain = fit->domain;
@@ -2170,6 +2306,9 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
+    x->sorts |= y->sorts;
+    x->combines |= y->combines;
+    x->num_scans += y->num_scans;
     x->changed = round;
     return true;
 }
@@ -2290,7 +2429,44 @@ static bool sched__explain(sched__fuser *f) {
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
+    ind_value within; /* the loop's element is one of the first that it works on; id 0: it works on all */
+    ind_expr row;     /* the variable along the row */
 } sched__recording;
+
+/* Puts an access of the element at hand under the mask that it is one of the first; what is read or stored once for the
+   row is not. */
+static void sched__mask_access(ind_ops *o, const sched__recording *r, uint32_t *mask, ind_expr index) {
+    if (!r->within.id || !ind__expr_depends(index, r->row)) return;
+    *mask = *mask ? ind_op_and(o, (ind_value){*mask}, r->within).id : r->within.id;
+}
+
+/* The operand of a reduction whose other elements change nothing. */
+static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
+    bool lowest = kind != IND_REDUCE_MIN, extreme = kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX;
+    extreme = extreme || kind == IND_REDUCE_ARGMAX || kind == IND_REDUCE_ONLINE_SOFTMAX;
+    if (!extreme) return ind_op_constant_int(o, kind == IND_REDUCE_PROD, d);
+    if (ind_dtype_is_float(d)) return ind_op_constant(o, lowest ? -(double)INFINITY : (double)INFINITY, d);
+    int bits = 8 * ind_dtype_bytes(d);
+    int64_t most = d == IND_BOOL ? 1 : d == IND_U8 ? 255 : (int64_t)(UINT64_MAX >> (65 - bits));
+    bool is_signed = d != IND_BOOL && d != IND_U8;
+    return ind_op_constant_int(o, !lowest ? most : is_signed ? -most - 1 : 0, d);
+}
+
+static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *user) {
+    const sched__recording *r = user;
+    ind__inst bounded = *in;
+    ind_value x = {in->arg[0]};
+    if (!r->within.id) return o->emit(o, in, NULL);
+    bounded.arg[0] =
+        ind_op_where(o, r->within, x, sched__neutral(o, (ind_reduction)in->reduction, ind_op_dtype(o, x))).id;
+    return o->emit(o, &bounded, NULL);
+}
+
+/* Is the loop's element one of those that it works on? */
+static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
+    if (!ind__ok(f->bound[l])) return (ind_value){0};
+    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
+}
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
    precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
@@ -2298,7 +2474,11 @@ typedef struct sched__recording {
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
-    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
+    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) {
+        ind__inst load = *in;
+        sched__mask_access(o, r, &load.arg[0], *index);
+        return o->emit(o, &load, index);
+    }
     ind_value made = {r->f->value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
@@ -2311,13 +2491,16 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
 
 static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
+    ind__inst store = *in;
     r->f->value[in->source] = in->arg[0];
-    if (sched__stored(r->f, in->source, r->group, r->group)) o->emit(o, in, index);
+    if (!sched__stored(r->f, in->source, r->group, r->group)) return;
+    sched__mask_access(o, r, &store.arg[1], *index);
+    o->emit(o, &store, index);
 }
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g, 0};
+    sched__recording user = {.f = f, .group = g, .row = d->var[d->rank]};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -2327,8 +2510,10 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .var = f->var + f->first_var[l],
                               .user = &user,
                               .load = sched__record_load,
-                              .store = sched__record_store};
+                              .store = sched__record_store,
+                              .reduce = sched__record_reduce};
         user.loop = l;
+        user.within = sched__record_within(f, &r.ops, l, user.row);
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);
@@ -2432,13 +2617,16 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 /* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
+    bool masked = false;
     if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
+        masked = masked || in->arg[in->op == IND_LOOP_STORE];
     }
+    if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);
     return ind_known_le(all, total) ? all : total;
 }
 
@@ -2532,7 +2720,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
 /* By what is left in the body: a scan may have turned out to be of no use. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
-    if (group->sorts) return IND_KERNEL_SORT;
+    if (ind__body_sort(body)) return IND_KERNEL_SORT;
     if (ind__body_scan(body)) return IND_KERNEL_SCAN;
     return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
 }
@@ -3199,15 +3387,30 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
+/* May a kernel with rows read of the buffer the element that it then changes there? One per point of its rows, or one
+   per row that is read whatever the point. */
+static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+    const ind_body *b = k->body;
+    int along = 0;
+    for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
+    bool masked = false;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        masked = masked || (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == old && b->inst[i].arg[0]);
+    return along == b->rrank || (!along && !masked);
+}
+
 /* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
    they do? */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (!load || !store || load > store || k->kind == IND_KERNEL_SORT) return false;
+    ind_expr index = k->body->index[k->body->inst[store].index];
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
-    return load && store && load < store && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_MATMUL) &&
-           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+    bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
+           (!rows || sched__changes_rows_own(k, old, index));
 }
 
 /* May the kernel that makes the version hold others that read the old one? */
@@ -3426,15 +3629,42 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
+/* Is a result of the sort stored along the row at one stride, where it can be sorted? */
+static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
+        ind_expr stride;
+        if (in->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->arg[0] != sort) continue;
+        if (value->imm.i != part || in->arg[1] || in->reduction || in->flags) continue;
+        return ind__affine(body->index[in->index], body->var[body->rank], &stride, NULL);
+    }
+    return false;
+}
+
+/* In a kernel with a sort: is a mask on each store per element whose buffer has fewer elements than the rows? */
+static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+    ind_expr points = ind_expr_mul(k->numel, k->rnumel);
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *in = &k->body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->arg[1] || p->buffer[in->source].mutates) continue;
+        if (!ind__expr_depends(k->body->index[in->index], k->body->var[k->body->rank])) continue;
+        ind_expr numel = ind__buffer_numel(&p->buffer[in->source]);
+        if (ind_known_le(numel, points) && !ind_known_eq(numel, points)) return false;
+    }
+    return true;
+}
+
 static bool sched__check_scans(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
-        uint32_t scan = ind__body_scan(k->body), stores = 0;
-        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction), holds = true;
-        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sorts) || (k->kind == IND_KERNEL_SORT) != sorts) return false;
-        for (uint32_t i = 1; i < k->body->num_inst; i++) stores += k->body->inst[i].op == IND_LOOP_STORE;
-        if (sorts && (k->num_loops != 1 || stores != 2)) return false;
-        if (!scan || k->num_loops == 1) continue;
+        uint32_t scan = ind__body_scan(k->body), sort = ind__body_sort(k->body);
+        bool holds = true;
+        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
+            return false;
+        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
+            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+        if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
         ind__free(v->s->context, mask);
@@ -3458,7 +3688,9 @@ static const struct {
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
+    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
+     "the "
+     "pass of a scan with a combine function is the last",
      sched__check_scans},
 };
 

@@ -1384,3 +1384,22 @@ output y
         320 + 16 + 128 + 160,
     ),
 ]
+
+# What works on the same rows: what changes its input in place, scans beside and behind one another, and what comes before and
+# after a sort. (name, statements, least); one kernel each.
+ROWS = [
+    ("softmax in place", "input x: f32[10, 10]; y = softmax(x, -1); mutate x = y", 200),
+    ("residual added in place, layer_norm", "input x: f32[10, 10]; input y: f32[10, 10]; input w: f32[10]; input b: f32[10]; z = add(x, y); a = layer_norm(z, [10], w, b); mutate x = z; output a", 420),
+    ("running mean, centred in place", "input x: f32[10, 100]; input m: f32[10]; a = mean(x, [1]); b = mul(m, 0.9); c = mul(a, 0.1); d = add(b, c); o = unsqueeze(a, 1); q = sub(x, o); mutate m = d; mutate x = q", 2020),
+    ("cumsum in place", "input x: f32[10, 10]; y = cumsum(x, 1); mutate x = y", 200),
+    ("cumsum and cumprod", "input x: f32[10, 10]; a = cumsum(x, 1); b = cumprod(x, 1); output a, b", 300),
+    ("cumsum of cumsum", "input x: f32[10, 10]; a = cumsum(x, 1); b = cumsum(a, 1); output b", 200),
+    ("cumsum less its maximum", "input x: f32[10, 10]; a = cumsum(x, 1); m = amax(a, [1], true); b = sub(a, m); output b", 200),
+    ("softmax of cumsum, cumsum again", "input x: f32[10, 10]; a = cumsum(x, 1); s = softmax(a, -1); b = cumsum(s, 1); output b", 200),
+    ("pointwise, sort, pointwise", "input x: f32[10, 10]; a = mul(x, 2); v, i = sort(a, 1); b = mul(v, 3); output b", 200),
+    ("argsort, gather", "input x: f32[10, 10]; input y: f32[10, 10]; i = argsort(x, 1); g = gather(y, 1, i); output g", 300),
+    ("topk", "input x: f32[10, 64]; v, i = topk(x, 4); output v, i", 760),
+    ("router: softmax, topk, renormalised", "input x: f32[10, 64]; s = softmax(x, -1); v, i = topk(s, 4); t = sum(v, [1], true); w = div(v, t); output w, i", 760),
+    ("router: topk, softmax of the top values", "input x: f32[10, 64]; v, i = topk(x, 4); w = softmax(v, -1); output w, i", 760),
+    ("top p: sort, softmax, cumsum, mask", "input x: f32[10, 100]; v, i = sort(x, 1, true); s = softmax(v, -1); c = cumsum(s, 1); k = lt(c, 0.9); m = where(k, s, 0); output m, i", 4000),
+]  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from conftest import make
 
 from graphs import HERE, MODELS
-from patterns import PATTERNS, PROLOGUES
+from patterns import PATTERNS, PROLOGUES, ROWS
 
 TORCH = json.loads((HERE / "torch_counts.json").read_text())["graphs"]
 ALLOCATION = 512  # bytes that torch's allocator gives at the least, and in multiples of
@@ -69,6 +69,12 @@ def test_pattern(name, text, least, tmp_path):
 @pytest.mark.parametrize("name, text, least", PROLOGUES, ids=[p[0] for p in PROLOGUES])
 def test_prologue(name, text, least, tmp_path):
     plan, value = schedule(text, {}, tmp_path)
+    assert elements(plan, value) == least and len(plan["kernels"]) == 1
+
+
+@pytest.mark.parametrize("name, text, least", ROWS, ids=[p[0] for p in ROWS])
+def test_rows(name, text, least, tmp_path):
+    plan, value = schedule("graph p {\n" + text.replace("; ", "\n") + "\n}\n", {}, tmp_path)
     assert elements(plan, value) == least and len(plan["kernels"]) == 1
 
 
