@@ -2891,6 +2891,11 @@ static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
     if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
 }
 
+/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+static bool cg__repeats(const ind__writer *w, uint32_t i) {
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
+}
+
 /* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
    that saves registers against the loads behind them, or expensive work. */
 static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
@@ -2904,7 +2909,7 @@ static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
             cg__each_use(w, i, cg__mark_front);
         else
             expensive |= cg__expensive(inst);
-        loads += inst->op == IND_LOOP_LOAD;
+        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
@@ -2941,7 +2946,7 @@ static void cg__choose_kept(ind__writer *w) {
         for (uint32_t i = 1; i < num; i++) {
             if (!w->needed[i]) continue;
             bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
-            if (load && w->kept[i] & IND__CG_READ) w->kept[i] |= IND__CG_KEPT_LOAD;
+            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
             w->kept[i] |= IND__CG_READ;
         }
     }
@@ -2957,7 +2962,7 @@ static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector;
+        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
@@ -3271,6 +3276,7 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
+    if (cg__repeats(w, i)) return false;
     if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
@@ -5381,6 +5387,12 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
 
 #define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
 
+/* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
+static int cg__row_registers(const ind__writer *w, int threads) {
+    if (w->kernel->run) return threads == 1024 ? 40 : 88;
+    return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -5389,7 +5401,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + per_vector - 1) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > (threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS)) continue;
+        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
@@ -5414,7 +5426,7 @@ static void cg__choose_row_looped(ind__writer *w) {
 }
 
 #define IND__CG_WARP_ROW      1024 /* longest row of one warp */
-#define IND__CG_RUN_REGISTERS 128  /* with the columns of a run: then other warps' rows hide a row's latency */
+#define IND__CG_RUN_REGISTERS 96   /* with the columns of a run, so that four blocks fit on a multiprocessor */
 
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;

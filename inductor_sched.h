@@ -132,6 +132,8 @@ typedef struct ind_fusion_policy {
                          of partial results to be stored and read; default 16 */
     int mix_columns;  /* longest row of a kernel that joins columns: they stay in registers; default 8192 */
     int64_t mix_from; /* bytes that must be read once less; default 4 MiB, which pay the additional launch */
+    int64_t mix_flight;    /* bytes that blocks must have under way, one row of two f32 each, to keep memory busy;
+                              default 8 MiB: 64 KiB a multiprocessor, about three times its rate times its latency */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
@@ -481,6 +483,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->split_from <= 0) p->split_from = 1 << 18;
     if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
     if (p->mix_columns <= 0) p->mix_columns = 8192;
+    if (p->mix_flight <= 0) p->mix_flight = 8 << 20;
     if (p->mix_from <= 0) p->mix_from = 4 << 20;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
     if (p->max_distance <= 0) p->max_distance = 64;
@@ -729,7 +732,7 @@ static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *wh
 /* Does the loop work on `rows` rows of `columns` elements, or on values of the rows? */
 static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
     int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
-    return b->rrank ? points == rows && reduced == columns : points == rows || points / columns == rows;
+    return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
 }
 
 /* Would a kernel of column loop l and row loop r, and of all on the same rows between them, have to wait for another
@@ -788,12 +791,15 @@ static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
 /* Rows that a block walks over: enough blocks must be left to work on all multiprocessors, and what is read once less
    must be worth the partial results. 0: it is not. */
 static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
-    int64_t columns = sched__points_hint(whole, 0, whole->rank), run = s->policy.mix_rows;
+    const ind_fusion_policy *p = &s->policy;
+    int64_t columns = sched__points_hint(whole, 0, whole->rank), run = p->mix_rows;
     int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
-    int bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    while (run < IND__SCHED_LONG_RUN && rows / run > s->policy.fill_blocks) run *= 2;
-    if (rows / run < s->policy.fill_blocks / 4 || met < s->policy.mix_from) return 0;
-    return met / s->policy.split_share / bytes / columns >= rows / run ? run : 0;
+    if (!columns || met < p->mix_from) return 0;
+    int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
+    int64_t flight = p->mix_flight / (2 * ind_dtype_bytes(IND_F32)) / columns;
+    int64_t blocks = flight > p->fill_blocks ? flight : p->fill_blocks;
+    while (run < IND__SCHED_LONG_RUN && rows / run > blocks) run *= 2;
+    return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
 /* The run for loop l with row loop r, if that reduces rows of the same data; made: computes what l reads from what r

@@ -1,11 +1,11 @@
-"""Numerics cases of columns that are reduced where rows are (inductor_sched.h, >>split): blocks walk over runs of 32 rows and join what
+"""Numerics cases of columns that are reduced where rows are (inductor_sched.h, >>split): blocks walk over runs of 16 rows and join what
 they store of each column. Likely sizes are large, so that it pays; those that run are small, at the ends of runs and beside."""
 
 from table import *  # noqa: F403
 
 ROWS = "size B in [1, 100000] hint 16000; "
-EVEN = ({"B": 1}, {"B": 32}, {"B": 33}, {"B": 70})
-SHAPES = ({"B": 33, "S": 17}, {"B": 1, "S": 1}, {"B": 34, "S": 64}, {"B": 3, "S": 1000})
+EVEN = ({"B": 1}, {"B": 16}, {"B": 17}, {"B": 35})
+SHAPES = ({"B": 17, "S": 17}, {"B": 1, "S": 1}, {"B": 34, "S": 64}, {"B": 3, "S": 1000})
 
 for t in ("i32", "f16", "bf16", "f32", "f64"):
     case(f"mix_sums_{t}", f"{ROWS}input x : {t}[B, 132]; a = sum(x, [1]); b = sum(x, [0]); output a, b", EVEN[2:3], x="ints -9 9")
