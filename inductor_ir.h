@@ -1016,7 +1016,10 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
 bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
-typedef struct ind__capture {              /* what a scatter would store, and where */
+/* What changes nothing when it is joined so: a sum, product or extreme. */
+double ind__neutral_float(ind_reduction r);
+int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
+typedef struct ind__capture { /* what a scatter would store, and where */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -12965,8 +12968,13 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
             v->i[l] = ind__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
 }
 
-/* The least or the largest value of an integer type. */
-static int64_t ir__far_int(ind_dtype d, bool lowest) {
+double ind__neutral_float(ind_reduction r) {
+    return r == IND_REDUCE_MAX ? -INFINITY : r == IND_REDUCE_MIN ? INFINITY : r == IND_REDUCE_PROD;
+}
+
+int64_t ind__neutral_int(ind_reduction r, ind_dtype d) {
+    bool lowest = r == IND_REDUCE_MAX;
+    if (!lowest && r != IND_REDUCE_MIN) return r == IND_REDUCE_PROD;
     if (d == IND_BOOL || d == IND_U8) return lowest ? 0 : d == IND_BOOL ? 1 : UINT8_MAX;
     int64_t largest = INT64_MAX >> (64 - 8 * ind_dtype_bytes(d));
     return lowest ? -largest - 1 : largest;
@@ -12974,14 +12982,13 @@ static int64_t ir__far_int(ind_dtype d, bool lowest) {
 
 /* The value that changes nothing when it is joined, in lane 0. */
 static void ir__neutral_lane(const ind__inst *i, ind__lanes *v) {
-    bool product = i->reduction == IND_REDUCE_PROD, lowest = i->reduction == IND_REDUCE_MAX;
-    bool extreme = lowest || i->reduction == IND_REDUCE_MIN;
+    double neutral = ind__neutral_float((ind_reduction)i->reduction);
     if (i->dtype == IND_F32)
-        v->f[0] = extreme ? (lowest ? -INFINITY : INFINITY) : product;
+        v->f[0] = (float)neutral;
     else if (i->dtype == IND_F64)
-        v->d[0] = extreme ? (lowest ? -INFINITY : INFINITY) : product;
+        v->d[0] = neutral;
     else
-        v->i[0] = extreme ? ir__far_int((ind_dtype)i->dtype, lowest) : product;
+        v->i[0] = ind__neutral_int((ind_reduction)i->reduction, (ind_dtype)i->dtype);
 }
 
 void ind__eval_begin_runs(ind__eval *e) {

@@ -1234,7 +1234,10 @@ static void draw_policy(ind_compile_desc *d) {
     d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
     d->fusion.disable_split = chance(50);
     d->fusion.split_from = 1 + (int64_t)rnd(200);
-    d->fusion.split_share = 1 + (int64_t)rnd(10);
+    d->fusion.split_share = chance(50) ? 1 : 1 + (int64_t)rnd(10);
+    d->fusion.disable_mix = chance(30);
+    d->fusion.mix_rows = 2 + (int)rnd(5);
+    d->fusion.mix_from = d->fusion.fill_blocks = 1; /* so that columns of small sizes are joined too */
 }
 
 static double mean_spread(const value *v, int c) {
