@@ -34,6 +34,9 @@
    with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
    needs it.
 
+   A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
+   behind it stores what it has joined.
+
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
 
@@ -5426,8 +5429,10 @@ static void cg__choose_row_looped(ind__writer *w) {
 }
 
 #define IND__CG_WARP_ROW      1024 /* longest row of one warp */
-#define IND__CG_RUN_REGISTERS 96   /* with the columns of a run, so that four blocks fit on a multiprocessor */
+#define IND__CG_RUN_REGISTERS 96   /* the same with the columns of a run */
 
+/* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
+   the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__upper_bound(cg__r_numel(w));

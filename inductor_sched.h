@@ -34,6 +34,11 @@
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
    those of the product, found by taking the read element's place in memory apart.
 
+   How columns join rows: sums of columns (the gradient of a weight or bias) over data that another kernel reads or
+   makes row by row are made in two stages, as one loop before anything is fused: the first has the rows' domain, and
+   joins the values of a column along a run of rows in a store of its own kind (IND__INST_RUN); the second reduces what
+   was stored for the runs. One block walks over a run. If the first then meets no rows, it is a kernel by itself.
+
    What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
    its kernel with no other loop, a scan with no other scan.
    It has no compile-time options; thresholds are in ind_fusion_policy.
@@ -122,7 +127,7 @@ typedef struct ind_fusion_policy {
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
-    bool disable_split;  /* no reduction is made in two stages */
+    bool disable_split;  /* no reduction is made in two stages, of columns neither */
     int64_t split_from;  /* elements of a row from which a reduction to a few values is made in two stages, so that all
                             multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
     int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
@@ -222,8 +227,8 @@ typedef struct ind_schedule {
 } ind_schedule;
 
 /* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
-   sum of all elements beside the maxima of the rows), if that moves fewer bytes, or where a few outputs alone would
-   leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
+   sum of all elements, or of each column, beside the maxima of the rows), if that moves fewer bytes, or where a few
+   outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name gives the op name of a graph node (for
@@ -3860,9 +3865,12 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_formula(p, "  reads ", k->bytes_read);
     sched__print_formula(p, "  writes ", k->bytes_written);
     sched__print_formula(p, "  flops ", k->flops);
+    const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const char *note = p->s->program->loop[k->loop[i]].note;
-        if (note) ind__textf(p->t, "  # %s", note);
+        if (!note || !strcmp(note, before)) continue;
+        ind__textf(p->t, "  # %s", note);
+        before = note;
     }
     ind__textf(p->t, "\n");
 }
