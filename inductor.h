@@ -20431,12 +20431,19 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* Zeros of these sizes. */
-static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+/* What changes nothing when it is joined so, of these sizes. */
+static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
+                                       ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);
-    ind__attr a[3] = {
-        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
+    ind__attr scalar = {.kind = IND__ATTR_SCALAR, .is_int = !is_float};
+    if (!is_float) scalar.i = ind__neutral_int(how, dtype);
+    scalar.f = is_float ? ind__neutral_float(how) : (double)scalar.i;
+    ind__attr a[3] = {ind__attr_sizes(size, rank), scalar, ind__attr_dtype(dtype)};
     return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    return graph__raise_neutral(r, size, rank, dtype, IND_REDUCE_SUM);
 }
 
 static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
@@ -20909,6 +20916,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     /* the first part of a concatenation: the kernels of the others fill the rest */
     bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
     if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && (i->flags & IND__INST_RUN))
+        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -21006,7 +21015,7 @@ static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {
         const ind__inst *i = &body->inst[n];
-        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        if (i->op != IND_LOOP_STORE || i->flags & (IND__INST_SCATTER | IND__INST_RUN)) continue;
         const graph__raised_buffer *b = &r->buffer[i->source];
         ind_expr stride = ind_int(r->c, 1);
         for (int d = b->rank; d-- > 1;) {

@@ -34,6 +34,9 @@
    with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
    needs it.
 
+   A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
+   behind it stores what it has joined.
+
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
 
@@ -1694,9 +1697,18 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
 
+static bool cg__joins_run(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && (cg__inst(w, i)->flags & IND__INST_RUN);
+}
+static void cg__join_column(ind__writer *w, uint32_t i);
+
 /* A STORE: under its mask, and joined with what is there, if it says so. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
+    if (cg__joins_run(w, i)) {
+        cg__join_column(w, i);
+        return;
+    }
     if (inst->arg[1]) {
         ind__textf(&w->code, "if (");
         cg__value(w, inst->arg[1]);
@@ -2107,7 +2119,8 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE && (w->varies[i] & cg__r_mask(w)) && cg__sorts_in_place(w, i) < 0;
+    bool varies = w->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
 static int cg__last_stage(const ind__writer *w) {
@@ -2132,6 +2145,7 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
+        if (cg__joins_run(w, i)) w->varies[i] |= cg__r_mask(w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
         if (scanned) w->varies[i] |= cg__r_mask(w);
         if (cg__is_sort(w, i) && w->stage[i] < 254) w->stage[i]++;
@@ -2955,6 +2969,11 @@ static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
     if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
 }
 
+/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+static bool cg__repeats(const ind__writer *w, uint32_t i) {
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
+}
+
 /* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
    that saves registers against the loads behind them, or expensive work. */
 static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
@@ -2968,7 +2987,7 @@ static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
             cg__each_use(w, i, cg__mark_front);
         else
             expensive |= cg__expensive(inst);
-        loads += inst->op == IND_LOOP_LOAD;
+        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
@@ -3005,7 +3024,7 @@ static void cg__choose_kept(ind__writer *w) {
         for (uint32_t i = 1; i < num; i++) {
             if (!w->needed[i]) continue;
             bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
-            if (load && w->kept[i] & IND__CG_READ) w->kept[i] |= IND__CG_KEPT_LOAD;
+            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
             w->kept[i] |= IND__CG_READ;
         }
     }
@@ -3016,12 +3035,13 @@ static void cg__choose_kept(ind__writer *w) {
 }
 
 /* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
-   lie in memory, other kept ones as values. */
+   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector;
+        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
@@ -3334,6 +3354,7 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
+    if (cg__repeats(w, i)) return false;
     if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
@@ -3505,6 +3526,145 @@ static void cg__emit_row_stores(ind__writer *w) {
     if (!alone) cg__end(w);
 }
 
+/* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
+   row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
+
+/* "const ind_sum<float>" of the column's state, without the const. */
+static const char *cg__column_state(ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    cg__use(w, cg__states[r].piece);
+    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
+}
+
+/* The partial result of the column at hand: "out0[run * 1024 + r0]". */
+static const char *cg__column_element(ind__writer *w, uint32_t i) {
+    ind_expr zero[IND_MAX_RANK];
+    for (int v = 0; v < w->domain.rank; v++) zero[v] = ind_int(w->context, 0);
+    ind_expr column = ind__substitute(cg__index_of(w, i), w->domain.var, zero, w->domain.rank);
+    const char *columns = cg__expr_string(w, cg__r_numel(w));
+    return cg__string(w, "%s[run * %s + %s]", cg__buffer(w, cg__inst(w, i)->source), columns,
+                      cg__expr_string(w, column));
+}
+
+static void cg__join_column(ind__writer *w, uint32_t i) {
+    const char *state = cg__column_state(w, i), *element = NULL;
+    const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
+    if (!cg__in_registers(w)) {
+        element = cg__column_element(w, i);
+        ind__textf(&w->code, "%s c%u = {%s};\n", state, i, neutral);
+        ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
+        ind__textf(&w->code, "c%u.join({", i);
+    } else {
+        ind__textf(&w->code, "c%u[%s].join({", i, cg__kept_place(w));
+    }
+    if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, "});\n");
+    if (element) ind__textf(&w->code, "%s = c%u.value;\n", element, i);
+}
+
+static bool cg__has_teams(const ind__writer *w) {
+    return w->kernel->run && w->variant->strategy == IND_STRATEGY_ROW_WARP;
+}
+
+/* Columns of a team's states in shared memory. */
+static int cg__team_columns(const ind__writer *w) {
+    return w->variant->per_thread * cg__row_threads(w);
+}
+
+/* The states of all columns, before the first row. */
+static void cg__emit_columns(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__joins_run(w, i) || !cg__in_registers(w)) continue;
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__column_state(w, i), i, v->per_thread);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
+                   cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+    }
+}
+
+/* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
+   row after the other. */
+static void cg__begin_run(ind__writer *w) {
+    bool one = w->domain.rank == 1, teams = cg__has_teams(w);
+    const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    ind__textf(&w->code, "const %s run = blockIdx.x;\n", type);
+    cg__emit_columns(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int row = %s; row < %lld; row += %d)", teams ? cg__string(w, "threadIdx.x / 32") : "0",
+              (long long)w->kernel->run, teams ? w->variant->rows : 1);
+    ind__textf(&w->code, "const %s %s = run * %lld + row;\n", type, name, (long long)w->kernel->run);
+    ind__textf(&w->code, "if (%s >= %s) break;\n", name, rows);
+}
+
+/* Partial results out of the registers of a block. */
+static void cg__store_columns(ind__writer *w) {
+    int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__joins_run(w, i)) continue;
+        ind_dtype memory = cg__memory_dtype(w, i);
+        bool vector = n > 1 && w->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
+        const char *base = w->var[last], *element = cg__column_element(w, i);
+        if (vector) ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[memory].memory, n, i);
+        if (n > 1) cg__unroll(w);
+        if (n > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+        if (n > 1) w->var[last] = cg__string(w, "(%s + j)", base);
+        if (vector) cg__use(w, IND__CG_VEC);
+        ind__textf(&w->code, "%s = c%u[%s].value;\n", vector ? cg__string(w, "y%u.at[j]", i) : cg__column_element(w, i),
+                   i, cg__kept_place(w));
+        if (n > 1) cg__end(w);
+        if (vector) ind__textf(&w->code, "ind_store(&%s, y%u);\n", element, i);
+        w->var[last] = base;
+    }
+    while (scopes--) cg__end(w);
+}
+
+/* Partial results of the warps of a block, joined in shared memory, always in the same order. */
+static void cg__store_team_columns(ind__writer *w, uint32_t i) {
+    const ind__variant *v = w->variant;
+    int n = v->vector, columns = cg__team_columns(w);
+    bool one_r = w->domain.rrank == 1;
+    const char *r = one_r ? "r0" : "r";
+    int scopes = cg__emit_sweep_loops(w);
+    if (n > 1) cg__unroll(w);
+    ind__textf(&w->code, n > 1 ? "for (int j = 0; j < %d; j++) " : "", n);
+    ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
+               cg__kept_place(w));
+    while (scopes--) cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
+              v->threads);
+    if (one_r)
+        w->var[w->domain.rank] = "r0";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
+               columns, i, r);
+    cg__end(w);
+}
+
+static void cg__end_run(ind__writer *w) {
+    if (cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n");
+    cg__end(w);
+    if (!cg__in_registers(w)) return;
+    ind__textf(&w->code, "// What the run has joined of each column.\n");
+    if (!cg__has_teams(w)) {
+        cg__store_columns(w);
+        return;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__joins_run(w, i)) cg__store_team_columns(w, i);
+}
+
+static void cg__emit_team_columns(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
+        if (cg__joins_run(w, i))
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__column_state(w, i), i, w->variant->rows,
+                       cg__team_columns(w));
+}
+
 /* Which row (P point) this thread works on, and which part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -3519,6 +3679,11 @@ static void cg__emit_row_position(ind__writer *w) {
         if (!cg__shares_states(w)) ind__textf(&w->code, "if (!live) return;\n");
         if (w->domain.rank)
             ind__textf(&w->code, "const %s %s = live ? column : (%s)(%s) - 1;\n", type, name, type, rows);
+    } else if (w->kernel->run) {
+        ind__textf(&w->code,
+                   per_row < v->threads ? "const int lane = threadIdx.x %% %d;\n" : "const int lane = threadIdx.x;\n",
+                   per_row);
+        cg__begin_run(w);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
         ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, name, block, v->rows, per_row);
@@ -3541,10 +3706,12 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     else
         memset(w->kept, 0, w->body->num_inst);
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
+    cg__emit_team_columns(w);
     cg__emit_row_position(w);
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
+    if (w->kernel->run) cg__end_run(w);
     return IND_OK;
 }
 
@@ -5510,7 +5677,7 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     int64_t vectors = (longest + v->vector - 1) / v->vector,
             likely = (ind_hint(cg__r_numel(w)) + v->vector - 1) / v->vector;
     double least = 0;
-    for (int lanes = 32; lanes >= 1; lanes /= 2) {
+    for (int lanes = 32; lanes >= (w->kernel->run ? 32 : 1); lanes /= 2) { /* warps meet when a run ends */
         int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
         double slots =
             (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1)); /* steps of one lane follow each other */
@@ -5526,6 +5693,12 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
 
 #define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
 
+/* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
+static int cg__row_registers(const ind__writer *w, int threads) {
+    if (w->kernel->run) return threads == 1024 ? 40 : 88;
+    return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -5534,7 +5707,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + per_vector - 1) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > (threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS)) continue;
+        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
@@ -5558,8 +5731,11 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
 }
 
-#define IND__CG_WARP_ROW 1024 /* longest row of one warp */
+#define IND__CG_WARP_ROW      1024 /* longest row of one warp */
+#define IND__CG_RUN_REGISTERS 96   /* the same with the columns of a run */
 
+/* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
+   the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__upper_bound(cg__r_numel(w));
@@ -5567,11 +5743,13 @@ static void cg__choose_row(ind__writer *w) {
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(w);
     if (longest < 1) longest = 1;
-    if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= IND__CG_KEPT_REGISTERS)
+    int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
+    if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_block(w, longest))
         cg__choose_row_looped(w);
-    cg__grid(w, cg__p_numel(w), v->rows);
+    if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
+    cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -5579,8 +5757,8 @@ static void cg__choose_reduction(ind__writer *w) {
     cg__analyse(w);
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
-    bool column =
-        best >= 0 && r && cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
+    bool column = !w->kernel->run && best >= 0 && r &&
+                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);

@@ -4372,13 +4372,15 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     return IND_OK;
 }
 
-/* Points per call: four calls per worker, whole blocks, and none of less than about 50 us of work. */
+/* Points per call: four calls per worker, whole blocks and runs, and none of less than about 50 us of work. */
 static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
     double work = (double)(t->reduced > 0 ? t->reduced : 1) * t->kernel->num_live;
     double least = 50000.0 / work;
     int64_t chunk = t->points / (workers * 4) + 1;
     if ((double)chunk < least) chunk = least < (double)t->points ? (int64_t)least + 1 : t->points;
-    return t->lanes_along_row ? chunk : (chunk + IND__LANES - 1) / IND__LANES * IND__LANES;
+    int64_t run = t->kernel->kernel->run ? t->kernel->kernel->run : 1; /* is one worker's */
+    int64_t unit = t->lanes_along_row ? run : run * IND__LANES;
+    return (chunk + unit - 1) / unit * unit;
 }
 
 /* Errors of the workers: the first failure, and one bad index for ind_instance_check. */
@@ -4415,6 +4417,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     if (h->sort) status = rt__host_need_rows(n, t.reduced);
     if (status) return status;
     for (int i = 0; i < n->num_workers; i++) rt__host_worker_begin(n, h, &n->worker[i]);
+    if (h->kernel->run) ind__eval_begin_runs(&n->worker[0].eval);
     t.rows = rt__pick_extents(&t, h->row, h->num_row, t.row_extent);
     t.cols = rt__pick_extents(&t, h->col, h->num_col, t.col_extent);
     t.batches = rt__pick_extents(&t, h->batch, h->num_batch, t.batch_extent);

@@ -35,6 +35,11 @@
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
    those of the product, found by taking the read element's place in memory apart.
 
+   How columns join rows: sums of columns (the gradient of a weight or bias) over data that another kernel reads or
+   makes row by row are made in two stages, as one loop before anything is fused: the first has the rows' domain, and
+   joins the values of a column along a run of rows in a store of its own kind (IND__INST_RUN); the second reduces what
+   was stored for the runs. One block walks over a run. If the first then meets no rows, it is a kernel by itself.
+
    How rows work: a kernel passes over its rows as often as reductions follow one another. Scans run in every pass that
    needs them, behind those whose results they scan; a sort ends a pass, and those after it find the sorted row. What
    works on the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
@@ -106,7 +111,8 @@ typedef struct ind_kernel {
     ind_expr numel, rnumel;             /* points of P and of R */
     ind_expr bytes_read, bytes_written; /* each buffer element touched counted once */
     ind_expr flops;
-    struct {                 /* MATMUL: which P variables are which; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    int64_t run; /* REDUCTION: so many points of P one after another join what they store with IND__INST_RUN; 0: none */
+    struct {     /* MATMUL: which P variables are which; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         uint32_t dot;        /* the REDUCE instruction */
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
@@ -130,11 +136,18 @@ typedef struct ind_fusion_policy {
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
-    bool disable_split;  /* no reduction is made in two stages */
+    bool disable_split;  /* no reduction is made in two stages, of columns neither */
     int64_t split_from;  /* elements of a row from which a reduction to a few values is made in two stages, so that all
                             multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
     int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
                             then read once less; default 8 */
+    bool disable_mix;    /* columns are reduced where rows are reduced, or stored, in no kernel */
+    int mix_rows;     /* rows that a block walks over at the least, to join their columns: for so many there is one row
+                         of partial results to be stored and read; default 16 */
+    int mix_columns;  /* longest row of a kernel that joins columns: they stay in registers; default 8192 */
+    int64_t mix_from; /* bytes that must be read once less; default 4 MiB, which pay the additional launch */
+    int64_t mix_flight;    /* bytes that blocks must have under way, one row of two f32 each, to keep memory busy;
+                              default 8 MiB: 64 KiB a multiprocessor, about three times its rate times its latency */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
@@ -184,6 +197,8 @@ typedef struct ind_fusion_policy {
     X(MEMORY, "the results of both would live at the same time")                                                       \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place what the other reads or writes")                                                 \
+    X(RUNS,                                                                                                            \
+      "columns are joined along runs of rows that the other does not have, or scans, or that are walked otherwise")    \
     X(SIZE, "the consumer's ranges or indices depend on what the producer counts")
 
 typedef enum ind_fusion_reason {
@@ -226,8 +241,8 @@ typedef struct ind_schedule {
 } ind_schedule;
 
 /* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
-   sum of all elements beside the maxima of the rows), if that moves fewer bytes, or where a few outputs alone would
-   leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
+   sum of all elements, or of each column, beside the maxima of the rows), if that moves fewer bytes, or where a few
+   outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name gives the op name of a graph node (for
@@ -294,6 +309,7 @@ enum {
     IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
     IND__SCHED_SCAN_COLUMNS =
         1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+    IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
@@ -340,6 +356,7 @@ typedef struct sched__group {
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
+    int64_t run;                /* as in ind_kernel */
     bool combines;              /* one with a combine function */
     int num_scans;
     bool call; /* it is an opaque call */
@@ -473,6 +490,11 @@ static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
+/* Is it a store by which a run of rows joins its values? */
+static bool sched__joins_run(const ind__inst *i) {
+    return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
+}
+
 static bool sched__has_index(const ind__inst *i) {
     return sched__is_access(i) || i->op == IND_LOOP_INDEX;
 }
@@ -484,6 +506,10 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->split_share <= 0) p->split_share = 8;
     if (p->split_from <= 0) p->split_from = 1 << 18;
+    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
+    if (p->mix_columns <= 0) p->mix_columns = 8192;
+    if (p->mix_flight <= 0) p->mix_flight = 8 << 20;
+    if (p->mix_from <= 0) p->mix_from = 4 << 20;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
     if (p->max_scans <= 0) p->max_scans = 4;
     if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
@@ -503,7 +529,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
-    uint8_t *outer;         /* by loop: as for ind__lowered_split */
+    ind__split *split;      /* by loop: as for ind__lowered_split */
     uint8_t *joined;        /* by loop: a first stage was made for its rows */
     uint32_t *reader;       /* loops that reduce what they read of a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
@@ -621,7 +647,7 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     ind_expr to[IND__SCHED_DIMS];
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     uint32_t distance = l < r ? r - l : l - r;
-    if (r == l || s->outer[r] || distance > (uint32_t)s->policy.max_distance) return 0;
+    if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
     int outer = sched__rows_within(whole, rows, to);
     if (!outer) return 0;
     int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
@@ -695,6 +721,156 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
+/* ---- columns: their reduction joins the kernel that works on the rows. Each of its blocks walks over a run of rows
+   and stores what it has joined of each column, which a second stage reduces. If the two then stay apart after all, the
+   first stage alone reads and joins as a reduction of columns would. */
+
+/* If `whole` reduces the columns of what `rows` reduces the rows of, or computes for each element, true; to: its
+   variables as those of `rows`. */
+static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
+    int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
+    if (n != m || !my_p || !my_r || (their_p != my_r && their_p != n)) return false;
+    for (int v = 0; v < whole->rank + whole->rrank; v++) to[v] = ind_int(whole->context, 0);
+    for (int k = 0; k < n; k++) {
+        int v = mine[k < my_r ? my_p + k : k - my_r];
+        if (!ind_expr_same(sched__extent(whole->var[v]), sched__extent(rows->var[theirs[k]]))) return false;
+        to[v] = rows->var[theirs[k]];
+    }
+    return true;
+}
+
+/* Bytes that `whole` loads at the points where `rows` loads or stores them. */
+static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
+    ind_expr to[IND__SCHED_DIMS];
+    int64_t bytes = 0;
+    if (!sched__crosses(whole, rows, to)) return 0;
+    for (uint32_t i = 1; i < whole->num_inst; i++) {
+        const ind__inst *in = &whole->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
+        bool met = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
+                   sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (met) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
+    }
+    return bytes;
+}
+
+/* Does the loop work on `rows` rows of `columns` elements, or on values of the rows? */
+static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
+    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
+}
+
+/* Would a kernel of column loop l and row loop r, and of all on the same rows between them, have to wait for another
+   one in between? */
+static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
+    enum { FOLLOWS = 1, OUTSIDE = 2 }; /* it needs the first loop's result; through a loop that works on no such rows */
+    const ind__lowered *p = s->program;
+    const ind_body *whole = p->loop[l].body;
+    uint32_t first = l < r ? l : r, last = l < r ? r : l;
+    uint8_t from[IND__SCHED_WINDOW] = {FOLLOWS};
+    int64_t columns = sched__points_hint(whole, 0, whole->rank);
+    int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
+    if (last - first >= IND__SCHED_WINDOW) return true;
+    for (uint32_t m = first + 1; m <= last; m++) {
+        const ind_body *b = p->loop[m].body;
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__buffer *x = &p->buffer[b->inst[i].source];
+            if (b->inst[i].op != IND_LOOP_LOAD || x->kind != IND__BUFFER_COMPUTED || x->loop < first || x->loop >= m)
+                continue;
+            uint8_t how = from[x->loop - first];
+            if (how && x->loop != first && !sched__on_rows(p->loop[x->loop].body, rows, columns)) how = OUTSIDE;
+            from[m - first] = how > from[m - first] ? how : from[m - first];
+        }
+    }
+    return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
+}
+
+/* Does every load of the body that hangs on its columns lie contiguously along the last of them? And does nothing that
+   it reads change in place? */
+static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
+    int var[IND__SCHED_DIMS], p;
+    sched__long_vars(b, var, &p);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__buffer *x = &s->program->buffer[b->inst[i].source];
+        ind_expr step;
+        bool depends = false;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        if (x->mutates || x->mutated_by) return false;
+        ind_expr index = b->index[b->inst[i].index];
+        for (int k = 0; k < p; k++) depends |= ind__expr_depends(index, b->var[var[k]]);
+        if (depends && (!ind__affine(index, b->var[var[p - 1]], &step, NULL) || ind_hint(step) != 1)) return false;
+    }
+    return true;
+}
+
+/* Do the rows stay in registers where they are at hand? */
+static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
+    ind_expr size[IND__SCHED_DIMS];
+    int64_t most;
+    for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
+    ind_expr columns = ind_expr_product(whole->context, size, whole->rank);
+    ind_expr_bounds(columns, NULL, &most);
+    return most <= s->policy.mix_columns && sched__hint(columns) * 8 >= most;
+}
+
+/* Rows that a block walks over: enough blocks must be left to work on all multiprocessors, and what is read once less
+   must be worth the partial results. 0: it is not. */
+static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
+    const ind_fusion_policy *p = &s->policy;
+    int64_t columns = sched__points_hint(whole, 0, whole->rank), run = p->mix_rows;
+    int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
+    if (!columns || met < p->mix_from) return 0;
+    int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
+    int64_t flight = p->mix_flight / (2 * ind_dtype_bytes(IND_F32)) / columns;
+    int64_t blocks = flight > p->fill_blocks ? flight : p->fill_blocks;
+    while (run < IND__SCHED_LONG_RUN && rows / run > blocks) run *= 2;
+    return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
+}
+
+/* The run for loop l with row loop r, if that reduces rows of the same data; made: computes what l reads from what r
+   has reduced (may be NULL). */
+static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
+    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
+    ind_expr to[IND__SCHED_DIMS];
+    bool split = s->split[r].outer || s->split[r].run;
+    if (r == l || split || !rows->rrank || !sched__crosses(whole, rows, to) || sched__must_wait(s, l, r)) return 0;
+    int64_t met = sched__crossed_bytes(s, whole, rows);
+    if (made) met = sched__add_hint(met, sched__crossed_bytes(s, whole, made));
+    return sched__run_for(s, whole, met);
+}
+
+/* Tries the loops that reduce rows of buffer x, which loop l reads, and those from whose results x is computed. */
+static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x) {
+    const ind__lowered *p = s->program;
+    const ind_body *made = p->buffer[x].kind == IND__BUFFER_COMPUTED ? p->loop[p->buffer[x].loop].body : NULL;
+    uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
+    int64_t run = 0;
+    while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
+    for (uint32_t n = 0; !run && at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
+        run = sched__mix_with(s, l, s->reader[at], NULL);
+    for (uint32_t i = 1; made && !made->rrank && !run && i < made->num_inst; i++) {
+        const ind__buffer *value = &p->buffer[made->inst[i].source];
+        if (made->inst[i].op != IND_LOOP_LOAD || value->kind != IND__BUFFER_COMPUTED) continue;
+        if (sched__reduces_rows(&p->loop[value->loop])) run = sched__mix_with(s, l, value->loop, made);
+    }
+    return run;
+}
+
+static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
+    const ind__loop *loop = &s->program->loop[l];
+    const ind_body *b = loop->body;
+    uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
+    int64_t run = 0;
+    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->joined[l]) return 0;
+    if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
+    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_whole_too(s, l, false)) return 0;
+    for (uint32_t i = 1; i < b->num_inst && !run; i++)
+        if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
+    return run;
+}
+
 /* Which loops reduce what they read of each buffer: counted first, then put down. */
 static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
     const ind__lowered *p = s->program;
@@ -727,16 +903,16 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     if (policy) s.policy = *policy;
     sched__policy_defaults(&s.policy);
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
-    s.outer = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
     s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
     s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.outer && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        if (!sched__may_split(&s, l)) continue;
-        int outer = sched__split_to_rows(&s, l);
-        s.outer[l] = (uint8_t)(outer ? outer : sched__split_long(&s, l));
+        int outer = sched__may_split(&s, l) ? sched__split_to_rows(&s, l) : 0;
+        if (!outer && sched__may_split(&s, l)) outer = sched__split_long(&s, l);
+        s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
     }
-    ind_status status = ok ? ind__lowered_split(p, s.outer) : ind__failed(p->context);
+    ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);
     ind__arena_free(&memory);
     return status;
 }
@@ -862,7 +1038,8 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        g->reduces |= in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT;
+        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__joins_run(in);
+        if (sched__joins_run(in)) g->run = f->program->buffer[in->source].run;
         g->scans |= in->op == IND_LOOP_SCAN;
         g->num_scans += in->op == IND_LOOP_SCAN;
         g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;
@@ -1403,6 +1580,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* known when all rows are done */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
         if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
@@ -1445,6 +1623,8 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if (rows &&
         (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
+    if ((x->run || y->run) && (x->scans || y->scans || product)) return IND_FUSION_RUNS;
+    if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
@@ -1592,12 +1772,26 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     return bytes;
 }
 
+/* A group whose runs of rows made what this one reduces further; SCHED_NONE: there is none. */
+static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
+        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    return IND__SCHED_NONE;
+}
+
+/* Second stages of one kernel's columns share no reads, but save a launch. */
+static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t first = sched__first_stage_of(f, a);
+    return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
+}
+
 static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (f->vertical_only) return IND_FUSION_MEMORY;
-    if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved) return IND_FUSION_NO_GAIN;
+    if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
+        return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
@@ -1743,6 +1937,27 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
+/* Does a run of P points in a row, and no other one, store at this index for each point of R? */
+static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_expr *size, int rank, int rrank,
+                                int64_t run, ind_expr index) {
+    ind_expr none[IND__SCHED_DIMS], columns = ind_expr_product(c, size + rank, rrank);
+    for (int v = 0; v < rank; v++) none[v] = ind_int(c, 0);
+    ind_expr number = ind_expr_floordiv(ind__linearise(c, var, size, rank), ind_int(c, run));
+    ind_expr column = ind__substitute(index, var, none, rank);
+    return ind_expr_same(index, ind_expr_add(ind_expr_mul(number, columns), column));
+}
+
+/* In the common domain, do the columns that the group joins have the same runs of rows as before? */
+static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+    for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
+        int64_t run = f->program->buffer[w.at->buffer].run;
+        if (!w.at->write || !run) continue;
+        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (!sched__is_run_index(f->context, d->var, d->size, d->rank, d->rrank, run, index)) return false;
+    }
+    return true;
+}
+
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
@@ -1752,6 +1967,8 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (!sched__keeps_runs(f, a, fit->map_a, fit->domain) || !sched__keeps_runs(f, b, fit->map_b, fit->domain))
+        return IND_FUSION_RUNS;
     if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
     if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
@@ -2176,12 +2393,9 @@ static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
     return !flat->rrank && rows->rrank && rows->rhint && flat->hint / rows->rhint == rows->hint;
 }
 
-/* In later rounds only what changed in the last one is tried again. */
-static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
-    uint32_t a = f->group_of[x], b = f->group_of[y];
+static bool sched__put_pair(sched__fuser *f, sched__pairs *p, uint32_t a, uint32_t b) {
     const sched__group *ga = &f->group[a], *gb = &f->group[b];
     if (a == b || !(ga->sorts || gb->sorts || sched__may_fit(ga->domain, gb->domain))) return true;
-    if (p->round && ga->changed < p->round && gb->changed < p->round) return true;
     sched__candidate *c = IND__PUSH(f->context, sched__candidate, p->items, p->num, p->capacity);
     if (!c) return sched__fail(f);
     bool swap = ga->order > gb->order;
@@ -2189,8 +2403,33 @@ static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32
     return true;
 }
 
+static bool sched__changed(const sched__fuser *f, const sched__pairs *p, uint32_t g) {
+    return !p->round || f->group[g].changed >= p->round;
+}
+
+/* In later rounds only what changed in the last one is tried again. */
+static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
+    uint32_t a = f->group_of[x], b = f->group_of[y];
+    return (!sched__changed(f, p, a) && !sched__changed(f, p, b)) || sched__put_pair(f, p, a, b);
+}
+
+/* Second stages of the columns that one kernel joins, neighbours without a buffer of both. */
+static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
+    uint32_t writer = sched__writer(f, buffer);
+    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer], read = f->reader[f->first_reader[buffer]];
+    if (l == IND__SCHED_NONE || !sched__changed(f, p, f->group_of[writer])) return true;
+    for (; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        uint32_t other = f->program->loop[l].output[0];
+        if (!f->program->buffer[other].run || !sched__num_readers(f, other)) continue;
+        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->reader[f->first_reader[other]]]);
+    }
+    return true;
+}
+
 static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer), end = f->first_reader[buffer + 1];
+    bool run = f->program->buffer[buffer].run && sched__num_readers(f, buffer);
+    if (run && !sched__add_second_stages(f, p, buffer)) return false;
     for (uint32_t r = f->first_reader[buffer]; r < end; r++) {
         if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->reader[r])) return false;
         for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {
@@ -2306,6 +2545,7 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
+    x->run = x->run ? x->run : y->run;
     x->sorts |= y->sorts;
     x->combines |= y->combines;
     x->num_scans += y->num_scans;
@@ -2622,6 +2862,7 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
+        if (sched__joins_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
         masked = masked || in->arg[in->op == IND_LOOP_STORE];
@@ -2634,7 +2875,8 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_STORE && in->source == buffer && in->reduction != IND_REDUCE_NONE) return true;
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->reduction != IND_REDUCE_NONE) return true;
     }
     return false;
 }
@@ -2658,7 +2900,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_SCAN)
+        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
             per_element++;
         else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
@@ -2730,6 +2972,7 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     k->body = sched__make_body(f, g);
     if (!k->body) return false;
     k->kind = sched__kernel_kind(group, k->body);
+    k->run = group->run;
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);
@@ -3673,6 +3916,30 @@ static bool sched__check_scans(sched__check *v) {
     return true;
 }
 
+/* Columns are joined along runs of the kernel's rows as they stand, into what only this kernel writes and does not
+ * read.
+ */
+static bool sched__check_runs(sched__check *v) {
+    for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
+        const ind_kernel *k = &v->s->kernel[v->kernel];
+        const ind_body *b = k->body;
+        ind_expr size[IND__SCHED_DIMS];
+        bool any = false;
+        for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__inst *in = &b->inst[i];
+            if (!sched__joins_run(in)) continue;
+            any = true, v->buffer = in->source;
+            if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
+            if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;
+            if (!sched__is_run_index(v->s->context, b->var, size, b->rank, b->rrank, k->run, b->index[in->index]))
+                return false;
+        }
+        if (any != (k->run > 0)) return false;
+    }
+    return true;
+}
+
 /* The invariants of a schedule, in an order in which each may rely on those before. */
 static const struct {
     const char *text;
@@ -3692,6 +3959,7 @@ static const struct {
      "the "
      "pass of a scan with a combine function is the last",
      sched__check_scans},
+    {"columns are joined along runs of rows, in partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -3829,9 +4097,12 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_formula(p, "  reads ", k->bytes_read);
     sched__print_formula(p, "  writes ", k->bytes_written);
     sched__print_formula(p, "  flops ", k->flops);
+    const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const char *note = p->s->program->loop[k->loop[i]].note;
-        if (note) ind__textf(p->t, "  # %s", note);
+        if (!note || !strcmp(note, before)) continue;
+        ind__textf(p->t, "  # %s", note);
+        before = note;
     }
     ind__textf(p->t, "\n");
 }

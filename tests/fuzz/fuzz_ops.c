@@ -1732,6 +1732,11 @@ static const struct {
     FUSION(disable_sorts, 'b', "1"),
     FUSION(disable_rescans, 'b', "1"),
     FUSION(disable_prefixes, 'b', "1"),
+    FUSION(disable_mix, 'b', "1"),
+    FUSION(mix_rows, 'i', "2|5|100"),
+    FUSION(mix_columns, 'i', "1|100000"),
+    FUSION(mix_from, 'l', "1|1000"),
+    FUSION(mix_flight, 'l', "1|1099511627776"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

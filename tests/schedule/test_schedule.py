@@ -12,7 +12,7 @@ import pytest
 from conftest import make
 
 from graphs import HERE, MODELS
-from patterns import PATTERNS, PROLOGUES, ROWS
+from patterns import MIXED, PATTERNS, PROLOGUES, ROWS
 
 TORCH = json.loads((HERE / "torch_counts.json").read_text())["graphs"]
 ALLOCATION = 512  # bytes that torch's allocator gives at the least, and in multiples of
@@ -78,6 +78,14 @@ def test_rows(name, text, least, tmp_path):
     assert elements(plan, value) == least and len(plan["kernels"]) == 1
 
 
+@pytest.mark.parametrize("name, text, least, partial", MIXED, ids=[p[0] for p in MIXED])
+def test_mixed(name, text, least, partial, tmp_path):
+    plan, value = schedule(text, {}, tmp_path)
+    ours = elements(plan, value)
+    assert ours == least + 2 * partial and len(plan["kernels"]) == 2
+    assert name not in TORCH or ours <= TORCH[name]["bytes"] / 4, TORCH[name]
+
+
 # Producers that stay kernels of their own, and the reason on the edge to the product.
 APART = [
     ("wanted elsewhere too", "input x: f32[10, 16]; input w: f32[8, 16]; a = silu(x); y = linear(a, w); output y, a", 2, "operand"),
@@ -86,6 +94,7 @@ APART = [
     ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "operand"),
     ("columns that compute it again", "input x: f32[256, 512]; input w: f32[4096, 512]; a = silu(x); y = linear(a, w); output y", 2, "few bytes"),
     ("a large product of 16 bits", "input x: bf16[2048, 512]; input w: bf16[1024, 512]; a = mul(x, 2.0); y = linear(a, w); output y", 2, "few bytes"),
+    ("columns of rows that are scanned", "input x: f32[8192, 512]; a = sum(x, [1]); b = sum(x, [0]); c = cumsum(x, 1); output a, b, c", 3, "runs of rows"),
 ]  # fmt: skip
 
 
