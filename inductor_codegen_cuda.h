@@ -6053,16 +6053,18 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 
-/* Threads of a launch that begins with part i: those of the first one with barriers from there on. */
+/* Threads of a launch with part i: with which the most of those from there on can be in it. */
 static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
-    const cg__part *first = &part[i];
-    int most = first->variant.threads;
-    if (cg__is_product(first) || first->barrier) return most;
-    for (; i < num; i++) {
-        if (done[i] || part[i].why_not || cg__is_product(&part[i])) continue;
-        if (part[i].barrier && part[i].variant.threads <= IND__CG_COMBO_THREADS) return part[i].variant.threads;
+    int best = part[i].variant.threads;
+    uint32_t most = 0;
+    for (uint32_t k = i; k < num; k++) {
+        const int threads = part[k].variant.threads;
+        uint32_t count = 0;
+        if (done[k] || !cg__suits(&part[i], threads, &part[k]) || !cg__suits(&part[i], threads, &part[i])) continue;
+        for (uint32_t j = i; j < num; j++) count += !done[j] && cg__suits(&part[i], threads, &part[j]);
+        if (count > most) best = threads, most = count;
     }
-    return most;
+    return best;
 }
 
 /* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
@@ -6077,7 +6079,7 @@ static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
 }
 
-/* The parts from `first` on that share its launch. */
+/* The parts from `first` on that share its launch: none without `first` itself. */
 static void cg__choose_parts(cg__parts *x, uint32_t first) {
     int fast = cg__combo_threads(x->fast, x->done, first, x->num);
     int general = cg__combo_threads(x->general, x->done, first, x->num);
@@ -6085,8 +6087,10 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
     for (uint32_t i = first; i < x->num; i++) {
         if (x->done[i] || !cg__suits(&x->fast[first], fast, &x->fast[i]) ||
             !cg__suits(&x->general[first], general, &x->general[i]) || !cg__combo_fits(x, &x->fast[i], false) ||
-            !cg__combo_fits(x, &x->general[i], true))
+            !cg__combo_fits(x, &x->general[i], true)) {
+            if (i == first) return;
             continue;
+        }
         x->done[i] = 1;
         x->chosen[x->num_chosen] = &x->fast[i];
         x->chosen_general[x->num_chosen++] = &x->general[i];
@@ -6143,9 +6147,9 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     for (uint32_t i = 0; i < x->num && !status; i++) {
         if (x->done[i]) continue;
         cg__choose_parts(x, i);
-        if (!x->num_chosen) { /* it suits no launch, not even its own */
-            x->done[i] = 1;
-            x->chosen[x->num_chosen++] = &x->fast[i];
+        if (!x->done[i]) { /* it suits no launch, not even its own */
+            x->chosen[0] = &x->fast[i];
+            x->done[i] = 1, x->num_chosen = 1;
         }
         status = cg__plan_chosen(p, x);
     }
