@@ -6446,15 +6446,32 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent--;
 }
 
+/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
+    const ind_kernel_plan *k = &p->kernel[kernel];
+    const uint32_t wanted = p->schedule->launch[kernel];
+    if (k->part)
+        ind__textf(t, "in the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+                   k->part->why);
+    else if (wanted != kernel)
+        ind__textf(t,
+                   "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
+                   "more shared memory, arguments or functions of the user than it can\n",
+                   wanted);
+}
+
 void ind__plan_print(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
-    ind__textf(t, "plan for %s: %u kernels\n", arch, p->num_kernels);
+    ind__textf(t, "plan for %s: %u kernels", arch, p->num_kernels);
+    if (p->num_launches < p->num_kernels) ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
+    ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
         if (p->kernel[i].kernel->body->call)
             ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
+        cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
         ind__textf(t, "\n");
@@ -6521,6 +6538,14 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "}");
 }
 
+static void cg__print_json_part(ind__text *t, const ind__variant *part) {
+    ind__textf(t, ", \"part\": {\"strategy\": ");
+    ind__text_json(t, ind__strategy_text(part->strategy));
+    ind__textf(t, ", \"why\": ");
+    ind__text_json(t, part->why);
+    ind__textf(t, "}");
+}
+
 void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
@@ -6539,6 +6564,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
             ind__textf(t, ", \"call\": ");
             ind__text_json(t, p->kernel[i].kernel->body->call->name);
         }
+        ind__textf(t, ", \"launch\": %u", p->kernel[i].first);
+        if (p->kernel[i].part) cg__print_json_part(t, p->kernel[i].part);
         ind__textf(t, ", \"time_ns\": ");
         cg__print_json_expr(t, p->kernel[i].time_ns);
         ind__textf(t, ", \"variants\": [\n");
@@ -6571,6 +6598,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
             if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
+            if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
                variant + 1, p->kernel[kernel].num_variants);
@@ -6597,9 +6625,10 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
             if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
             for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
                 bool same = false;
-                for (int w = 0; w < p->kernel[k].num_variants; w++)
-                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                for (int w = 0; w < launch->num_variants; w++)
+                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
                 if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
             }
             ind__textf(t, "\n");

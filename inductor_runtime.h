@@ -217,8 +217,8 @@ typedef struct ind_kernel_time {
     int64_t bytes_read, bytes_written;
     double flops;
 } ind_kernel_time;
-/* Runs every kernel `repeats` times by itself, timed with events (host device: clock). times has one entry per kernel.
- */
+/* Runs every launch `repeats` times by itself, timed with events (host device: clock). times has one entry per launch;
+   one of several kernels has the name of the first. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
 

@@ -261,8 +261,8 @@ typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
 
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
-   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
-   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
+   "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
+   or not}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last", "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
    "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
    are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);

@@ -1233,6 +1233,8 @@ static void draw_policy(ind_compile_desc *d) {
     d->fusion.disable_prologue = chance(30);
     d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
     d->fusion.disable_split = chance(50);
+    d->fusion.disable_combo = chance(30);
+    d->fusion.max_parts = (int)rnd(6);
     d->fusion.split_from = 1 + (int64_t)rnd(200);
     d->fusion.split_share = 1 + (int64_t)rnd(10);
 }

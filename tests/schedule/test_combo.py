@@ -10,37 +10,16 @@ import sys
 import numpy as np
 import pytest
 
+from patterns import ADAMW, each
 from test_places import Program, library, run_emulated  # noqa: F401
-from test_schedule import schedule
+from test_schedule import launches, schedule
 
 SHAPES = ["77", "3 5", "N 8", "1", "1030", "N M", "16 16", "2 3 4", "N", "513"]
 MANY = [SHAPES[i % len(SHAPES)] for i in range(30)]
 
 
-def lines(text, n):
-    return "\n".join(text.replace("#", str(i)) for i in range(n))
-
-
 def added(**x):
     return {f"y{i}": x[f"a{i}"] + x[f"b{i}"] for i in range(30)}
-
-
-ADAMW = """g#a = mul(g#, 0.1)
-m#a = mul(m#, 0.9)
-m#b = add(m#a, g#a)
-q# = square(g#)
-v#a = mul(v#, 0.99)
-q#a = mul(q#, 0.01)
-v#b = add(v#a, q#a)
-r# = sqrt(v#b)
-e# = add(r#, 1e-8)
-u# = div(m#b, e#)
-w# = mul(p#, 0.999)
-s# = mul(u#, 0.001)
-n# = sub(w#, s#)
-mutate p# = n#
-mutate m# = m#b
-mutate v# = v#b"""
 
 
 def adamw(**x):
@@ -86,9 +65,9 @@ def half(**shapes):
 
 # name, body, inputs, sizes, NumPy, (kernels, launches)
 PROGRAMS = [
-    ("foreach add over 30 tensors", lines("y# = add(a#, b#)", 30) + "\noutput " + ", ".join(f"y{i}" for i in range(30)),
+    ("foreach add over 30 tensors", each("y# = add(a#, b#)", 30) + "\noutput " + ", ".join(f"y{i}" for i in range(30)),
      {f"{k}{i}": s for i, s in enumerate(MANY) for k in "ab"}, {"N": 9, "M": 0}, added, (30, 1)),
-    ("adamw over five tensors", lines(ADAMW, 5),
+    ("adamw over five tensors", each(ADAMW, 5),
      {f"{k}{i}{'+' if k == 'v' else ''}": ["33 8", "N", "8", "64 2", "3 4"][i] for i in range(5) for k in "pgmv"}, {"N": 7}, adamw, (5, 1)),
     ("several row sums", "a = sum(x, [1])\nb = sum(y, [1])\nc = amax(z, [1])\nd = mean(u, [1])\noutput a, b, c, d",
      {"x": "N 10", "y": "5 300", "z": "7 2000", "u": "4 M"}, {"N": 9, "M": 40},
@@ -122,10 +101,6 @@ def test_numbers(library, program):  # noqa: F811
     assert wrong is None, wrong
 
 
-def launches(plan):
-    return len({k["launch"] for k in plan["kernels"]})
-
-
 @pytest.mark.parametrize("program", [p for p in ALL if p.moved], ids=[p.name for p in ALL if p.moved])
 def test_launches(program, tmp_path):
     plan, _ = schedule(program.text, program.sizes, tmp_path)
@@ -155,6 +130,22 @@ def test_apart(name, text, codes, tmp_path):
         assert value(plan["arena_bytes"]) <= value(plan["op_by_op_bytes"])
 
 
+def wrong_index(library):  # noqa: F811
+    """An index out of range in one part of a launch is that part's: text, or None."""
+    text = "graph p {\ninput x: f32[10, 4]\ninput i: i64[3]\ninput w: f32[7, 4]\ninput j: i64[5]\n" \
+           "a = index_select(x, 0, i)\nb = embedding(w, j)\nc = add(x, 1)\noutput a, b, c\n}\n"  # fmt: skip
+    module = library.compile(text, "p")
+    arrays = {"x": np.ones((10, 4), np.float32), "i": np.array([0, 9, 3]), "w": np.ones((7, 4), np.float32), "j": np.array([0, 6, 9, 1, 2]),
+              "a": np.zeros((3, 4), np.float32), "b": np.zeros((5, 4), np.float32), "c": np.zeros((10, 4), np.float32)}  # fmt: skip
+    status, error = library.run(module, arrays, {}), library.error()
+    library.c.ind_module_destroy(module)
+    return None if status and "embedding: index 9 is outside [0, 7)" in error else f"status {status}: {error}"
+
+
+def test_wrong_index(library):  # noqa: F811
+    assert wrong_index(library) is None
+
+
 def test_source_does_not_grow(tmp_path):
     """A loop over more tensors is a longer table, not more code."""
     from conftest import make
@@ -162,7 +153,7 @@ def test_source_does_not_grow(tmp_path):
     sizes = []
     for n in (2, 30):
         inputs = "".join(f"input a{i}: f32[{100 + i}]\n" for i in range(n))
-        body = lines("y# = add(a#, 1)", n) + "\noutput " + ", ".join(f"y{i}" for i in range(n))
+        body = each("y# = add(a#, 1)", n) + "\noutput " + ", ".join(f"y{i}" for i in range(n))
         (tmp_path / "g.ind").write_text(f"graph p {{\n{inputs}{body}\n}}\n")
         command = [make("build/ind"), "emit", tmp_path / "g.ind", "--stage", "cuda"]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -179,4 +170,5 @@ def test_emulated(device, order):
 if __name__ == "__main__":
     from test_numerics import Library
 
-    sys.exit("\n".join(text for text in (p.wrong(Library("cuda")) for p in ALL) if text) or 0)
+    found = [p.wrong(Library("cuda")) for p in ALL] + [wrong_index(Library("cuda"))]
+    sys.exit("\n".join(filter(None, found)) or 0)
