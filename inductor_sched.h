@@ -3164,6 +3164,18 @@ static bool sched__plan_memory(sched__fuser *f) {
 
 /* ================================================================================================= >>combine */
 
+/* A size symbol at one end of its range, or at its hint. */
+enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
+
+static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
+    int corner = *(const int *)user;
+    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
+    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
+    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
+    return true;
+}
+
 /* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
    where its first kernel does. */
 typedef struct sched__combiner {
@@ -3173,8 +3185,9 @@ typedef struct sched__combiner {
     uint32_t *open, num_open;       /* launches that others may join, ascending */
     uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
     uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
-    int64_t *live, *made, limit; /* by kernel: bytes of the arena in use while it runs, and that it is the first to use;
-                                    what there may be at the most */
+    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and that
+       it is the first to use; and what there may be at the most. */
+    int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
 } sched__combiner;
 
 /* How far apart the kernels of a launch may be in the order, and how many launches are tried for each. */
@@ -3260,8 +3273,9 @@ static void sched__note_kernel(sched__combiner *x, uint32_t k) {
 
 /* Would what kernel k makes, live from `launch` on, stay below the peak? */
 static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
-    for (uint32_t at = launch; at < k && x->made[k]; at++)
-        if (x->live[at] > x->limit - x->made[k]) return false;
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            if (x->live[c][at] > x->limit[c] - x->made[c][k]) return false;
     return true;
 }
 
@@ -3297,32 +3311,46 @@ static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) 
     x->parts[launch]++;
     x->words[launch] += sched__combo_words(&s->kernel[k]);
     s->combo[k] = s->combo[launch] = IND_COMBO_COMBINED;
-    for (uint32_t at = launch; at < k; at++) x->live[at] = sched__add_hint(x->live[at], x->made[k]);
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            x->live[c][at] = sched__add_hint(x->live[c][at], x->made[c][k]);
 }
 
-/* What the plan as it is keeps in the arena while each kernel runs. */
-static bool sched__find_live(sched__combiner *x) {
+/* The value of a size, or of a sum of sizes, at a corner of the ranges; as large as can be where it overflows there. */
+static int64_t sched__at_corner(ind_expr e, int corner) {
+    int64_t value;
+    return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
+}
+
+static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+    return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
+}
+
+/* What the plan as it is keeps in the arena while each kernel runs, at a corner. */
+static bool sched__find_live(sched__combiner *x, int c) {
     sched__fuser *f = x->f;
     const ind_schedule *s = f->schedule;
     uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end); /* by storage: 1 + the last kernel */
     int64_t *freed = sched__scratch(f, (size_t)s->num_kernels + 1, sizeof *freed), live = 0;
+    x->live[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    x->made[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
     if (f->failed) return false;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             if (!ind__ok(s->offset[b])) continue;
+            const int64_t bytes = sched__place_bytes(f, b, c);
             if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
-                x->made[k] = sched__add_hint(x->made[k], sched__hint(ind__align_up(f->bytes[b], IND__ALIGNMENT)));
-            if (!end[s->storage[b]])
-                x->live[k] = sched__add_hint(x->live[k], sched__hint(ind__align_up(f->bytes[b], IND__ALIGNMENT)));
+                x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
+            if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
             end[s->storage[b]] = k + 1;
         }
     }
     for (uint32_t b = 1; b < f->program->num_buffers; b++)
-        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__hint(ind__align_up(f->bytes[b], IND__ALIGNMENT)));
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
     for (uint32_t k = 0; k < s->num_kernels; k++) {
-        live = x->live[k] = sched__add_hint(live - freed[k], x->live[k]);
-        if (live > x->limit) x->limit = live;
+        live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
+        if (live > x->limit[c]) x->limit[c] = live;
     }
     return true;
 }
@@ -3333,7 +3361,6 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
     x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
     x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
-    x->live = sched__scratch(f, n, sizeof(int64_t)), x->made = sched__scratch(f, n, sizeof(int64_t));
     x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
     x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
@@ -3343,7 +3370,9 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
         for (uint32_t i = 0; i < f->schedule->kernel[k].num_reads; i++)
             x->first_reader[f->schedule->kernel[k].arg[i] + 1]++;
     for (uint32_t b = 0; b < buffers; b++) x->first_reader[b + 1] += x->first_reader[b];
-    return sched__find_live(x);
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (!sched__find_live(x, c)) return false;
+    return true;
 }
 
 /* Each kernel joins a launch before it, or opens one. Launches that only opened stay alone. */
@@ -3385,6 +3414,15 @@ static void sched__launch_each(ind_schedule *s) {
     s->num_launches = s->num_kernels;
 }
 
+/* Is the plan at no corner of the ranges larger than the other one? */
+static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
+            sched__at_corner(s->peak_bytes, c) > sched__at_corner(before->peak_bytes, c))
+            return false;
+    return true;
+}
+
 /* Plans the memory of the kernels as they are now; back to how they were where the arena would grow. */
 static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_reason *combo) {
     ind_schedule *s = f->schedule;
@@ -3392,7 +3430,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->kernel = kernel, s->combo = combo;
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
-    if (ind_hint(s->arena_bytes) <= ind_hint(before.arena_bytes)) return true;
+    if (sched__no_larger(s, &before)) return true;
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -3655,18 +3693,6 @@ static bool sched__check_offsets(sched__check *v) {
         ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
         if (!ind__known_le_max(end, v->s->arena_bytes) && !sched__follows(end, v->s->arena_bytes)) return false;
     }
-    return true;
-}
-
-/* A size symbol at one end of its range, or at its hint. */
-enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
-
-static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
-    int corner = *(const int *)user;
-    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
-    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
-    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
     return true;
 }
 
