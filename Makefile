@@ -39,7 +39,7 @@ help:
 	@echo 'make gpu-test   the same cases on the GPU'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
-	@echo 'make bench      timings, with the programs they are compared to'
+	@echo 'make bench      timings, with the programs they are compared to (ARGS=--sweep: over row lengths)'
 	@echo 'make bench-sizes   building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
 
@@ -128,7 +128,7 @@ bench-sizes: $(BUILD)/bench_sizes | $(BUILD)/bench_python
 	@$(BUILD)/bench_python bench/sizes.py
 
 bench: all | $(PYTHON)
-	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py $(ARGS)
 
 clean:
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python -exec rm -rf {} +

@@ -1504,15 +1504,15 @@ typedef struct ind_kernel_info {
     ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
-    int launch;       /* the kernel whose launch runs this one: itself, or the first of several that share one */
-    int num_variants; /* 0: an opaque call, or in another kernel's launch, which has the time too */
+    int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
+    int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
     ind_variant_info variant[2];
 } ind_kernel_info;
 
 /* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
-   of a run are ind_module_query_stats's num_kernels). A host module has the launches that CUDA would have on the default
-   target (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past the
-   last. */
+   of a run are ind_module_query_stats's num_kernels). A host module has the launches that CUDA would have on the
+   default target (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past
+   the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */

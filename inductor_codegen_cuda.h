@@ -141,7 +141,7 @@ typedef struct ind_kernel_plan {
     uint32_t first;     /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
     uint32_t num_parts; /* kernels in this one's launch; 0: it is in another one's */
     ind__variant *part; /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
-    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    ind_expr time_ns;   /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -5739,7 +5739,8 @@ static void cg__part_code(ind__text *t, const char *code) {
     ind__text_raw(t, code, strlen(code));
 }
 
-/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans. */
+/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
+ */
 static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
@@ -5847,7 +5848,10 @@ static void cg__each_arg(cg__combo *x, const cg__part *part,
         if (a->kind == IND__ARG_BUFFER)
             snprintf(name, sizeof name, i < k->num_reads ? "in%u" : "out%u", i < k->num_reads ? i : i - k->num_reads);
         else
-            snprintf(name, sizeof name, a->kind == IND__ARG_ERROR ? "error" : a->reciprocal ? "m%u" : "n%u",
+            snprintf(name, sizeof name,
+                     a->kind == IND__ARG_ERROR ? "error"
+                     : a->reciprocal           ? "m%u"
+                                               : "n%u",
                      a->kind == IND__ARG_ERROR ? 0 : number[a->reciprocal]++);
         visit(x, a, name);
     }
@@ -5911,8 +5915,10 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
     if (cg__one_axis(&part->variant))
         ind__textf(t, "ind_part_%u({at, 0, 0}", (unsigned)function);
     else
-        ind__textf(t, "const unsigned x = (unsigned)row.x, y = (unsigned)row.y;\nind_part_%u({at %% x, at / x %% y, at / x / y}",
-                   (unsigned)function);
+        ind__textf(
+            t,
+            "const unsigned x = (unsigned)row.x, y = (unsigned)row.y;\nind_part_%u({at %% x, at / x %% y, at / x / y}",
+            (unsigned)function);
     cg__each_arg(x, part, cg__row_argument);
     ind__textf(t, ");\nreturn;\n");
     t->indent--;
@@ -5927,8 +5933,9 @@ static void cg__write_table(cg__combo *x) {
         cg__first_part(x, f, &num);
         ind__textf(t, "    ind_row_%u part_%u[%u];\n", (unsigned)f, (unsigned)f, (unsigned)num);
     }
-    ind__textf(t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
-               x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+    ind__textf(
+        t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
+        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
     t->indent++;
     ind__textf(t, "const unsigned block = blockIdx.x;\n");
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_dispatch(x, f);
@@ -5955,7 +5962,8 @@ static void cg__write_combo(cg__combo *x) {
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
-    ind__textf(t, "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    ind__textf(t,
+               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
     cg__write_table(x);
@@ -6101,7 +6109,8 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
 static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, bool fast) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
-        if (part[i]->variant.threads > threads && (part[i]->barrier || part[i]->variant.strategy != IND_STRATEGY_POINTWISE))
+        if (part[i]->variant.threads > threads &&
+            (part[i]->barrier || part[i]->variant.strategy != IND_STRATEGY_POINTWISE))
             threads = part[i]->variant.threads;
     for (uint32_t i = 0; i < num && threads; i++) {
         if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
@@ -6122,8 +6131,7 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
     if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, false);
-    if (!status && guarded)
-        status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
+    if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
     for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
         ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
         part->first = first, part->num_parts = i ? 0 : x->num_chosen;
@@ -6202,8 +6210,8 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
     const bool made = kp->num_variants || kp->part;
     const bool tensor = made && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
-    *computing = ind_expr_add(*computing, cg__duration(p->context, kp->kernel->flops,
-                                                       tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
+    *computing = ind_expr_add(
+        *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
 }
 
 /* Of a whole launch; its parts have no time of their own. */
@@ -6371,7 +6379,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
-        if (i && v->arg[i - 1].kind > a->kind && !combo) return "arguments are not in the order buffers, sizes, error record";
+        if (i && v->arg[i - 1].kind > a->kind && !combo)
+            return "arguments are not in the order buffers, sizes, error record";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
         if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
@@ -6454,17 +6463,19 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
         ind__textf(t, "in the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
                    k->part->why);
     else if (wanted != kernel)
-        ind__textf(t,
-                   "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
-                   "more shared memory, arguments or functions of the user than it can\n",
-                   wanted);
+        ind__textf(
+            t,
+            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
+            "more shared memory, arguments or functions of the user than it can\n",
+            wanted);
 }
 
 void ind__plan_print(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
     ind__textf(t, "plan for %s: %u kernels", arch, p->num_kernels);
-    if (p->num_launches < p->num_kernels) ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
+    if (p->num_launches < p->num_kernels)
+        ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);

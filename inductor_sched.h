@@ -85,11 +85,11 @@ typedef enum ind_kernel_kind {
 #undef X
 } ind_kernel_kind;
 
-/* A step of the schedule: one launch, or a part of one. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
-   linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
-   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
-   With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on a REDUCE of
-   the scan's results. */
+/* A step of the schedule: one launch, or a part of one. Its body is over P indices var[0..rank) and R indices
+   var[rank..rank+rrank), with linear loads and stores of the buffers in `args`. Values that do not depend on R indices
+   are per output; a value after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the
+   row once more. With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on
+   a REDUCE of the scan's results. */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -143,10 +143,11 @@ typedef struct ind_fusion_policy {
     int macs_per_byte;     /* multiply-adds of 16 bits that a product with a prologue loses meanwhile against one whose
                               operands are copied as they are: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma,
                               by 132 processors and 2743 bytes per cycle of an H200; default 64 */
-    bool disable_combo;    /* every kernel is a launch of its own */
-    int max_parts;         /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
-    int64_t step_bytes;    /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed; default
-                              800 KiB: 300 cycles of an H200 for reading, computing, writing and a barrier */
+    int64_t step_bytes; /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed rather than
+                           copied; default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us,
+                           and 19 us after the 13 us of a kernel that converts it */
+    bool disable_combo; /* every kernel is a launch of its own */
+    int max_parts;      /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -262,9 +263,10 @@ typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
    "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
-   or not}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last", "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
-   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
-   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
+   or not}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last", "results"}], "edges": [{"from", "to",
+   "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical", "fused", "code", "reason", "bytes"}],
+   "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results are the tensors of the graph that the
+   origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
@@ -498,7 +500,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
     if (p->fill_blocks <= 0) p->fill_blocks = 528;
     if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
-    if (p->step_bytes <= 0) p->step_bytes = 800 << 10;
+    if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
     if (p->max_parts <= 0) p->max_parts = 64;
 }
 
@@ -3185,8 +3187,8 @@ typedef struct sched__combiner {
     uint32_t *open, num_open;       /* launches that others may join, ascending */
     uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
     uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
-    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and that
-       it is the first to use; and what there may be at the most. */
+    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and
+       that it is the first to use; and what there may be at the most. */
     int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
 } sched__combiner;
 
@@ -3217,7 +3219,8 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
     if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
-    bool small = bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
+    bool small =
+        bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
     return small ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
@@ -3251,7 +3254,8 @@ static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
         uint32_t b = kernel->arg[i], old = x->f->program->buffer[b].mutates;
         if (i >= kernel->num_reads && !old) continue;
         if (i >= kernel->num_reads) {
-            for (uint32_t r = 0; r < x->written[old]; r++) sched__after(x, x->reader[x->first_reader[old] + r], k, &least);
+            for (uint32_t r = 0; r < x->written[old]; r++)
+                sched__after(x, x->reader[x->first_reader[old] + r], k, &least);
             b = old;
         }
         if (x->maker[b]) sched__after(x, x->maker[b] - 1, k, &least);
@@ -3715,7 +3719,8 @@ static bool sched__check_taken_over(const sched__check *v, const sched__life *a,
     const uint32_t made = v->made[b->buffer] - 1;
     if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
     for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
-        if (k != made && (sched__has_arg(&v->s->kernel[k], a->buffer, false) || v->made[a->buffer] == k + 1)) return false;
+        if (k != made && (sched__has_arg(&v->s->kernel[k], a->buffer, false) || v->made[a->buffer] == k + 1))
+            return false;
     return true;
 }
 

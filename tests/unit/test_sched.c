@@ -1025,7 +1025,8 @@ static void test_combined(void) {
             check(p.s->num_kernels == 2 && p.s->num_launches == (way ? 2 : 1), t, "launches");
             check(p.s->combo[1] == (way == 0   ? IND_COMBO_COMBINED
                                     : way == 1 ? IND_COMBO_DISABLED
-                                               : IND_COMBO_FULL), t, "why");
+                                               : IND_COMBO_FULL),
+                  t, "why");
             check_results(&p, t);
         }
         program_end(&p);
