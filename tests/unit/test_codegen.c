@@ -518,7 +518,8 @@ static ind_status make_schedule(stages *s, ind_context *c, const struct test_cas
     t->build(&s->p);
     status = ind_error_status(c);
     if (!status) status = ind__lowered_fix_layouts(&s->p.low);
-    if (!status) status = ind__schedule_create(c, &s->p.low, NULL, NULL, NULL, &s->schedule);
+    const ind_fusion_policy apart = {.disable_combo = true}; /* a source each */
+    if (!status) status = ind__schedule_create(c, &s->p.low, &apart, NULL, NULL, &s->schedule);
     return status;
 }
 
