@@ -3396,7 +3396,7 @@ static void sched__choose_launches(sched__combiner *x) {
     }
 }
 
-/* The kernels of each launch one after another; false: there is nothing to move, or no memory. */
+/* The kernels of each launch one after another; false: each is alone. */
 static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel, ind_combo_reason *combo) {
     ind_schedule *s = x->f->schedule;
     uint32_t n = 0;

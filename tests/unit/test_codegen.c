@@ -543,7 +543,8 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100"};
 /* The many small kernels of a table (kernels == 0) take turns with the architectures, every other one (tests/gpu
    compiles graphs of them, too); the others go to all of them. */
 static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t kernel, int variant, size_t arch) {
-    return !ind__source_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
+    return !ind__source_before(p, kernel, variant) &&
+           (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
 }
 
 static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {
