@@ -638,12 +638,15 @@ IND_API ind_status ind_function_register(ind_context *context, const ind_functio
 /* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
    the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
    results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
-   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. */
+   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. Where the size
+   of dimension 0 comes from data, size[0] is the most it can be, and `count` where the size itself is: in the device's
+   memory, and there once what was enqueued before is done. Elements behind it are undefined, and may be written. */
 typedef struct ind_extern_tensor {
     void *data; /* may be NULL where there are no elements */
     ind_dtype dtype;
     int rank;
     const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+    const int64_t *count;         /* the size of dimension 0 if it comes from data; else NULL */
 } ind_extern_tensor;
 
 typedef struct ind_extern_call {
@@ -1152,6 +1155,7 @@ typedef struct ind__unbacked {
     uint32_t buffer;       /* 0 while it is of a graph */
     uint32_t node;         /* of the graph: the op that it comes from */
     uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
+    ind_expr equal;  /* of the graph: what it is said to be equal to, which stands for it; invalid: nothing */
 } ind__unbacked;
 /* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
 ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);

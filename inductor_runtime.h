@@ -1497,6 +1497,7 @@ typedef struct rt__exec_step {
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
+    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: that does not come from data */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
@@ -1857,10 +1858,14 @@ static bool rt__body_checked(const ind_body *b) {
 }
 
 static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__exec_tensor *out) {
+    const ind__lowered *p = m->desc.lowered;
     ind_expr stride = ind_int(m->context, 1);
     ind_status status = IND_OK;
+    out->count = IND__RT_NONE;
+    for (uint32_t u = 0; t->rank && u < p->num_unbacked; u++)
+        if (ind_expr_same(t->size[0], p->unbacked[u].symbol)) out->count = p->unbacked[u].buffer;
     for (int d = t->rank; d-- > 0 && !status;) {
-        status = rt__exec_slot(m->executable, t->size[d], &out->size[d]);
+        status = rt__exec_slot(m->executable, ind__most(p->unbacked, p->num_unbacked, t->size[d]), &out->size[d]);
         if (!status) status = rt__exec_slot(m->executable, stride, &out->stride[d]);
         stride = ind_expr_mul(stride, t->size[d]);
     }
@@ -2728,6 +2733,10 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     return IND_OK;
 }
 
+static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) {
+    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
+}
+
 /* Fills what an opaque call is given. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
@@ -2737,7 +2746,8 @@ static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
                                                              .dtype = a->type.dtype,
                                                              .rank = a->type.rank,
                                                              .size = dim,
-                                                             .stride = dim + IND_MAX_RANK};
+                                                             .stride = dim + IND_MAX_RANK,
+                                                             .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
             dim[d] = n->slot[s->tensor[k].size[d]];
             dim[IND_MAX_RANK + d] = n->slot[s->tensor[k].stride[d]];
