@@ -5821,7 +5821,7 @@ static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
     if (to) *to = a;
 }
 
-/* A part's row of arguments, in the order of cg__write_row. */
+/* A part's row of arguments, in the order of cg__write_function. */
 static void cg__fill_row(cg__combo *x, const cg__part *part) {
     const ind__variant *v = &part->variant;
     ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
