@@ -1540,12 +1540,15 @@ typedef struct ind_kernel_info {
     ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
-    int num_variants;
+    int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
+    int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
     ind_variant_info variant[2];
 } ind_kernel_info;
 
-/* The kernels in the order in which they run. A host module has the launches that CUDA would have on the default target
-   (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past the last. */
+/* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
+   of a run are ind_module_query_stats's num_kernels). A host module has the launches that CUDA would have on the
+   default target (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past
+   the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
@@ -21840,7 +21843,7 @@ static const char *const graph__page_script[] = {
     "",
     "// ---- kernels",
     "function variant(n) {",
-    "  const all = P.kernels[n].variants;",
+    "  const all = P.kernels[P.kernels[n].launch].variants;",
     "  return all.find(v => v.guard === null || value(v.guard)) || last(all);",
     "}",
     "S.kernels.forEach((k, n) => {",
@@ -21851,8 +21854,10 @@ static const char *const graph__page_script[] = {
     "  const strategy = add(r, 'td', '', 'line'), launch = add(r, 'td', '', 'num wide-only');",
     "  cells.push(() => {",
     "    const v = variant(n);",
-    "    strategy.textContent = v ? v.strategy : 'opaque call';",
-    "    launch.textContent = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';",
+    "    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'opaque call';",
+    "    const first = P.kernels[n].launch;",
+    "    const blocks = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';",
+    "    launch.textContent = first !== n ? 'with kernel ' + first : blocks;",
     "  });",
     "  const sum = '(' + k.bytes_read + ') + (' + k.bytes_written + ')';",
     "  cell(r, 'td', sum, bytes, 'num');",
@@ -22038,6 +22043,7 @@ static const char *const graph__page_script[] = {
     "    else ops.append(o);",
     "    if (i + 1 < k.origins.length) ops.append(', ');",
     "  });",
+    "  if (p.part) say('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);",
     "  if (v) {",
     "    say('why', v.strategy + ': ' + v.why);",
     "    say('launch', v.grid.join(' \\u00d7 ') + ' = ' + v.grid.map(value).join(' \\u00d7 ') + ' blocks of ' +",
@@ -22072,7 +22078,8 @@ static const char *const graph__page_script[] = {
     "  });",
     "  showDetail();",
     "  const k = marked.kernels[0];",
-    "  const from = k === undefined ? undefined : blocks[k][Math.max(0, P.kernels[k].variants.indexOf(variant(k)))];",
+    "  const first = k === undefined ? k : P.kernels[k].launch;",
+    "  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];",
     "  $('where').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';",
     "  if (marked.ops.length) show($('graph'), lines.get(marked.ops[0]), 0.3);",
     "  if (k === undefined) return;",
@@ -22085,7 +22092,9 @@ static const char *const graph__page_script[] = {
     "}",
     "",
     "// ---- the page",
-    "document.querySelector('h1').textContent = S.kernels.length + ' kernels of ' + D.name + ' for ' + P.arch;",
+    "const launches = P.kernels.filter((k, n) => k.launch === n).length;",
+    "document.querySelector('h1').textContent = S.kernels.length + ' kernels' +",
+    "  (launches < S.kernels.length ? ' in ' + launches + ' launches' : '') + ' of ' + D.name + ' for ' + P.arch;",
     "const facts = document.querySelector('.facts');",
     "[['predicted', P.time_ns, time], ['read', D.bytes_read, bytes], ['written', D.bytes_written, bytes],",
     "  ['flops', D.flops, flops], ['arena', S.arena_bytes, bytes], ['peak', S.peak_bytes, bytes],",
@@ -22291,6 +22300,7 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     info->bytes_written = k->bytes_written;
     info->flops = k->flops;
     info->time_ns = p->time_ns;
+    info->launch = (int)p->first;
     info->num_variants = p->num_variants;
     for (int v = 0; v < p->num_variants; v++) {
         ind__fill_variant(c, &info->variant[v], &p->variant[v]);

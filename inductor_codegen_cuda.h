@@ -42,7 +42,7 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>predict >>arch >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -90,7 +90,8 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
-    X(MATMUL_WGMMA, "matmul, wgmma tiles")
+    X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
+    X(COMBO, "several kernels in one launch")
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -106,6 +107,8 @@ typedef struct ind__kernel_arg {
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
     bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
+    bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;   /* ERROR in a COMBO: for the kernel that is so many behind the first of the launch */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -123,6 +126,7 @@ typedef struct ind__variant {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
+    int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
     ind__kernel_arg *arg;  /* in the plan's arena */
@@ -136,8 +140,11 @@ typedef struct ind__variant {
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
-    int num_variants; /* 0: an opaque call */
-    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    int num_variants;   /* 0: an opaque call, or a part of an earlier kernel's launch */
+    uint32_t first;     /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
+    uint32_t num_parts; /* kernels in this one's launch; 0: it is in another one's */
+    ind__variant *part; /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
+    ind_expr time_ns;   /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -147,7 +154,7 @@ typedef struct ind_plan {
     ind_target target;
     ind__arena arena;
     ind_kernel_plan *kernel;
-    uint32_t num_kernels;
+    uint32_t num_kernels, num_launches;
     ind_expr time_ns; /* predicted, of all kernels */
 } ind_plan;
 
@@ -209,6 +216,8 @@ typedef struct ind__writer {
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;                /* variant 0: likely conditions may become guards */
+    bool part;                      /* the kernel becomes a part of a launch */
+    int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     uint64_t prelude;               /* pieces used: bits of the prelude table */
@@ -2689,7 +2698,8 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* A long row of vectors: full ones, and at its end single elements. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = cg__expr_string(w, w->domain.extent[0]);
+    const char *extent = w->part ? cg__string(w, "n%u", cg__formula_arg(w, w->domain.extent[0], false))
+                                 : cg__expr_string(w, w->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -2698,7 +2708,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = ind_known_multiple(w->domain.extent[0], n);
+    bool full = !w->part && ind_known_multiple(w->domain.extent[0], n); /* a part's function is for other sizes too */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -5607,7 +5617,7 @@ static void cg__choose_pointwise(ind__writer *w) {
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
-    v->threads = 256;
+    v->threads = w->part_threads ? w->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
     w->tile_y = cg__transposed_var(w);
     if (w->tile_y >= 0) {
@@ -5950,11 +5960,8 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
 
-/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
-static void cg__assemble_signature(ind__writer *w, ind__text *t) {
-    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
-               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
-    t->indent++;
+/* The parameters, one a line, and the brace behind them. */
+static void cg__write_params(ind__writer *w, ind__text *t) {
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -5976,7 +5983,24 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
         }
         ind__textf(t, i < last ? ",\n" : ") {\n");
     }
+}
+
+/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+static void cg__assemble_signature(ind__writer *w, ind__text *t) {
+    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
+               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
+    t->indent++;
+    cg__write_params(w, t);
     t->indent--;
+}
+
+/* The error record is the last argument. */
+static ind_status cg__pass_error(ind__writer *w) {
+    if (!w->needs_error) return IND_OK;
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    if (!a) return ind__failed(w->context);
+    a->kind = IND__ARG_ERROR;
+    return IND_OK;
 }
 
 /* ---- sizes that come from data */
@@ -6070,22 +6094,22 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
+static void cg__write_prelude(ind__text *t, uint64_t pieces) {
+    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
+        if (!(pieces >> i & 1)) continue;
+        ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
+        ind__text_raw(t, "\n", 1);
+    }
+}
+
 /* Prelude, signature and body become the variant's source. */
 static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
-    if (w->needs_error) {
-        ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
-        if (!a) return ind__failed(w->context);
-        a->kind = IND__ARG_ERROR;
-    }
+    if (cg__pass_error(w)) return ind__failed(w->context);
     if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
-    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(w->prelude >> i & 1)) continue;
-        ind__text_raw(&t, cg__prelude[i].text, strlen(cg__prelude[i].text));
-        ind__text_raw(&t, "\n", 1);
-    }
+    cg__write_prelude(&t, w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
@@ -6162,7 +6186,6 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
 
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    kp->kernel = k;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
     ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
     kp->num_variants = 1;
@@ -6172,7 +6195,486 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     return cg__plan_variant(p, k, &kp->variant[1], false);
 }
 
-/* ---- predicted times */
+/* ------------------------------------------------------------------------------------------------- >>combine */
+
+/* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
+   text share one. The arguments of all stand in a table that is the launch's only parameter, a row for each kernel with
+   the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
+   tensors does not grow with their number. */
+
+#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
+#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+
+/* How a kernel is made as a part of a launch. */
+typedef struct cg__part {
+    uint32_t kernel;
+    ind__variant variant; /* without a source */
+    const char *why_not;  /* it cannot be a part; NULL: it can */
+    const char *params;   /* of its function, behind the block's place */
+    const char *code;     /* of its function */
+    const char *outside;  /* what stands before it: ind_wgmma_tile */
+    uint64_t prelude;
+    bool barrier; /* all threads of the block must take part */
+    uint32_t function;
+} cg__part;
+
+static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
+    return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
+}
+
+/* The code of a part says `block` where that of a kernel says blockIdx. */
+static void cg__part_code(ind__text *t, const char *code) {
+    static const char whole[] = "blockIdx.";
+    for (const char *at; (at = strstr(code, whole)) != NULL; code = at + sizeof whole - 1) {
+        ind__text_raw(t, code, (size_t)(at - code));
+        ind__text_raw(t, "block.", 6);
+    }
+    ind__text_raw(t, code, strlen(code));
+}
+
+/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
+ */
+static int cg__part_shared(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int bytes = 0;
+    for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
+        if (w->kept[i] == IND__CG_THROUGH_TILE)
+            bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
+    if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
+    if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
+        bytes = v->threads / 32 * cg__state_bytes(w);
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
+        bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
+    return bytes;
+}
+
+/* What cg__assemble would make a source of. */
+static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
+    ind__text params = {.context = w->context}, code = params, outside = params;
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    ind_status status = cg__pass_error(w);
+    params.indent = 1;
+    cg__write_params(w, &params);
+    if (w->code.size) cg__part_code(&code, w->code.data);
+    part->variant = *w->variant;
+    part->variant.static_shared = cg__part_shared(w);
+    part->prelude = w->prelude;
+    part->why_not = w->num_functions ? "it calls a function of the user" : NULL;
+    part->params = cg__keep_text(w->arena, &params);
+    part->code = cg__keep_text(w->arena, &code);
+    part->outside = cg__keep_text(w->arena, &outside);
+    part->barrier = part->code && strstr(part->code, "__syncthreads()");
+    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
+    part->variant.num_args = w->num_args;
+    ind__text_free(&params);
+    ind__text_free(&code);
+    ind__text_free(&outside);
+    bool ok = !status && !w->failed && part->params && part->code && part->outside && part->variant.arg;
+    return ok ? IND_OK : ind__failed(w->context);
+}
+
+/* The launch of one variant, while its source is written. */
+typedef struct cg__combo {
+    ind_plan *plan;
+    cg__part **part;
+    uint32_t num_parts, num_functions;
+    ind__variant *variant;
+    ind__text text;
+    ind__kernel_arg *arg;
+    uint32_t num_args, cap_args;
+    ind_expr blocks; /* of the parts so far */
+    bool failed;
+} cg__combo;
+
+static bool cg__one_axis(const ind__variant *v) {
+    int64_t y, z;
+    return ind_expr_is_int(v->grid[1], &y) && ind_expr_is_int(v->grid[2], &z) && y == 1 && z == 1;
+}
+
+static bool cg__same_part(const cg__part *a, const cg__part *b) {
+    return a->variant.threads == b->variant.threads && cg__one_axis(&a->variant) == cg__one_axis(&b->variant) &&
+           a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
+}
+
+/* Numbers the functions: equal parts have one. */
+static void cg__number_functions(cg__combo *x) {
+    x->num_functions = 0;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        uint32_t same = 0;
+        while (same < i && !cg__same_part(x->part[same], x->part[i])) same++;
+        x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
+    }
+}
+
+static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
+    ind__kernel_arg *to = IND__PUSH(x->plan->context, ind__kernel_arg, x->arg, x->num_args, x->cap_args);
+    x->failed |= !to || (a.kind == IND__ARG_SIZE && !ind__ok(a.size));
+    a.wide = true;
+    if (to) *to = a;
+}
+
+/* A part's row of arguments, in the order of cg__write_function. */
+static void cg__fill_row(cg__combo *x, const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        ind__kernel_arg a = v->arg[i];
+        a.part = part->kernel - x->part[0]->kernel;
+        cg__combo_arg(x, a);
+    }
+    for (int d = 0; d < 2 && !cg__one_axis(v); d++)
+        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
+    x->blocks = ind_expr_add(first, blocks);
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first});
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks});
+}
+
+/* Calls visit with the name of each argument of the part. */
+static void cg__each_arg(cg__combo *x, const cg__part *part,
+                         void (*visit)(cg__combo *, const ind__kernel_arg *, const char *)) {
+    const ind__variant *v = &part->variant;
+    const ind_kernel *k = &x->plan->schedule->kernel[part->kernel];
+    uint32_t number[2] = {0, 0};
+    char name[24];
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        if (a->kind == IND__ARG_BUFFER)
+            snprintf(name, sizeof name, i < k->num_reads ? "in%u" : "out%u", i < k->num_reads ? i : i - k->num_reads);
+        else
+            snprintf(name, sizeof name,
+                     a->kind == IND__ARG_ERROR ? "error"
+                     : a->reciprocal           ? "m%u"
+                                               : "n%u",
+                     a->kind == IND__ARG_ERROR ? 0 : number[a->reciprocal]++);
+        visit(x, a, name);
+    }
+}
+
+static void cg__row_member(cg__combo *x, const ind__kernel_arg *a, const char *name) {
+    const char *type = a->reciprocal ? "unsigned long long " : "long long ";
+    if (a->kind == IND__ARG_BUFFER)
+        ind__textf(&x->text, "%s *", cg__types[x->plan->schedule->program->buffer[a->buffer].dtype].memory);
+    else
+        ind__textf(&x->text, "%s", a->kind == IND__ARG_ERROR ? "unsigned long long *" : type);
+    ind__textf(&x->text, "%s;\n", name);
+}
+
+static void cg__row_argument(cg__combo *x, const ind__kernel_arg *a, const char *name) {
+    (void)a;
+    ind__textf(&x->text, ", row.%s", name);
+}
+
+/* The part of its function that comes first, and how many have that. */
+static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uint32_t *num) {
+    const cg__part *first = NULL;
+    *num = 0;
+    for (uint32_t i = x->num_parts; i-- > 0;)
+        if (x->part[i]->function == function) first = x->part[i], ++*num;
+    return first;
+}
+
+/* The function, and a row of the table: members of 8 bytes each. */
+static void cg__write_function(cg__combo *x, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(x, function, &num);
+    ind__text *t = &x->text;
+    ind__textf(t, "// %s\n", ind__strategy_text(part->variant.strategy));
+    ind__textf(t, "static __device__ void ind_part_%u(const ind_block block,\n", (unsigned)function);
+    ind__text_raw(t, part->params, strlen(part->params));
+    ind__text_raw(t, part->code, strlen(part->code));
+    ind__textf(t, "}\n\nstruct ind_row_%u {\n", (unsigned)function);
+    t->indent++;
+    cg__each_arg(x, part, cg__row_member);
+    ind__textf(t, cg__one_axis(&part->variant) ? "long long first, end;\n" : "long long x, y, first, end;\n");
+    t->indent--;
+    ind__textf(t, "};\n\n");
+}
+
+/* Which blocks run the function, and where in its own grid each of them stands. */
+static void cg__write_dispatch(cg__combo *x, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(x, function, &num);
+    ind__text *t = &x->text;
+    ind__textf(t, "if (block < rows.part_%u[%u].end) {\n", (unsigned)function, (unsigned)num - 1);
+    t->indent++;
+    if (part->variant.threads < x->variant->threads)
+        ind__textf(t, "if (threadIdx.x >= %d) return;\n", part->variant.threads);
+    if (num == 1)
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[0];\n", (unsigned)function, (unsigned)function);
+    else
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
+                   (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
+    ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
+    if (cg__one_axis(&part->variant))
+        ind__textf(t, "ind_part_%u({at, 0, 0}", (unsigned)function);
+    else
+        ind__textf(
+            t,
+            "const unsigned x = (unsigned)row.x, y = (unsigned)row.y;\nind_part_%u({at %% x, at / x %% y, at / x / y}",
+            (unsigned)function);
+    cg__each_arg(x, part, cg__row_argument);
+    ind__textf(t, ");\nreturn;\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static void cg__write_table(cg__combo *x) {
+    ind__text *t = &x->text;
+    uint32_t num;
+    ind__textf(t, "struct ind_rows {\n");
+    for (uint32_t f = 0; f < x->num_functions; f++) {
+        cg__first_part(x, f, &num);
+        ind__textf(t, "    ind_row_%u part_%u[%u];\n", (unsigned)f, (unsigned)f, (unsigned)num);
+    }
+    ind__textf(
+        t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
+        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+    t->indent++;
+    ind__textf(t, "const unsigned block = blockIdx.x;\n");
+    for (uint32_t f = 0; f < x->num_functions; f++) cg__write_dispatch(x, f);
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static const char cg__row_of[] =
+    "// The row of a block: the first one that ends behind it.\n"
+    "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
+    "    int low = 0;\n"
+    "    for (int high = num - 1; low < high;) {\n"
+    "        const int middle = (low + high) / 2;\n"
+    "        if (block < row[middle].end) high = middle;\n"
+    "        else low = middle + 1;\n"
+    "    }\n"
+    "    return low;\n"
+    "}\n\n";
+
+static void cg__write_combo(cg__combo *x) {
+    ind__text *t = &x->text;
+    uint64_t prelude = 0;
+    for (uint32_t i = 0; i < x->num_parts; i++) prelude |= x->part[i]->prelude;
+    ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(t, prelude);
+    ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
+    ind__textf(t,
+               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
+    for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
+    cg__write_table(x);
+}
+
+/* What holds of all parts together. The rows of the table stand by function. */
+static void cg__join_parts(cg__combo *x) {
+    ind_context *c = x->plan->context;
+    ind__variant *v = x->variant;
+    *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    v->shared_bytes = x->blocks = ind_int(c, 0);
+    v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        const ind__variant *p = &x->part[i]->variant;
+        if (p->threads > v->threads) v->threads = p->threads;
+        if (p->index_bits > v->index_bits) v->index_bits = p->index_bits;
+        if (p->blocks_per_sm != v->blocks_per_sm) v->blocks_per_sm = 0;
+        v->guard_aligned |= p->guard_aligned;
+        v->shared_bytes = ind_expr_max(v->shared_bytes, p->shared_bytes);
+        for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
+    }
+    cg__number_functions(x);
+    for (uint32_t f = 0; f < x->num_functions; f++)
+        for (uint32_t i = 0; i < x->num_parts; i++)
+            if (x->part[i]->function == f) cg__fill_row(x, x->part[i]);
+    v->grid[0] = x->blocks;
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+}
+
+/* The parts become one variant of the first one's kernel. */
+static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
+    cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
+    ind__text why = {.context = p->context};
+    cg__join_parts(&x);
+    snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    cg__write_combo(&x);
+    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+               x.num_functions == 1 ? "function" : "functions");
+    v->why = cg__keep_text(&p->arena, &why);
+    v->source = cg__keep_text(&p->arena, &x.text);
+    v->source_bytes = x.text.size;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
+    v->num_args = x.num_args;
+    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]) && ind__ok(v->shared_bytes);
+    ind__text_free(&why);
+    ind__text_free(&x.text);
+    ind__free(p->context, x.arg);
+    return ok ? IND_OK : ind__failed(p->context);
+}
+
+/* ---- which parts share a launch */
+
+/* As cg__plan_variant, for a part. */
+static ind_status cg__plan_part(ind_plan *p, cg__part *part, bool optimistic, int threads) {
+    const ind_kernel *k = &p->schedule->kernel[part->kernel];
+    for (int attempt = 0; attempt < 2; attempt++) {
+        ind__writer w;
+        ind__variant v = {.vector = optimistic ? 8 : 1};
+        ind_status status = cg__init(&w, p, k, &v, optimistic);
+        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
+        if (!status) status = cg__emit_kernel(&w);
+        bool fits = status || cg__sizes_fit(&w);
+        if (!status && fits) status = cg__keep_part(&w, part);
+        cg__free(&w);
+        if (status || fits) return status;
+    }
+    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+/* Two forms of each kernel of a launch: the fast one, which may have guards, and the one that always works. */
+typedef struct cg__parts {
+    cg__part *fast, *general;
+    uint32_t num;
+    uint8_t *done;
+    cg__part **chosen, **chosen_general;
+    uint32_t num_chosen;
+} cg__parts;
+
+static bool cg__has_guard(const ind__variant *v) {
+    return ind__ok(v->guard) || v->guard_aligned;
+}
+
+static bool cg__is_product(const cg__part *part) {
+    return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
+}
+
+/* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
+   pointwise one takes any. */
+static bool cg__suits(const cg__part *first, int threads, const cg__part *part) {
+    if (part->why_not || cg__is_product(first) != cg__is_product(part)) return false;
+    if (cg__is_product(first))
+        return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
+               !strcmp(first->outside, part->outside);
+    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
+}
+
+/* Threads of a launch with part i: with which the most of those from there on can be in it. */
+static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
+    int best = part[i].variant.threads;
+    uint32_t most = 0;
+    for (uint32_t k = i; k < num; k++) {
+        const int threads = part[k].variant.threads;
+        uint32_t count = 0;
+        if (done[k] || !cg__suits(&part[i], threads, &part[k]) || !cg__suits(&part[i], threads, &part[i])) continue;
+        for (uint32_t j = i; j < num; j++) count += !done[j] && cg__suits(&part[i], threads, &part[j]);
+        if (count > most) best = threads, most = count;
+    }
+    return best;
+}
+
+/* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
+static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
+    cg__part **chosen = general ? x->chosen_general : x->chosen;
+    int64_t bytes = more->variant.static_shared;
+    uint32_t words = more->variant.num_args + 4;
+    for (uint32_t i = 0; i < x->num_chosen; i++) {
+        bytes += chosen[i]->variant.static_shared, words += chosen[i]->variant.num_args + 4;
+        if (cg__same_part(chosen[i], more)) bytes -= more->variant.static_shared;
+    }
+    return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
+}
+
+/* The parts from `first` on that share its launch: none without `first` itself. */
+static void cg__choose_parts(cg__parts *x, uint32_t first) {
+    int fast = cg__combo_threads(x->fast, x->done, first, x->num);
+    int general = cg__combo_threads(x->general, x->done, first, x->num);
+    x->num_chosen = 0;
+    for (uint32_t i = first; i < x->num; i++) {
+        if (x->done[i] || !cg__suits(&x->fast[first], fast, &x->fast[i]) ||
+            !cg__suits(&x->general[first], general, &x->general[i]) || !cg__combo_fits(x, &x->fast[i], false) ||
+            !cg__combo_fits(x, &x->general[i], true)) {
+            if (i == first) return;
+            continue;
+        }
+        x->done[i] = 1;
+        x->chosen[x->num_chosen] = &x->fast[i];
+        x->chosen_general[x->num_chosen++] = &x->general[i];
+    }
+}
+
+/* Pointwise parts take the number of threads that the others have. */
+static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, bool fast) {
+    int threads = 0;
+    for (uint32_t i = 0; i < num; i++)
+        if (part[i]->variant.threads > threads &&
+            (part[i]->barrier || part[i]->variant.strategy != IND_STRATEGY_POINTWISE))
+            threads = part[i]->variant.threads;
+    for (uint32_t i = 0; i < num && threads; i++) {
+        if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
+        ind_status status = cg__plan_part(p, part[i], fast, threads);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+/* Plans the kernels that were chosen as one launch, that of the first of them. */
+static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
+    const uint32_t first = x->chosen[0]->kernel;
+    ind_kernel_plan *kp = &p->kernel[first];
+    bool guarded = false;
+    if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
+    for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
+    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, true);
+    if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
+    kp->num_variants = guarded ? 2 : 1;
+    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, false);
+    if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
+    for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
+        ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
+        part->first = first, part->num_parts = i ? 0 : x->num_chosen;
+        part->part = (ind__variant *)ind__arena_copy(&p->arena, &x->chosen[i]->variant, sizeof *part->part);
+        if (!part->part) status = ind__failed(p->context);
+    }
+    return status;
+}
+
+static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < x->num && !status; i++) {
+        x->fast[i].kernel = x->general[i].kernel = first + i;
+        status = cg__plan_part(p, &x->fast[i], true, 0);
+        if (status) break;
+        if (cg__has_guard(&x->fast[i].variant))
+            status = cg__plan_part(p, &x->general[i], false, 0);
+        else
+            x->general[i] = x->fast[i];
+    }
+    for (uint32_t i = 0; i < x->num && !status; i++) {
+        if (x->done[i]) continue;
+        cg__choose_parts(x, i);
+        if (!x->done[i]) { /* it suits no launch, not even its own */
+            x->chosen[0] = &x->fast[i];
+            x->done[i] = 1, x->num_chosen = 1;
+        }
+        status = cg__plan_chosen(p, x);
+    }
+    return status;
+}
+
+/* The kernels of a launch of the schedule: one launch, or a few where their blocks cannot be of one size or they need
+   more shared memory or arguments than there is. */
+static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
+    if (num == 1) return cg__plan_kernel(p, p->kernel[first].kernel, &p->kernel[first]);
+    ind__arena memory = {.context = p->context};
+    cg__parts x = {.num = num};
+    x.fast = (cg__part *)ind__arena_alloc(&memory, num * sizeof *x.fast);
+    x.general = (cg__part *)ind__arena_alloc(&memory, num * sizeof *x.general);
+    x.chosen = (cg__part **)ind__arena_alloc(&memory, num * sizeof *x.chosen);
+    x.chosen_general = (cg__part **)ind__arena_alloc(&memory, num * sizeof *x.chosen_general);
+    x.done = (uint8_t *)ind__arena_alloc(&memory, num);
+    bool ok = x.fast && x.general && x.chosen && x.chosen_general && x.done;
+    ind_status status = ok ? cg__plan_parts(p, &x, first) : ind__failed(p->context);
+    ind__arena_free(&memory);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>predict */
 
 enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
 
@@ -6194,18 +6696,29 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
 
 /* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
    behind that or hides it. Transcendental functions and f64 count as f32 operations. */
-static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
-    ind_context *c = p->context;
+static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
-    const ind_strategy first = kp->variant[0].strategy;
-    const bool tensor = kp->num_variants && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
-    const ind_kernel *k = kp->kernel;
-    ind_expr longest[3] = {
-        ind_int(c, t->launch_ns),
-        cg__moved_duration(c, k, copy),
-        cg__duration(c, k->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns),
-    };
+    const ind_strategy first = kp->part ? kp->part->strategy : kp->variant[0].strategy;
+    const bool made = kp->num_variants || kp->part;
+    const bool tensor = made && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
+    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
+    *computing = ind_expr_add(
+        *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
+}
+
+/* Of a whole launch; its parts have no time of their own. */
+static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
+    ind_context *c = p->context;
+    ind_kernel_plan *kp = &p->kernel[kernel];
+    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
+    kp->time_ns = longest[1];
+    if (kp->first != kernel) return IND_OK;
+    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
+        if (p->kernel[k].first != kernel) continue;
+        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
+        more--;
+    }
     kp->time_ns = ind_expr_max_of(c, longest, 3);
     return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
 }
@@ -6218,6 +6731,21 @@ static ind_status cg__predict_all(ind_plan *p) {
     p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
     ind__free(c, term);
     return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
+/* Launch after launch. */
+static ind_status cg__plan_all(ind_plan *p) {
+    const ind_schedule *s = p->schedule;
+    ind_status status = IND_OK;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        p->kernel[k] = (ind_kernel_plan){.kernel = &s->kernel[k], .first = k, .num_parts = 1};
+    for (uint32_t first = 0, next; first < s->num_kernels && !status; first = next) {
+        for (next = first + 1; next < s->num_kernels && s->launch[next] == first;) next++;
+        status = cg__plan_launch(p, first, next - first);
+        p->num_kernels = next;
+    }
+    for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
+    return status;
 }
 
 void ind__plan_free(ind_plan *p) {
@@ -6239,11 +6767,8 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
     const uint32_t refusals = c->refusals;
-    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++) {
-        ind_kernel_plan *kp = &p->kernel[p->num_kernels];
-        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], kp);
-        if (!status) status = cg__predict(p, kp);
-    }
+    if (!status) status = cg__plan_all(p);
+    for (uint32_t k = 0; !status && k < p->num_kernels; k++) status = cg__predict(p, k);
     if (!status) status = cg__predict_all(p);
     if (!status) status = ind__refused_since(c, refusals);
     if (!status && ind__verifying(c)) status = ind__plan_verify(p);
@@ -6341,10 +6866,14 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
+    const bool combo = v->strategy == IND_STRATEGY_COMBO;
+    if (combo != (k->num_parts > 1)) return "the kernels of one launch are no parts of one";
+    if (combo && v->num_args > IND__CG_COMBO_WORDS) return "the arguments of its parts take more than 4 KiB";
     if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
-        if (i && v->arg[i - 1].kind > a->kind) return "arguments are not in the order buffers, sizes, error record";
+        if (i && v->arg[i - 1].kind > a->kind && !combo)
+            return "arguments are not in the order buffers, sizes, error record";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
         if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
@@ -6419,15 +6948,34 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent--;
 }
 
+/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
+    const ind_kernel_plan *k = &p->kernel[kernel];
+    const uint32_t wanted = p->schedule->launch[kernel];
+    if (k->part)
+        ind__textf(t, "in the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+                   k->part->why);
+    else if (wanted != kernel)
+        ind__textf(
+            t,
+            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
+            "more shared memory, arguments or functions of the user than it can\n",
+            wanted);
+}
+
 void ind__plan_print(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
-    ind__textf(t, "plan for %s: %u kernels\n", arch, p->num_kernels);
+    ind__textf(t, "plan for %s: %u kernels", arch, p->num_kernels);
+    if (p->num_launches < p->num_kernels)
+        ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
+    ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
         if (p->kernel[i].kernel->body->call)
             ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
+        cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
         ind__textf(t, "\n");
@@ -6494,6 +7042,14 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "}");
 }
 
+static void cg__print_json_part(ind__text *t, const ind__variant *part) {
+    ind__textf(t, ", \"part\": {\"strategy\": ");
+    ind__text_json(t, ind__strategy_text(part->strategy));
+    ind__textf(t, ", \"why\": ");
+    ind__text_json(t, part->why);
+    ind__textf(t, "}");
+}
+
 void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
@@ -6512,6 +7068,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
             ind__textf(t, ", \"call\": ");
             ind__text_json(t, p->kernel[i].kernel->body->call->name);
         }
+        ind__textf(t, ", \"launch\": %u", p->kernel[i].first);
+        if (p->kernel[i].part) cg__print_json_part(t, p->kernel[i].part);
         ind__textf(t, ", \"time_ns\": ");
         cg__print_json_expr(t, p->kernel[i].time_ns);
         ind__textf(t, ", \"variants\": [\n");
@@ -6544,6 +7102,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
             if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
+            if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
                variant + 1, p->kernel[kernel].num_variants);
@@ -6570,9 +7129,10 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
             if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
             for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
                 bool same = false;
-                for (int w = 0; w < p->kernel[k].num_variants; w++)
-                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                for (int w = 0; w < launch->num_variants; w++)
+                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
                 if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
             }
             ind__textf(t, "\n");

@@ -217,8 +217,8 @@ typedef struct ind_kernel_time {
     int64_t bytes_read, bytes_written;
     double flops;
 } ind_kernel_time;
-/* Runs every kernel `repeats` times by itself, timed with events (host device: clock). times has one entry per kernel.
- */
+/* Runs every launch `repeats` times by itself, timed with events (host device: clock). times has one entry per launch;
+   one of several kernels has the name of the first. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
 
@@ -1473,6 +1473,7 @@ typedef struct rt__exec_arg {
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
+    uint32_t part;   /* ERROR: of the step that is so many behind the one that is launched */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
@@ -1781,6 +1782,11 @@ static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     return IND__RT_NONE;
 }
 
+/* The step whose launch runs this one. The host device runs the steps of a launch one after the other. */
+static uint32_t rt__launch_of(const ind_module *m, uint32_t step) {
+    return m->desc.device == IND_DEVICE_CUDA ? m->desc.plan->kernel[step].first : m->desc.schedule->launch[step];
+}
+
 /* The inputs of the program, and the program that bounds the sizes from data. A size that no kernel needs to know was
    dropped with the loops that count it: it has no step. */
 static ind_status rt__module_symbols(ind_module *m) {
@@ -1894,7 +1900,7 @@ static ind_status rt__module_prepare(ind_module *m) {
     for (uint32_t i = 0; i < x->num_steps && !status; i++)
         x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
-    m->desc.stats.num_kernels = (int)x->num_steps;
+    m->desc.stats.num_kernels = (int)m->desc.schedule->num_launches;
     if (status) return status;
     return m->desc.device == IND_DEVICE_CUDA ? rt__cuda_prepare(m) : rt__host_prepare(m);
 }
@@ -2689,7 +2695,7 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
     if (a->kind == IND__ARG_BUFFER)
         *cell = n->address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
-        *cell = (uintptr_t)n->index_error_device + (uint64_t)step * 32;
+        *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
     else if (a->wide)
         memcpy(cell, &n->slot[a->slot], 8);
     else {
@@ -2712,6 +2718,10 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind_context *c = n->module->context;
     const rt__exec_step *s = &x->step[at];
     int k = 0;
+    if (!s->num_variants) { /* another step's launch runs it */
+        n->chosen[at] = IND__STEP_SKIPPED;
+        return IND_OK;
+    }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
@@ -4622,7 +4632,8 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
-        a->wide = v->index_bits == 64 || v->arg[i].reciprocal;
+        a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
+        a->part = v->arg[i].part;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);
@@ -4725,6 +4736,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     const ind_plan *p = m->desc.plan;
     if (!p || p->num_kernels != m->executable->num_steps)
         return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
+    m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND__MAX_VARIANTS;
     ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
     const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
@@ -4901,19 +4913,33 @@ static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
 
+/* What the launch of the step moves and computes; returns how many steps to run for it. */
+static uint32_t rt__profile_work(const ind_instance *n, uint32_t step, ind_kernel_time *time) {
+    const ind_module *m = n->module;
+    const ind_schedule *s = m->desc.schedule;
+    uint32_t end = step;
+    *time = (ind_kernel_time){.name = s->kernel[step].name};
+    for (; end < s->num_kernels && s->launch[end] == s->launch[step]; end++) {
+        const ind_kernel *k = &s->kernel[end];
+        if (rt__launch_of(m, end) != step) continue;
+        time->bytes_read += rt__profile_value(n, k->bytes_read);
+        time->bytes_written += rt__profile_value(n, k->bytes_written);
+        time->flops += (double)rt__profile_value(n, k->flops);
+    }
+    return m->desc.device == IND_DEVICE_CUDA ? 1 : end - step;
+}
+
 static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *stream, int repeats, double *sample,
                                   ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
     ind_status status = rt__profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
-    for (uint32_t i = 0; i < m->executable->num_steps && (int)i < max_times && !status; i++) {
-        const ind_kernel *k = &m->desc.schedule->kernel[i];
-        times[i].name = k->name;
-        times[i].bytes_read = rt__profile_value(n, k->bytes_read);
-        times[i].bytes_written = rt__profile_value(n, k->bytes_written);
-        times[i].flops = (double)rt__profile_value(n, k->flops);
-        status = rt__profile_steps(n, w, i, 1, stream, repeats, sample, &times[i].ms);
+    int num = 0;
+    for (uint32_t i = 0; i < m->executable->num_steps && num < max_times && !status; i++) {
+        if (rt__launch_of(m, i) != i) continue;
+        uint32_t count = rt__profile_work(n, i, &times[num]);
+        status = rt__profile_steps(n, w, i, count, stream, repeats, sample, &times[num++].ms);
     }
     return status ? status : rt__instance_check(n);
 }
@@ -4938,7 +4964,7 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
                        int *num_times, double *total_ms) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_module *m = n->module;
-    if (num_times) *num_times = (int)m->executable->num_steps;
+    if (num_times) *num_times = m->desc.stats.num_kernels;
     if (repeats < 1 || repeats > 1000000 || max_times < 0 || (max_times && !times))
         return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
                                                 "ind_profile: repeats is %d (1 to 1000000), "
@@ -5009,7 +5035,7 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
     rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
-    ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = (int)m->executable->num_steps};
+    ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
     if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
     if (!v.status && (v.status = rt__module_readiness(&r, slots)) != IND_OK) v.ready = IND_OUTSIDE;

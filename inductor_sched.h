@@ -44,13 +44,17 @@
    needs them, behind those whose results they scan; a sort ends a pass, and those after it find the sorted row. What
    works on the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
 
+   How launches are combined: once the kernels and their order stand, a small one that needs nothing of an earlier small
+   one, nor of what runs in between, moves up to it and becomes a part of its launch, where other blocks work on it.
+   What the parts of a launch hold is live together; where that would take more memory, they stay apart.
+
    What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
    function of the user shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
-   implementation: >>accesses >>split >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify
-   >>print
+   implementation: >>accesses >>split >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>combine
+   >>verify >>print
 */
 #include "inductor_ir.h"
 #ifndef INDUCTOR_SCHED_H
@@ -91,13 +95,14 @@ typedef enum ind_kernel_kind {
 #undef X
 } ind_kernel_kind;
 
-/* A step of the schedule: one launch. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
-   linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
-   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
-   With SCANs, R is the row that they run over, in every pass that needs them; one with a combine function runs in the
-   last one only: no value per element depends on a REDUCE of its results. A sort ends a pass, as a REDUCE does. If its
-   row may have more than IND__SORT_ROW elements, both results are stored, each along the row at one stride. Stores per
-   element are in the last pass, each by the thread that has read, in that pass, what stands there. */
+/* A step of the schedule: one launch, or a part of one. Its body is over P indices var[0..rank) and R indices
+   var[rank..rank+rrank), with linear loads and stores of the buffers in `args`. Values that do not depend on R indices
+   are per output; a value after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the
+   row once more. With SCANs, R is the row that they run over, in every pass that needs them; one with a combine
+   function runs in the last one only: no value per element depends on a REDUCE of its results. A sort ends a pass, as a
+   REDUCE does. If its row may have more than IND__SORT_ROW elements, both results are stored, each along the row at one
+   stride. Stores per element are in the last pass, each by the thread that has read, in that pass, what stands there.
+ */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -169,6 +174,8 @@ typedef struct ind_fusion_policy {
     bool disable_rescans;      /* no scan runs again because what is reduced of it is needed per element */
     bool disable_prefixes; /* what works on the first elements of sorted rows, as after topk, is no part of the sort */
     int max_scans;         /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
+    bool disable_combo;    /* every kernel is a launch of its own */
+    int max_parts;         /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -207,6 +214,22 @@ typedef enum ind_fusion_reason {
 #undef X
 } ind_fusion_reason;
 
+/* Why a kernel shares a launch with others, or does not. */
+#define IND_COMBO_REASONS(X)                                                                                           \
+    X(COMBINED, "one launch with others")                                                                              \
+    X(DISABLED, "combining is switched off")                                                                           \
+    X(KIND, "a sort, an opaque call or a kernel whose sizes come from data")                                           \
+    X(LARGE, "it takes longer than a launch, or fills the machine alone")                                              \
+    X(NEEDED, "what it needs, or what needs it, stands between it and every other small kernel")                       \
+    X(FULL, "the launches that it could share have as many parts or arguments as they can")                            \
+    X(MEMORY, "its results would live longer and raise the peak")
+
+typedef enum ind_combo_reason {
+#define X(name, text) IND_COMBO_##name,
+    IND_COMBO_REASONS(X)
+#undef X
+} ind_combo_reason;
+
 /* One edge between two loops: `to` reads `buffer`, which `from` writes (vertical) or reads as well (horizontal: `from`
    is not the buffer's writer). Horizontal edges stand for neighbouring readers of a buffer only. */
 typedef struct ind_edge {
@@ -224,6 +247,9 @@ typedef struct ind_schedule {
     ind__arena arena;
     ind_kernel *kernel; /* in the order in which they run */
     uint32_t num_kernels;
+    uint32_t *launch; /* by kernel: the first one of its launch; its parts follow one another, none needs another */
+    uint32_t num_launches;
+    ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
     uint32_t *kernel_of;            /* by loop: the kernel that runs it */
@@ -256,6 +282,8 @@ const char *ind__fusion_reason_text(ind_fusion_reason r);
 const char *ind__fusion_reason_name(ind_fusion_reason r); /* "INDEX_DIFFERS" */
 bool ind__fusion_reason_fused(ind_fusion_reason r);
 bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e); /* `from` writes the buffer */
+const char *ind__combo_reason_text(ind_combo_reason r);
+const char *ind__combo_reason_name(ind_combo_reason r); /* "MEMORY" */
 const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -264,10 +292,11 @@ typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
 
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
-   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
-   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
-   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
-   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
+   "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
+   or not}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last", "results"}], "edges": [{"from", "to",
+   "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical", "fused", "code", "reason", "bytes"}],
+   "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results are the tensors of the graph that the
+   origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
@@ -520,6 +549,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->fill_blocks <= 0) p->fill_blocks = 528;
     if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
     if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
+    if (p->max_parts <= 0) p->max_parts = 64;
 }
 
 /* ================================================================================================== >>split */
@@ -3209,21 +3239,33 @@ static bool sched__op_by_op(sched__fuser *f) {
     return !f->failed;
 }
 
-/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's kernel. */
+/* The first and the last kernel of the launch that kernel k is a part of. */
+static uint32_t sched__launch_first(const ind_schedule *s, uint32_t k) {
+    return s->launch ? s->launch[k] : k;
+}
+
+static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
+    const uint32_t first = sched__launch_first(s, k);
+    while (k + 1 < s->num_kernels && sched__launch_first(s, k + 1) == first) k++;
+    return k;
+}
+
+/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's launch. */
 static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             s->storage[b] = sched__in_arena(f, b) ? b : f->home[b];
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
-                life[f->program->buffer[b].mutates].end = k;
-                life[b] = (sched__life){b, k, k, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[f->program->buffer[b].mutates].end = last;
+                life[b] = (sched__life){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }
-            life[b].end = k;
+            life[b].end = last;
         }
     }
     for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* they are read back after a run */
@@ -3320,6 +3362,15 @@ static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life)
     }
 }
 
+/* Does another part of the launch of kernel k use this memory? */
+static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
+    const uint32_t last = sched__launch_last(s, k);
+    for (uint32_t other = sched__launch_first(s, k); other <= last; other++)
+        for (uint32_t i = 0; other != k && i < s->kernel[other].num_args; i++)
+            if (s->storage[s->kernel[other].arg[i]] == root) return true;
+    return false;
+}
+
 /* Lets each output of kernel k take over the memory of an input that it is the last to read. */
 static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
@@ -3332,7 +3383,8 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
         bool own = ind__ok(life[out].size) && !f->program->buffer[out].mutates;
         for (uint32_t i = 0; own && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            if (!ind__ok(life[in].size) || life[in].end != k || sched__taken(s, kernel, root)) continue;
+            if (!ind__ok(life[in].size) || life[in].end != sched__launch_last(s, k)) continue;
+            if (sched__taken(s, kernel, root) || sched__used_beside(s, k, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
             s->storage[out] = root;
             life[root].end = life[out].end;
@@ -3544,13 +3596,308 @@ static bool sched__plan_memory(sched__fuser *f) {
     return true;
 }
 
+/* ================================================================================================= >>combine */
+
+/* A size symbol at one end of its range, or at its hint. */
+enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
+
+static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
+    int corner = *(const int *)user;
+    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
+    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
+    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
+    return true;
+}
+
+/* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
+   where its first kernel does. */
+typedef struct sched__combiner {
+    sched__fuser *f;
+    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
+    uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
+    uint32_t *open, num_open;       /* launches that others may join, ascending */
+    uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
+    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and
+       that it is the first to use; and what there may be at the most. */
+    int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
+} sched__combiner;
+
+/* How far apart the kernels of a launch may be in the order, and how many launches are tried for each. */
+enum { IND__SCHED_COMBO_DISTANCE = 512, IND__SCHED_COMBO_TRIES = 64, IND__SCHED_COMBO_WORDS = 448 };
+
+/* Its row of arguments on the device: pointers, the blocks that are its own, and a few sizes. */
+static uint32_t sched__combo_words(const ind_kernel *k) {
+    return k->num_args + 6;
+}
+
+/* A matrix product that leaves multiprocessors idle: its tiles are fewer than the blocks that fill the machine. */
+static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
+    enum { IND__TILE = 64 };
+    int64_t blocks = 1;
+    for (int v = 0; v < k->body->rank; v++) {
+        int64_t n = sched__hint(sched__extent(k->body->var[v]));
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
+    }
+    return blocks <= f->policy.fill_blocks;
+}
+
+/* May the kernel be a part of a launch, if there is another one? */
+static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
+    const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
+    if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
+    if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
+    bool small =
+        bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
+    return small ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+}
+
+/* Products share a launch if they share an operand and are as deep, so that one function and one tile may do for all;
+   other kernels, of few bytes each, need nothing in common. */
+static bool sched__go_together(const ind_kernel *a, const ind_kernel *b) {
+    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
+    if (a->kind != IND_KERNEL_MATMUL) return true;
+    bool shared = false;
+    for (uint32_t i = 0; i < a->num_reads; i++)
+        for (uint32_t k = 0; k < b->num_reads; k++) shared |= a->arg[i] == b->arg[k];
+    return shared && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
+}
+
+/* Are they likely to be one function on the device, called with other arguments? */
+static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
+    return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
+           a->body->num_inst == b->body->num_inst;
+}
+
+static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
+    if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
+}
+
+/* The first place in the order at which kernel k can run: behind all that it needs, and all that read what it changes.
+ */
+static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
+    const ind_kernel *kernel = &x->f->schedule->kernel[k];
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < kernel->num_args; i++) {
+        uint32_t b = kernel->arg[i], old = x->f->program->buffer[b].mutates;
+        if (i >= kernel->num_reads && !old) continue;
+        if (i >= kernel->num_reads) {
+            for (uint32_t r = 0; r < x->written[old]; r++)
+                sched__after(x, x->reader[x->first_reader[old] + r], k, &least);
+            b = old;
+        }
+        if (x->maker[b]) sched__after(x, x->maker[b] - 1, k, &least);
+    }
+    return least;
+}
+
+/* Kernel k runs, at the latest, where it stands: those behind it may need it. */
+static void sched__note_kernel(sched__combiner *x, uint32_t k) {
+    const ind_kernel *kernel = &x->f->schedule->kernel[k];
+    for (uint32_t i = 0; i < kernel->num_args; i++) {
+        uint32_t b = kernel->arg[i];
+        if (i >= kernel->num_reads)
+            x->maker[b] = k + 1;
+        else
+            x->reader[x->first_reader[b] + x->written[b]++] = k;
+    }
+}
+
+/* Would what kernel k makes, live from `launch` on, stay below the peak? */
+static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            if (x->live[c][at] > x->limit[c] - x->made[c][k]) return false;
+    return true;
+}
+
+/* The launch that kernel k joins: the last one of kernels that are like it, else the last one that is possible; or k,
+   and why. */
+static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
+    const sched__fuser *f = x->f;
+    const ind_kernel *kernel = &f->schedule->kernel[k];
+    uint32_t least = sched__earliest(x, k), best = k, tries = 0;
+    *why = IND_COMBO_NEEDED;
+    for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
+        uint32_t at = x->open[i];
+        if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
+        const ind_kernel *first = &f->schedule->kernel[at];
+        if (!sched__go_together(first, kernel) || (best != k && !sched__alike(first, kernel))) continue;
+        if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
+            x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
+            if (best == k) *why = IND_COMBO_FULL;
+        } else if (!sched__fits_below_peak(x, at, k)) {
+            if (best == k) *why = IND_COMBO_MEMORY;
+        } else {
+            best = at;
+            if (sched__alike(first, kernel)) break;
+        }
+    }
+    return best;
+}
+
+static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
+    ind_schedule *s = x->f->schedule;
+    x->launch[k] = launch;
+    x->next[x->tail[launch]] = k, x->tail[launch] = k;
+    x->parts[launch]++;
+    x->words[launch] += sched__combo_words(&s->kernel[k]);
+    s->combo[k] = s->combo[launch] = IND_COMBO_COMBINED;
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            x->live[c][at] = sched__add_hint(x->live[c][at], x->made[c][k]);
+}
+
+/* The value of a size, or of a sum of sizes, at a corner of the ranges; as large as can be where it overflows there. */
+static int64_t sched__at_corner(ind_expr e, int corner) {
+    int64_t value;
+    return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
+}
+
+static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+    return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
+}
+
+/* What the plan as it is keeps in the arena while each kernel runs, at a corner. */
+static bool sched__find_live(sched__combiner *x, int c) {
+    sched__fuser *f = x->f;
+    const ind_schedule *s = f->schedule;
+    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end); /* by storage: 1 + the last kernel */
+    int64_t *freed = sched__scratch(f, (size_t)s->num_kernels + 1, sizeof *freed), live = 0;
+    x->live[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    x->made[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    if (f->failed) return false;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
+            uint32_t b = s->kernel[k].arg[i];
+            if (!ind__ok(s->offset[b])) continue;
+            const int64_t bytes = sched__place_bytes(f, b, c);
+            if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
+                x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
+            if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
+            end[s->storage[b]] = k + 1;
+        }
+    }
+    for (uint32_t b = 1; b < f->program->num_buffers; b++)
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
+        if (live > x->limit[c]) x->limit[c] = live;
+    }
+    return true;
+}
+
+static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
+    uint32_t n = f->schedule->num_kernels, buffers = f->program->num_buffers, reads = 0;
+    *x = (sched__combiner){.f = f};
+    x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
+    x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
+    x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
+    x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
+    x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
+    for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
+    x->reader = sched__scratch(f, reads, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < f->schedule->kernel[k].num_reads; i++)
+            x->first_reader[f->schedule->kernel[k].arg[i] + 1]++;
+    for (uint32_t b = 0; b < buffers; b++) x->first_reader[b + 1] += x->first_reader[b];
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (!sched__find_live(x, c)) return false;
+    return true;
+}
+
+/* Each kernel joins a launch before it, or opens one. Launches that only opened stay alone. */
+static void sched__choose_launches(sched__combiner *x) {
+    ind_schedule *s = x->f->schedule;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        uint32_t launch = k;
+        x->launch[k] = x->tail[k] = k;
+        x->parts[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
+        s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
+        if (s->combo[k] == IND_COMBO_COMBINED) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        if (launch != k)
+            sched__join_launch(x, launch, k);
+        else if (s->combo[k] >= IND_COMBO_NEEDED)
+            x->open[x->num_open++] = k;
+        sched__note_kernel(x, k);
+    }
+}
+
+/* The kernels of each launch one after another; false: each is alone. */
+static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel, ind_combo_reason *combo) {
+    ind_schedule *s = x->f->schedule;
+    uint32_t n = 0;
+    s->num_launches = 0;
+    for (uint32_t first = 0; first < s->num_kernels; first++) {
+        if (x->launch[first] != first) continue;
+        uint32_t at = n;
+        for (uint32_t k = first, more = x->parts[first]; more > 0; more--, k = x->next[k]) {
+            kernel[n] = s->kernel[k], combo[n] = s->combo[k];
+            s->launch[n++] = at;
+        }
+        s->num_launches++;
+    }
+    return s->num_launches < s->num_kernels;
+}
+
+static void sched__launch_each(ind_schedule *s) {
+    for (uint32_t k = 0; k < s->num_kernels; k++) s->launch[k] = k;
+    s->num_launches = s->num_kernels;
+}
+
+/* Is the plan at no corner of the ranges larger than the other one? */
+static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
+            sched__at_corner(s->peak_bytes, c) > sched__at_corner(before->peak_bytes, c))
+            return false;
+    return true;
+}
+
+/* Plans the memory of the kernels as they are now; back to how they were where the arena would grow. */
+static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_reason *combo) {
+    ind_schedule *s = f->schedule;
+    ind_schedule before = *s;
+    s->kernel = kernel, s->combo = combo;
+    s->arena_bytes.id = 0;
+    if (!sched__plan_memory(f)) return false;
+    if (sched__no_larger(s, &before)) return true;
+    *s = before;
+    sched__launch_each(s);
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        if (s->combo[k] == IND_COMBO_COMBINED) s->combo[k] = IND_COMBO_MEMORY;
+    return true;
+}
+
+/* Puts small kernels that need nothing of each other into one launch. A kernel only ever moves up, to where the launch
+   already stands, so that no other one waits longer. */
+static bool sched__combine(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    sched__combiner x;
+    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    if (f->failed || !sched__combiner_init(&x, f)) return false;
+    sched__choose_launches(&x);
+    if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
+    return true;
+}
+
 /* ================================================================================================== >>verify */
 
 typedef struct sched__check {
     const ind_schedule *s;
     uint32_t *step;                 /* by loop: 1 + kernel */
     uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
-    sched__life *life;              /* by buffer: in the arena; size invalid: not there */
+    uint32_t *last;                 /* by kernel: the last one of its launch */
+    sched__life *life;              /* by buffer: in the arena; size invalid: not there. From the first kernel of the
+                                       launch that makes it to the last one of the launch that uses it last */
     uint32_t kernel, buffer, other; /* where it went wrong */
 } sched__check;
 
@@ -3568,6 +3915,21 @@ static bool sched__check_loops(sched__check *v) {
         if (!v->step[l]) return false;
     }
     return true;
+}
+
+/* A launch is a run of kernels, and what has several parts has no opaque call. */
+static bool sched__check_launches(sched__check *v) {
+    const ind_schedule *s = v->s;
+    uint32_t launches = 0;
+    for (uint32_t k = v->kernel = 0; k < s->num_kernels; v->kernel = ++k) {
+        bool first = s->launch[k] == k, more = k + 1 < s->num_kernels && s->launch[k + 1] == s->launch[k];
+        launches += first;
+        if (!first && (!k || s->launch[k] != s->launch[k - 1])) return false;
+        if ((!first || more) && s->kernel[k].kind == IND_KERNEL_EXTERN) return false;
+    }
+    for (uint32_t k = s->num_kernels; k-- > 0;)
+        v->last[k] = k + 1 < s->num_kernels && s->launch[k + 1] == s->launch[k] ? v->last[k + 1] : k;
+    return launches == s->num_launches;
 }
 
 static bool sched__check_bodies(sched__check *v) {
@@ -3693,6 +4055,34 @@ static bool sched__check_order(sched__check *v) {
     return true;
 }
 
+/* Are the loops in one launch, but not in one kernel? */
+static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+    return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
+}
+
+/* From the loops as they were before any fusion: the parts of a launch run in any order, so none reads or changes what
+   another one writes. With the order of the launches, no path leads from one part to another either. */
+static bool sched__check_parts(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        const ind_body *body = p->loop[l].body;
+        v->kernel = v->step[l] - 1;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
+            if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+        }
+        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
+            const ind__buffer *old = &p->buffer[v->buffer = p->buffer[p->loop[l].output[o]].mutates];
+            if (v->buffer && old->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, old->loop, l)) return false;
+        }
+        uint64_t sizes = ind__body_unbacked(p, body);
+        if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
+    }
+    return true;
+}
+
 /* Also finds the lifetimes that the next rules need. */
 static bool sched__check_reads_follow_writes(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
@@ -3705,8 +4095,8 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
             if (write ? v->made[b] || buffer->kind != IND__BUFFER_COMPUTED : 0) return false;
             if (!write && buffer->kind == IND__BUFFER_COMPUTED && !v->made[b]) return false;
             if (!write && v->made[buffer->mutated_by]) return false;
-            if (write) v->made[b] = k + 1, v->life[b].begin = k;
-            v->life[b].end = k;
+            if (write) v->made[b] = k + 1, v->life[b].begin = v->s->launch[k];
+            v->life[b].end = v->last[k];
         }
     }
     return true;
@@ -3723,7 +4113,7 @@ static bool sched__check_versions(sched__check *v) {
             return false;
         bool arena = ind__ok(v->s->offset[b]);
         if (v->s->storage[b] != (arena ? v->s->storage[buffer->mutates] : home)) return false;
-        v->life[buffer->mutates].end = k;
+        v->life[buffer->mutates].end = v->last[k];
     }
     return true;
 }
@@ -3757,18 +4147,6 @@ static bool sched__check_offsets(sched__check *v) {
     return true;
 }
 
-/* A size symbol at one end of its range, or at its hint. */
-enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
-
-static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
-    int corner = *(const int *)user;
-    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
-    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
-    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
-    return true;
-}
-
 /* Counted with numbers, independently of the proofs. A sum that overflows at the largest sizes says nothing. */
 static bool sched__check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_offset, ind_expr b_size) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
@@ -3783,12 +4161,22 @@ static bool sched__check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_
     return true;
 }
 
+/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a? */
+static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+    const uint32_t made = v->made[b->buffer] - 1;
+    if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
+    for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
+        if (k != made && (sched__has_arg(&v->s->kernel[k], a->buffer, false) || v->made[a->buffer] == k + 1))
+            return false;
+    return true;
+}
+
 /* Two buffers that are live in one kernel: apart in memory, or the one takes over the other's place in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
-        return a->end == b->begin && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
@@ -3946,9 +4334,11 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
+    {"the parts of a launch follow one another, and none is an opaque call", sched__check_launches},
     {"every body is valid", sched__check_bodies},
     {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
     {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
+    {"the parts of a launch need nothing of one another", sched__check_parts},
     {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
@@ -3969,8 +4359,9 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     sched__check v = {.s = s};
     v.step = ind__alloc(c, (s->program->num_loops + 1) * sizeof *v.step);
     v.made = ind__alloc(c, (buffers + 1) * sizeof *v.made);
+    v.last = ind__alloc(c, ((size_t)s->num_kernels + 1) * sizeof *v.last);
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
-    ind_status status = v.step && v.made && v.life ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = v.step && v.made && v.last && v.life ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
         status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
@@ -3979,6 +4370,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
                                sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
     ind__free(c, v.life);
+    ind__free(c, v.last);
     ind__free(c, v.made);
     ind__free(c, v.step);
     return status;
@@ -4008,6 +4400,24 @@ const char *ind__fusion_reason_name(ind_fusion_reason r) {
     static const char *const name[] = {
 #define X(name, text) #name,
         IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+const char *ind__combo_reason_text(ind_combo_reason r) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        IND_COMBO_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof text / sizeof *text ? text[r] : "?";
+}
+
+const char *ind__combo_reason_name(ind_combo_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_COMBO_REASONS(X)
 #undef X
     };
     return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
@@ -4105,6 +4515,9 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
         before = note;
     }
     ind__textf(p->t, "\n");
+    if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (p->s->combo[number] >= IND_COMBO_FULL)
+        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
 /* What was not changed in place, and because of whom. */
@@ -4218,7 +4631,9 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     sched__json_formula(p, "flops", k->flops);
     ind__textf(p->t, ", \"domain\": \"");
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\"}");
+    const uint32_t number = (uint32_t)(k - p->s->kernel);
+    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\"}", p->s->launch[number],
+               ind__combo_reason_name(p->s->combo[number]));
 }
 
 static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
@@ -4324,7 +4739,7 @@ static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
               sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__note_uses(f);
+              sched__combine(f) && sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }

@@ -1737,6 +1737,8 @@ static const struct {
     FUSION(mix_columns, 'i', "1|100000"),
     FUSION(mix_from, 'l', "1|1000"),
     FUSION(mix_flight, 'l', "1|1099511627776"),
+    FUSION(disable_combo, 'b', "1"),
+    FUSION(max_parts, 'i', "1|2|5"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

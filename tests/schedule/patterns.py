@@ -1513,3 +1513,73 @@ output d, dw, db
         2 * 1024 * 512,
     ),
 ]
+
+def each(text, n):
+    """The lines once for each tensor: # is its number."""
+    return "\n".join(text.replace("#", str(i)) for i in range(n))
+
+
+def many(inputs, body, outputs, n):
+    """Loops over many tensors: number i of n is f32[10, 10 + i % 4], so that sizes come again."""
+    given = "\n".join(f"input {name}{i}: f32[10, {10 + i % 4}]" for i in range(n) for name in inputs)
+    out = f"output {', '.join(f'{o}{i}' for i in range(n) for o in outputs)}\n" if outputs else ""
+    return f"graph p {{\n{given}\n{each(body, n)}\n{out}}}\n"
+
+
+def elements_of(n):
+    return sum(10 * (10 + i % 4) for i in range(n))
+
+
+ADAMW = """m#a = mul(m#, 0.9)
+g#a = mul(g#, 0.1)
+m#b = add(m#a, g#a)
+g#b = square(g#)
+v#a = mul(v#, 0.99)
+g#c = mul(g#b, 0.01)
+v#b = add(v#a, g#c)
+r# = sqrt(v#b)
+e# = add(r#, 1e-8)
+u# = div(m#b, e#)
+w# = mul(p#, 0.999)
+s# = mul(u#, 0.001)
+n# = sub(w#, s#)
+mutate p# = n#
+mutate m# = m#b
+mutate v# = v#b"""
+
+# Kernels that need nothing of each other: (name, graph, least, launches).
+COMBOS = [
+    ("add to 30 tensors", many("ab", "y# = add(a#, b#)", "y", 30), 3 * elements_of(30), 1),
+    ("adamw of 12 tensors", many("pgmv", ADAMW, "", 12), 7 * elements_of(12), 1),
+    ("lerp of 20 averaged tensors",
+     many("ab", "d# = sub(b#, a#)\ne# = mul(d#, 0.1)\nn# = add(a#, e#)\nmutate a# = n#", "", 20), 3 * elements_of(20), 1),
+    ("norms of 16 gradients", many("g", "q# = square(g#)\ns# = sum(q#)\nn# = sqrt(s#)", "n", 16), elements_of(16) + 16, 1),
+    # Sums out and in, the factor out, and in by eight kernels.
+    ("gradients of 16 tensors clipped by a common norm",
+     many("g", "q# = square(g#)\ns# = sum(q#)", "", 16).rstrip("}\n") + "\nt0 = add(s0, s1)\n"
+     + "\n".join(f"t{i} = add(t{i - 1}, s{i + 1})" for i in range(1, 15)) + "\nn = rsqrt(t14)\nc = clamp(n, max=1.0)\n"
+     + each("y# = mul(g#, c)\nmutate g# = y#", 16) + "\n}\n", 3 * elements_of(16) + 16 + 16 + 1 + 8, 3),
+    ("row sums of eight tensors", many("x", "s# = sum(x#, [1])", "s", 8), elements_of(8) + 80, 1),
+    ("q, k and v", """graph p {
+input x: f32[10, 20]
+input q: f32[20, 20]
+input k: f32[20, 20]
+input v: f32[20, 20]
+a = linear(x, q)
+b = linear(x, k)
+c = linear(x, v)
+output a, b, c
+}
+""", 3 * (10 * 20 + 20 * 20 + 10 * 20), 1),
+    ("heads of two tasks", """graph p {
+input x: f32[10, 20]
+input w: f32[7, 20]
+input v: f32[5, 20]
+a = linear(x, w)
+b = softmax(a, -1)
+c = linear(x, v)
+d = sigmoid(c)
+output b, d
+}
+""", 2 * 10 * 20 + 7 * 20 + 5 * 20 + 10 * 5 + 3 * 10 * 7, 2),
+]  # fmt: skip

@@ -996,10 +996,17 @@ static void test_broken(void) {
         p.s->kernel[1] = p.s->kernel[0], p.s->kernel[0] = first;
         check(!ind__schedule_verify(p.s), t, "and back");
         uint32_t next = p.s->kernel[1].arg[p.s->kernel[1].num_reads];
+        const ind_expr offset_of_next = p.s->offset[next];
         p.s->offset[next] = offset;
         check(ind__schedule_verify(p.s) == IND_VERIFY, t, "two live buffers in one place");
         p.s->offset[next] = ind_expr_add(offset, ind_int(p.c, 1));
         check(ind__schedule_verify(p.s) == IND_VERIFY, t, "an offset that is not aligned");
+        p.s->offset[next] = offset_of_next;
+        check(!ind__schedule_verify(p.s), t, "and back again");
+        p.s->launch[1] = 0, p.s->num_launches--;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "a launch with what it needs itself");
+        p.s->launch[1] = 1;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "launches that are not counted");
     }
     program_end(&p);
 }
@@ -1043,6 +1050,28 @@ static void test_runs(int64_t rows, ind_fusion_policy policy, int64_t run) {
         check(!ind__schedule_verify(p.s), t, "and back");
     }
     program_end(&p);
+}
+
+/* Two chains: their kernels share launches if what is live at the same time does not become more by that. */
+static void test_combined(void) {
+    const char *t = "kernels that share a launch";
+    for (int way = 0; way < 3; way++) {
+        ind_fusion_policy policy = {.disable_reorder = true, .disable_combo = way == 1, .max_parts = way == 2 ? 1 : 0};
+        program p;
+        program_begin(&p, NULL);
+        ind_expr n = size(&p, "N", 1, 256, 8), sizes[2] = {n, n}, other[2] = {num(&p, 24), n};
+        output(&p, chain_of_transposes(&p, input(&p, "x", 2, sizes), 1), "y", 0);
+        output(&p, softmax(&p, input(&p, "z", 2, other)), "s", 1);
+        if (check(schedule(&p, &policy) == IND_OK, t, "schedules")) {
+            check(p.s->num_kernels == 2 && p.s->num_launches == (way ? 2 : 1), t, "launches");
+            check(p.s->combo[1] == (way == 0   ? IND_COMBO_COMBINED
+                                    : way == 1 ? IND_COMBO_DISABLED
+                                               : IND_COMBO_FULL),
+                  t, "why");
+            check_results(&p, t);
+        }
+        program_end(&p);
+    }
 }
 
 static void test_print(void) {
@@ -1097,6 +1126,7 @@ int main(void) {
     test_runs(8192, (ind_fusion_policy){.mix_columns = 500}, 0);
     test_runs(8192, (ind_fusion_policy){.mix_from = 1 << 30}, 0);
     test_runs(1000, (ind_fusion_policy){.mix_from = 1}, 0);
+    test_combined();
     test_print();
     test_bad_input();
     for (uint32_t seed = 1; seed <= 60; seed++) test_random(seed, 4 + (int)seed % 16);
