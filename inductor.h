@@ -147,16 +147,17 @@ extern "C" {
        }
 
    DIFFERENCES TO PYTORCH
-   linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
-   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
-   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
-   instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
-   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
-   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
-   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
-   to 2048. */
+   f16 and bf16 are rounded where a value is stored, not behind each op: between ops of one kernel they are f32, as in
+   TorchInductor. linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be
+   f32 beside f16 and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never
+   squeezed; on integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are
+   infinite; mean and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its
+   weight); batch and instance norm do not update running statistics (_native_batch_norm_legit_functional gives new
+   ones); gradients that are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of
+   _softmax also takes bf16; of several NaN the indices of a max pool name the first; split, chunk and unbind need a
+   number of results that does not hang on the sizes; as_strided needs an input, a constant or a reshape of one;
+   fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
+   are numbers, with prime factors up to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -235,7 +236,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    operand must be a tensor (pointwise ops else take numbers too), U one value fills the result, Z a size of the result
    comes from data: the last attribute is its symbol, which the text form shows in the type of the result alone, _ has a
    form in place (add_: the manual, IN PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote
-   to, as in PyTorch: f floats only, i integers and bool only, n not bool. */
+   to, as in PyTorch: f floats only, i integers and bool only, n not bool; o: all operands have one type. */
 #define IND_OPS(X)                                                                                                     \
     X(INPUT, "input", "", "", 1, "S")                                                                                  \
     X(CONST, "const", "", "", 1, "S")                                                                                  \
@@ -628,8 +629,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    its schedule show those. Columns as above. Complex tensors are what torch.view_as_real makes of them: a last
    dimension of two, which dimensions do not count. */
 #define IND_COMPOSITES(X)                                                                                              \
-    X(SMOOTH_L1_LOSS, "smooth_l1_loss", "self target", "reduction:str=\"mean\" beta:float=1", 1, "E")                  \
-    X(HUBER_LOSS, "huber_loss", "self target", "reduction:str=\"mean\" delta:float=1", 1, "E")                         \
+    X(SMOOTH_L1_LOSS, "smooth_l1_loss", "self target", "reduction:str=\"mean\" beta:float=1", 1, "Ef")                 \
+    X(HUBER_LOSS, "huber_loss", "self target", "reduction:str=\"mean\" delta:float=1", 1, "Ef")                        \
     X(BINARY_CROSS_ENTROPY, "binary_cross_entropy", "self target weight?", "reduction:str=\"mean\"", 1, "E")           \
     X(BINARY_CROSS_ENTROPY_WITH_LOGITS, "binary_cross_entropy_with_logits", "self target weight? pos_weight?",         \
       "reduction:str=\"mean\"", 1, "E")                                                                                \
@@ -655,13 +656,13 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(HARDSHRINK, "hardshrink", "self", "lambd:float=0.5", 1, "E")                                                     \
     X(SOFTSHRINK, "softshrink", "self", "lambd:float=0.5", 1, "E")                                                     \
     X(SOFTMIN, "softmin", "self", "dim:int", 1, "E")                                                                   \
-    X(GLU, "glu", "self", "dim:int=-1", 1, "E")                                                                        \
-    X(PRELU, "prelu", "self weight", "", 1, "E")                                                                       \
+    X(GLU, "glu", "self", "dim:int=-1", 1, "Ef")                                                                       \
+    X(PRELU, "prelu", "self weight", "", 1, "Efo")                                                                     \
     X(RSUB, "rsub", "self other", "alpha:scalar=1", 1, "PE")                                                           \
-    X(HEAVISIDE, "heaviside", "self values", "", 1, "E")                                                               \
+    X(HEAVISIDE, "heaviside", "self values", "", 1, "Eo")                                                              \
     X(FLOAT_POWER, "float_power", "self exponent", "", 1, "PE")                                                        \
     X(LDEXP, "ldexp", "self other", "", 1, "E")                                                                        \
-    X(LOGADDEXP2, "logaddexp2", "self other", "", 1, "E")                                                              \
+    X(LOGADDEXP2, "logaddexp2", "self other", "", 1, "Ef")                                                             \
     X(FMAX, "fmax", "self other", "", 1, "E")                                                                          \
     X(FMIN, "fmin", "self other", "", 1, "E")                                                                          \
     X(FRAC, "frac", "self", "", 1, "E")                                                                                \
@@ -669,7 +670,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(RAD2DEG, "rad2deg", "self", "", 1, "E")                                                                          \
     X(CLAMP_MIN, "clamp_min", "self min", "", 1, "PE")                                                                 \
     X(CLAMP_MAX, "clamp_max", "self max", "", 1, "PE")                                                                 \
-    X(ISCLOSE, "isclose", "self other", "rtol:float=1e-5 atol:float=1e-8 equal_nan:bool=false", 1, "E")                \
+    X(ISCLOSE, "isclose", "self other", "rtol:float=1e-5 atol:float=1e-8 equal_nan:bool=false", 1, "Eo")               \
     X(ISPOSINF, "isposinf", "self", "", 1, "E")                                                                        \
     X(ISNEGINF, "isneginf", "self", "", 1, "E")                                                                        \
     X(SPECIAL_ENTR, "special_entr", "self", "", 1, "E")                                                                \
@@ -678,40 +679,40 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TRACE, "trace", "self", "", 1, "E")                                                                              \
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
-    X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
+    X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "En")                                                \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                           \
     X(HISTC, "histc", "self", "bins:int=100 min:float=0 max:float=0", 1, "E")                                          \
     X(BINCOUNT, "bincount", "self weights?", "minlength:size=0 max_output_size:size=none", 1, "E")                     \
-    X(DOT, "dot", "self tensor", "", 1, "E")                                                                           \
+    X(DOT, "dot", "self tensor", "", 1, "Eo")                                                                          \
     X(INNER, "inner", "self other", "", 1, "E")                                                                        \
     X(OUTER, "outer", "self vec2", "", 1, "E")                                                                         \
     X(MV, "mv", "self vec", "", 1, "E")                                                                                \
     X(ADDMV, "addmv", "self mat vec", "beta:scalar=1 alpha:scalar=1", 1, "E")                                          \
     X(ADDR, "addr", "self vec1 vec2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                          \
-    X(BADDBMM, "baddbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                \
-    X(ADDBMM, "addbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "E")                                  \
+    X(BADDBMM, "baddbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "Eo")                               \
+    X(ADDBMM, "addbmm", "self batch1 batch2", "beta:scalar=1 alpha:scalar=1", 1, "Eo")                                 \
     X(KRON, "kron", "self other", "", 1, "E")                                                                          \
     X(TENSORDOT, "tensordot", "self other", "dims_self:ints dims_other:ints", 1, "E")                                  \
     X(CROSS, "cross", "self other", "dim:int=-1", 1, "E")                                                              \
-    X(LINALG_VECDOT, "linalg_vecdot", "x y", "dim:int=-1", 1, "E")                                                     \
-    X(BILINEAR, "bilinear", "input1 input2 weight bias?", "", 1, "E")                                                  \
-    X(EINSUM, "einsum", "operands*", "equation:str", 1, "E")                                                           \
-    X(T, "t", "self", "", 1, "E")                                                                                      \
-    X(ADJOINT, "adjoint", "self", "", 1, "E")                                                                          \
-    X(RAVEL, "ravel", "self", "", 1, "E")                                                                              \
-    X(HSTACK, "hstack", "tensors*", "", 1, "E")                                                                        \
-    X(VSTACK, "vstack", "tensors*", "", 1, "E")                                                                        \
-    X(DSTACK, "dstack", "tensors*", "", 1, "E")                                                                        \
-    X(COLUMN_STACK, "column_stack", "tensors*", "", 1, "E")                                                            \
-    X(FLIPLR, "fliplr", "self", "", 1, "E")                                                                            \
-    X(FLIPUD, "flipud", "self", "", 1, "E")                                                                            \
-    X(ROT90, "rot90", "self", "k:int=1 dims:ints=none", 1, "E")                                                        \
-    X(DIAG, "diag", "self", "diagonal:int=0", 1, "E")                                                                  \
-    X(DIAG_EMBED, "diag_embed", "self", "offset:int=0 dim1:int=-2 dim2:int=-1", 1, "E")                                \
-    X(TAKE_ALONG_DIM, "take_along_dim", "self indices", "dim:int=none", 1, "E")                                        \
-    X(CHANNEL_SHUFFLE, "channel_shuffle", "self", "groups:int", 1, "E")                                                \
+    X(LINALG_VECDOT, "linalg_vecdot", "x y", "dim:int=-1", 1, "Efo")                                                   \
+    X(BILINEAR, "bilinear", "input1 input2 weight bias?", "", 1, "Eo")                                                 \
+    X(EINSUM, "einsum", "operands*", "equation:str", 1, "Eo")                                                          \
+    X(T, "t", "self", "", 1, "EQ")                                                                                     \
+    X(ADJOINT, "adjoint", "self", "", 1, "EQ")                                                                         \
+    X(RAVEL, "ravel", "self", "", 1, "EQ")                                                                             \
+    X(HSTACK, "hstack", "tensors*", "", 1, "EQ")                                                                       \
+    X(VSTACK, "vstack", "tensors*", "", 1, "EQ")                                                                       \
+    X(DSTACK, "dstack", "tensors*", "", 1, "EQ")                                                                       \
+    X(COLUMN_STACK, "column_stack", "tensors*", "", 1, "EQ")                                                           \
+    X(FLIPLR, "fliplr", "self", "", 1, "EQ")                                                                           \
+    X(FLIPUD, "flipud", "self", "", 1, "EQ")                                                                           \
+    X(ROT90, "rot90", "self", "k:int=1 dims:ints=none", 1, "EQ")                                                       \
+    X(DIAG, "diag", "self", "diagonal:int=0", 1, "EQ")                                                                 \
+    X(DIAG_EMBED, "diag_embed", "self", "offset:int=0 dim1:int=-2 dim2:int=-1", 1, "EQ")                               \
+    X(TAKE_ALONG_DIM, "take_along_dim", "self indices", "dim:int=none", 1, "EQ")                                       \
+    X(CHANNEL_SHUFFLE, "channel_shuffle", "self", "groups:int", 1, "EQ")                                               \
     X(VANDER, "vander", "x", "N:int=none increasing:bool=false", 1, "E")                                               \
-    X(TYPE_AS, "type_as", "self other", "", 1, "E")                                                                    \
+    X(TYPE_AS, "type_as", "self other", "", 1, "EQ")                                                                   \
     X(LOGSPACE, "logspace", "", "start:float end:float steps:size base:float=10 dtype:dtype=f32", 1, "E")              \
     X(HANN_WINDOW, "hann_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")                  \
     X(HAMMING_WINDOW, "hamming_window", "",                                                                            \
@@ -734,18 +735,18 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "E")                                                                                                             \
     X(AFFINE_GRID, "affine_grid", "theta", "size:sizes align_corners:bool=false", 1, "E")                              \
     X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
-      "E")                                                                                                             \
+      "Ef")                                                                                                            \
     X(LP_POOL2D, "lp_pool2d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
-      "E")                                                                                                             \
+      "Ef")                                                                                                            \
     X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
       "E")                                                                                                             \
     X(VIEW_AS_REAL, "view_as_real", "self", "", 1, "E")                                                                \
     X(VIEW_AS_COMPLEX, "view_as_complex", "self", "", 1, "E")                                                          \
     X(REAL, "real", "self", "", 1, "E")                                                                                \
     X(IMAG, "imag", "self", "", 1, "E")                                                                                \
-    X(COMPLEX, "complex", "real imag", "", 1, "E")                                                                     \
-    X(POLAR, "polar", "abs angle", "", 1, "E")                                                                         \
-    X(FFT_R2C, "_fft_r2c", "self", "dim:ints normalization:int onesided:bool", 1, "E")                                 \
+    X(COMPLEX, "complex", "real imag", "", 1, "Eo")                                                                    \
+    X(POLAR, "polar", "abs angle", "", 1, "Eo")                                                                        \
+    X(FFT_R2C, "_fft_r2c", "self", "dim:ints normalization:int onesided:bool", 1, "Ef")                                \
     X(FFT_C2R, "_fft_c2r", "self", "dim:ints normalization:int last_dim_size:int", 1, "E")                             \
     X(FFT_C2C, "_fft_c2c", "self", "dim:ints normalization:int forward:bool", 1, "E")                                  \
     X(FFT_FFT, "fft_fft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                       \
@@ -1306,7 +1307,8 @@ IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor
 
 /* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
    reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
-   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+   of their own above, the composites, it is the builder; "add_($0, 1)" works in place. x may be NULL where num is 0.
+   Returns the first result, in place the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
@@ -2378,6 +2380,17 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__say_name(in, k),
                        ind__say_type(in, k));
+}
+
+/* A composite's operands, beyond what its expander asks. */
+static ind_status ind__check_composite(ind__infer *in) {
+    if (ind__check_promoted(in, ind__result_type(in->g, in->operand, in->num_operands))) return in->status;
+    for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
+        if (!ind__has_operand(in, k) || ind__operand(in, k)->dtype == ind__operand(in, 0)->dtype) continue;
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
+                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, k), ind__say_type(in, k));
+    }
+    return IND_OK;
 }
 
 static ind_status ind__check_philox(ind__infer *in, ind_dtype result) {
@@ -6022,7 +6035,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
     }
     ind__infer_init(&in, g, node);
     bool expands = ind__expands(node);
-    if (expands ? ind__check_arguments_of(&in) : ind__infer_results(&in)) {
+    if (expands ? ind__check_arguments_of(&in) || ind__check_composite(&in) : ind__infer_results(&in) != IND_OK) {
         ind__graph_fail(g, in.status, "%s: %s", name, in.error);
     } else if (expands) {
         return ind__expand(g, node);
@@ -6733,7 +6746,8 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    if (other && ind__is_source(g, other)) {
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not one given to it by an op in place */
+    if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
                                "another",
@@ -8442,6 +8456,19 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
+/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
+    ind_expr zero = ind_int(ind_op_context(o), 0);
+    ind_value mask = {0};
+    for (int d = 0; d < t->rank; d++) {
+        ind_expr some = ind_expr_lt(zero, t->size[d]);
+        if (!ind__expr_has_kind(index[d], IND_SYMBOL_INDIRECT) || ind_known_true(some)) continue;
+        ind_value has = ind_op_index(o, some, IND_BOOL);
+        mask = mask.id ? ind_op_and(o, mask, has) : has;
+    }
+    return mask;
+}
+
 /* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
@@ -8461,7 +8488,12 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
         return none;
     }
     uint32_t source = ind__custom_operand(u, x.id);
-    return source == UINT32_MAX ? none : ind__emit_load(o, source, t->dtype, index, rank);
+    if (source == UINT32_MAX) return none;
+    ind_value outer = o->mask, some = ind__custom_has_some(o, t, index);
+    if (some.id) o->mask = outer.id ? ind_op_and(o, outer, some) : some;
+    ind_value v = ind__emit_load(o, source, t->dtype, index, rank);
+    o->mask = outer;
+    return v;
 }
 
 static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, const ind_expr *size, int rank,
@@ -8924,6 +8956,25 @@ static bool ind__need_float_of(ind__expansion *e, int k) {
     return false;
 }
 
+static bool ind__need_rank_as(ind__expansion *e, int k, int other) {
+    int rank = ind_tensor_rank(e->x[other]);
+    return ind__need_rank_of(e, k, rank, rank);
+}
+
+static bool ind__need_type_as(ind__expansion *e, int k, int other) {
+    char text[300], second[300];
+    if (ind_tensor_dtype(e->x[k]) == ind_tensor_dtype(e->x[other])) return true;
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__say_operand(e, k, text, sizeof text),
+                ind__say_operand(e, other, second, sizeof second));
+    return false;
+}
+
+/* What operands 0 and 1 promote to, f32 where they are integers. */
+static ind_dtype ind__float_of_both(const ind__expansion *e) {
+    ind_dtype dtype = ind__result_type(e->g, e->node->operand, 2);
+    return ind_dtype_is_float(dtype) ? dtype : IND_F32;
+}
+
 /* dim of a tensor of this rank, from the front; -1 and an error if there is none. A 0-d tensor has dimension 0. */
 static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     int64_t most = rank > 0 ? rank : 1;
@@ -8931,6 +8982,11 @@ static int ind__dim_in(ind__expansion *e, int64_t dim, int rank) {
     ind__refuse(e, IND_OUT_OF_RANGE, "dim %lld is out of range; %lld to %lld are allowed", (long long)dim,
                 (long long)-most, (long long)(most - 1));
     return -1;
+}
+
+static int ind__rank_of_both(const ind__expansion *e) {
+    int first = ind_tensor_rank(e->x[0]), second = ind_tensor_rank(e->x[1]);
+    return first > second ? first : second;
 }
 
 /* Element i of a list of integers. */
@@ -8992,29 +9048,38 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
         ind_tensor inside = huber ? ind_le(d, ind_scalar(e->g, t)) : ind_lt(d, ind_scalar(e->g, t));
         d = ind_where(inside, near, far);
     }
+    if (huber) {
+        if (!ind__need_float_of(e, 0)) return;
+        d = ind_cast(d, ind_tensor_dtype(e->x[0]));
+    }
     e->y = ind__reduced_loss(e, 0, d);
 }
 
 /* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), as ATen bounds it. */
 static void ind__expand_binary_cross_entropy(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], low = ind__num(e, -100);
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    if (!ind__need_float_of(e, 0) || !ind__need_type_as(e, 1, 0)) return;
     ind_tensor off = ind_mul(ind__plus(e, t, -1), ind_maximum(ind_log1p(ind_neg(x)), low));
     e->y = ind_sub(off, ind_mul(t, ind_maximum(ind_log(x), low)));
-    e->y = ind__reduced_loss(e, 0, ind__weighted(e, 2, e->y));
+    e->y = ind__reduced_loss(e, 0, ind_cast(ind__weighted(e, 2, e->y), dtype));
 }
 
 static void ind__expand_binary_cross_entropy_with_logits(ind__expansion *e) {
-    ind_tensor x = e->x[0], t = e->x[1], log_on = ind_log_sigmoid(x);
+    ind_tensor x = e->x[0], t = e->x[1];
+    if (!ind__need_float_of(e, 0) || !ind__need_float_of(e, 1)) return;
+    ind_tensor log_on = ind_log_sigmoid(x);
     if (ind__given(e, 3)) {
         ind_tensor more = ind_mul(ind__plus(e, e->x[3], -1), t);
         log_on = ind_mul(ind__plus(e, more, 1), log_on);
     }
     e->y = ind_sub(ind_mul(ind_sub(ind__num(e, 1), t), x), log_on);
-    e->y = ind__reduced_loss(e, 0, ind__weighted(e, 2, e->y));
+    e->y = ind__reduced_loss(e, 0, ind_cast(ind__weighted(e, 2, e->y), ind_tensor_dtype(t)));
 }
 
 static void ind__expand_kl_div(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], loss;
+    if (!ind__need_float_of(e, 0) || !ind__need_float_of(e, 1)) return;
     if (e->a[1].i) {
         loss = ind_mul(ind_exp(t), ind_sub(t, x));
     } else {
@@ -9043,7 +9108,8 @@ static void ind__expand_poisson_nll_loss(ind__expansion *e) {
     if (e->a[1].i) { /* Stirling's term, for t above 1 */
         ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
         ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
-        loss = ind_add(loss, ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0)));
+        stirling = ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0));
+        loss = ind_cast(ind_add(loss, stirling), ind_tensor_dtype(loss));
     }
     e->y = ind__reduced_loss(e, 3, loss);
 }
@@ -9051,6 +9117,7 @@ static void ind__expand_poisson_nll_loss(ind__expansion *e) {
 /* (log(v) + (x - t)^2 / v) / 2 with v = max(var, eps); var may lack the last dimension. */
 static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
     ind_tensor v = e->x[2], d = ind_sub(e->x[0], e->x[1]);
+    if (!ind__need_float_of(e, 2)) return;
     if (ind_tensor_rank(v) + 1 == ind_tensor_rank(e->x[0]) && ind_tensor_rank(v) > 0) v = ind_unsqueeze(v, -1);
     if (!(e->a[1].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "eps is %g; it must be above 0", e->a[1].f);
     v = ind_maximum(v, ind_scalar(e->g, e->a[1].f));
@@ -9061,18 +9128,24 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    ind_tensor apart = ind_maximum(ind_sub(ind__num(e, e->a[0].f), x), zero);
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin is of the type of x */
+    ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
+    ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
     e->y = ind__reduced_loss(e, 1, ind_add(off, ind_where(ind_ne(t, ind__num(e, -1)), x, zero)));
 }
 
 static void ind__expand_soft_margin_loss(ind__expansion *e) {
-    e->y = ind__reduced_loss(e, 0, ind_log1p(ind_exp(ind_mul(ind_neg(e->x[1]), e->x[0]))));
+    ind_tensor x = e->x[0];
+    if (!ind__need_float_of(e, 0)) return;
+    ind_tensor off = ind_cast(ind_mul(ind_neg(x), e->x[1]), ind_tensor_dtype(x));
+    e->y = ind__reduced_loss(e, 0, ind_expand_as(ind_log1p(ind_exp(off)), x));
 }
 
 static void ind__expand_margin_ranking_loss(ind__expansion *e) {
+    if (!ind__need_rank_as(e, 1, 0) || !ind__need_rank_as(e, 2, 0)) return;
     ind_tensor apart = ind_mul(ind_neg(e->x[2]), ind_sub(e->x[0], e->x[1]));
-    e->y = ind__reduced_loss(e, 1, ind_maximum(ind__plus(e, apart, e->a[0].f), ind__num(e, 0)));
+    e->y = ind__reduced_loss(e, 1, ind_maximum(ind_add(apart, ind_scalar(e->g, e->a[0].f)), ind__num(e, 0)));
 }
 
 static ind_tensor ind__distance(const ind__expansion *e, ind_tensor a, ind_tensor b, double p, double eps,
@@ -9088,6 +9161,7 @@ static void ind__expand_pairwise_distance(ind__expansion *e) {
 
 static void ind__expand_triplet_margin_loss(ind__expansion *e) {
     const double p = e->a[1].f, eps = e->a[2].f;
+    if (!ind__need_rank_as(e, 1, 0) || !ind__need_rank_as(e, 2, 0)) return;
     ind_tensor near = ind__distance(e, e->x[0], e->x[1], p, eps, false);
     ind_tensor far = ind__distance(e, e->x[0], e->x[2], p, eps, false);
     if (e->a[3].i) far = ind_minimum(far, ind__distance(e, e->x[1], e->x[2], p, eps, false));
@@ -9097,6 +9171,9 @@ static void ind__expand_triplet_margin_loss(ind__expansion *e) {
 
 static void ind__expand_cosine_embedding_loss(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1], t = e->x[2], zero = ind__num(e, 0);
+    const int rank = ind_tensor_rank(t);
+    if (!ind__need_rank_of(e, 2, 0, 1) || !ind__need_rank_of(e, 0, rank + 1, rank + 1) || !ind__need_rank_as(e, 1, 0))
+        return;
     ind_tensor product = ind__sum_last(ind_mul(a, b), -1, false);
     ind_tensor first = ind__plus(e, ind__sum_last(ind_mul(a, a), -1, false), 1e-12);
     ind_tensor second = ind__plus(e, ind__sum_last(ind_mul(b, b), -1, false), 1e-12);
@@ -9112,7 +9189,10 @@ static ind_tensor ind__unit(const ind__expansion *e, ind_tensor x, double p, int
 }
 
 static void ind__expand_cosine_similarity(ind__expansion *e) {
-    const int dim = (int)e->a[0].i;
+    const int dim = ind__dim_in(e, e->a[0].i, ind__rank_of_both(e));
+    const ind_dtype dtype = ind__result_type(e->g, e->node->operand, 2);
+    if (!ind_dtype_is_float(dtype) && !ind__need_float_of(e, 0)) return;
+    for (int k = 0; k < 2; k++) e->x[k] = ind_cast(e->x[k], dtype);
     ind_tensor both = ind_broadcast_tensors(e->x, 2);
     ind_tensor a = ind__unit(e, both, 2, dim, e->a[1].f),
                b = ind__unit(e, e->g->status ? both : ind_result(both, 1), 2, dim, e->a[1].f);
@@ -9120,7 +9200,8 @@ static void ind__expand_cosine_similarity(ind__expansion *e) {
 }
 
 static void ind__expand_normalize(ind__expansion *e) {
-    e->y = ind__unit(e, e->x[0], e->a[0].f, (int)e->a[1].i, e->a[2].f);
+    int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
+    e->y = ind__unit(e, e->x[0], e->a[0].f, dim, e->a[2].f);
 }
 
 static void ind__expand_dist(ind__expansion *e) {
@@ -9151,7 +9232,7 @@ static void ind__expand_shrink(ind__expansion *e) {
 }
 
 static void ind__expand_softmin(ind__expansion *e) {
-    e->y = ind_softmax(ind_neg(e->x[0]), (int)e->a[0].i);
+    e->y = ind_softmax(ind_neg(e->x[0]), ind__dim_in(e, e->a[0].i, ind_tensor_rank(e->x[0])));
 }
 
 static void ind__expand_glu(ind__expansion *e) {
@@ -9202,11 +9283,6 @@ static void ind__expand_rsub(ind__expansion *e) {
 /* 0, values or 1 where self is negative, zero or positive; 0 for NaN, as in ATen. */
 static void ind__expand_heaviside(ind__expansion *e) {
     ind_tensor x = e->x[0], zero = ind__num(e, 0);
-    if (ind_tensor_dtype(x) != ind_tensor_dtype(e->x[1])) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "self and values must have one type; they are %s and %s",
-                    ind_dtype_name(ind_tensor_dtype(x)), ind_dtype_name(ind_tensor_dtype(e->x[1])));
-        return;
-    }
     ind_tensor step = ind_cast(ind_gt(x, zero), ind_tensor_dtype(x));
     e->y = ind_where(ind_eq(x, zero), e->x[1], step);
 }
@@ -9221,7 +9297,8 @@ static void ind__expand_float_power(ind__expansion *e) {
 }
 
 static void ind__expand_ldexp(ind__expansion *e) {
-    e->y = ind_mul(e->x[0], ind_exp2(e->x[1]));
+    const ind_dtype dtype = ind__float_of_both(e), compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    e->y = ind_cast(ind_mul(ind_cast(e->x[0], compute), ind_exp2(ind_cast(e->x[1], compute))), dtype);
 }
 
 /* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
@@ -9260,11 +9337,6 @@ static void ind__expand_clamp_max(ind__expansion *e) {
 static void ind__expand_isclose(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const double rtol = e->a[0].f, atol = e->a[1].f;
-    if (ind_tensor_dtype(a) != ind_tensor_dtype(b)) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "self and other must have one type; they are %s and %s",
-                    ind_dtype_name(ind_tensor_dtype(a)), ind_dtype_name(ind_tensor_dtype(b)));
-        return;
-    }
     if (!(rtol >= 0) || !(atol >= 0)) {
         ind__refuse(e, IND_INVALID_ARGUMENT, "rtol and atol are %g and %g; they must not be negative", rtol, atol);
         return;
@@ -9288,19 +9360,17 @@ static void ind__expand_special_entr(ind__expansion *e) {
     e->y = ind_where(ind_lt(x, ind__num(e, 0)), below, ind_neg(ind_xlogy(x, x)));
 }
 
-/* Operand k; a number as a tensor without dimensions, which promotes alike. */
-static ind_tensor ind__as_tensor(const ind__expansion *e, int k) {
-    const ind__tensor_info *t = ind__tensor_of(e->x[k]);
-    if (!t || !t->weak) return e->x[k];
-    const ind__attr *v = &e->g->node[t->node].attr[0];
-    bool wide = ind_tensor_dtype(e->x[1 - k]) == IND_F64;
-    return ind_full(e->g, NULL, 0, v->is_int ? (double)v->i : v->f, v->is_int ? IND_I64 : wide ? IND_F64 : IND_F32);
-}
-
 static void ind__expand_special_xlog1py(ind__expansion *e) {
-    ind_tensor x = ind__as_tensor(e, 0), y = ind__as_tensor(e, 1), zero = ind_scalar(e->g, 0);
-    ind_tensor v = ind_where(ind_eq(x, ind__num(e, 0)), zero, ind_mul(x, ind_log1p(y)));
-    e->y = ind_where(ind_isnan(y), ind_scalar(e->g, (double)NAN), v);
+    const ind_dtype dtype = ind__float_of_both(e);
+    ind_tensor v[2], zero = ind_scalar(e->g, 0);
+    for (int k = 0; k < 2; k++) { /* a number becomes a tensor without dimensions */
+        const ind__tensor_info *t = ind__tensor_of(e->x[k]);
+        const ind__attr *number = t && t->weak ? &e->g->node[t->node].attr[0] : NULL;
+        double value = !number ? 0 : number->is_int ? (double)number->i : number->f;
+        v[k] = number ? ind_full(e->g, NULL, 0, value, dtype) : ind_cast(e->x[k], dtype);
+    }
+    ind_tensor y = ind_where(ind_eq(v[0], zero), zero, ind_mul(v[0], ind_log1p(v[1])));
+    e->y = ind_where(ind_isnan(v[1]), ind_scalar(e->g, (double)NAN), y);
 }
 
 static void ind__expand_special_ndtr(ind__expansion *e) {
@@ -9319,7 +9389,8 @@ static void ind__expand_nansum(ind__expansion *e) {
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
     const ind_dtype dtype = e->a[2].kind == IND__ATTR_NONE ? IND_DTYPE_NONE : (ind_dtype)e->a[2].i;
     if (n > IND_MAX_RANK) ind__refuse(e, IND_LIMIT, "dim has %d elements; at most %d are possible", n, IND_MAX_RANK);
-    for (int i = 0; i < n && i < IND_MAX_RANK; i++) dims[i] = (int)ind__list_int(dim, i);
+    for (int i = 0; i < n && i < IND_MAX_RANK; i++)
+        dims[i] = ind__dim_in(e, ind__list_int(dim, i), ind_tensor_rank(e->x[0]));
     if (e->g->status) return;
     ind_tensor x = e->x[0], none = ind_isnan(x);
     const bool average = e->node->op == IND_OP_NANMEAN;
@@ -9468,11 +9539,7 @@ static void ind__expand_bincount(ind__expansion *e) {
 static void ind__expand_dot(ind__expansion *e) {
     char text[300];
     if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
-    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1])) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the other's type", ind__say_operand(e, 1, text, sizeof text));
-        return;
-    }
-    if (e->node->op == IND_OP_DOT && !ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
+    if (!ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
                     ind__say_operand(e, 1, text, sizeof text));
         return;
@@ -9532,14 +9599,17 @@ static void ind__expand_addmv(ind__expansion *e) {
 }
 
 static void ind__expand_addr(ind__expansion *e) {
+    const ind_dtype dtype = ind__result_type(e->g, e->node->operand, 3);
     if (ind__need_rank_of(e, 1, 1, 1) && ind__need_rank_of(e, 2, 1, 1))
-        e->y = ind__added(e, ind__outer(e->x[1], e->x[2]));
+        e->y = ind__added(e, ind__outer(ind_cast(e->x[1], dtype), ind_cast(e->x[2], dtype)));
 }
 
 static void ind__expand_baddbmm(ind__expansion *e) {
+    const int batch = 0;
     if (!ind__need_rank_of(e, 1, 3, 3) || !ind__need_rank_of(e, 2, 3, 3)) return;
     ind_tensor product = ind_matmul(e->x[1], e->x[2]);
-    e->y = ind__added(e, e->node->op == IND_OP_ADDBMM ? ind__sum_last(product, 0, false) : product);
+    if (e->node->op == IND_OP_ADDBMM) product = ind_sum(product, &batch, 1, false, ind_tensor_dtype(product));
+    e->y = ind__added(e, product);
 }
 
 static void ind__expand_kron(ind__expansion *e) {
@@ -9613,6 +9683,7 @@ static ind_tensor ind__pick(const ind__expansion *e, ind_tensor x, int dim, int6
 }
 
 static void ind__expand_cross(ind__expansion *e) {
+    if (!ind__need_rank_as(e, 1, 0)) return;
     ind_tensor both = ind_broadcast_tensors(e->x, 2), v[3];
     int dim = ind__dim_in(e, e->a[0].i, ind_tensor_rank(both));
     if (dim < 0 || e->g->status) return;
@@ -9630,11 +9701,12 @@ static void ind__expand_cross(ind__expansion *e) {
 }
 
 static void ind__expand_linalg_vecdot(ind__expansion *e) {
-    e->y = ind__sum_last(ind_mul(e->x[0], e->x[1]), (int)e->a[0].i, false);
+    e->y = ind__sum_last(ind_mul(e->x[0], e->x[1]), ind__dim_in(e, e->a[0].i, ind__rank_of_both(e)), false);
 }
 
 /* y[.., o] = sum over i and j of x1[.., i] weight[o, i, j] x2[.., j]. */
 static void ind__expand_bilinear(ind__expansion *e) {
+    const int last = -1;
     ind_tensor w = e->x[2];
     if (!ind__need_rank_of(e, 2, 3, 3) || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK - 2)) return;
     ind_expr flat[2] = {ind_tensor_size(w, 1), ind_expr_mul(ind_tensor_size(w, 0), ind_tensor_size(w, 2))};
@@ -9642,7 +9714,7 @@ static void ind__expand_bilinear(ind__expansion *e) {
     ind_tensor rows = ind_view(ind_permute(w, order, 3), flat, 2), part = ind_matmul(e->x[0], rows);
     ind_expr two[2] = {ind_tensor_size(w, 0), ind_tensor_size(w, 2)};
     part = ind_unflatten(part, -1, two, 2);
-    e->y = ind__sum_last(ind_mul(part, ind_unsqueeze(e->x[1], -2)), -1, false);
+    e->y = ind_sum(ind_mul(part, ind_unsqueeze(e->x[1], -2)), &last, 1, false, ind_tensor_dtype(w));
     if (ind__given(e, 3)) e->y = ind_add(e->y, e->x[3]);
 }
 
@@ -9786,7 +9858,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
     for (int i = 0; i < nb; i++) in[lb[i]] |= 2;
     for (int l = 0; l < IND__EINSUM_LABELS; l++) group[l] = in[l] == 3 ? (s->last[l] > k ? 0 : 3) : in[l];
     ind_tensor x = ind__einsum_matrix(s, *a, la, na, group, of_a, first);
-    ind_tensor y = ind__einsum_matrix(s, b, lb, nb, group, of_b, second);
+    ind_tensor y = ind__einsum_matrix(s, ind_cast(b, ind_tensor_dtype(*a)), lb, nb, group, of_b, second);
     const bool summed = !ind__is_int(first[2], 1);
     int labels[IND__EINSUM_LABELS];
     for (int g = 0; g < 3; g++) {
@@ -9805,10 +9877,9 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
     return n;
 }
 
-/* Sums the labels of x that neither a later operand nor the result has. */
+/* Sums the labels of x that neither a later operand nor the result has. Integers become i64 by that, as in sum. */
 static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labels, int count) {
     int dims[IND_MAX_RANK], n = 0, kept = 0;
-    ind_dtype dtype = ind_tensor_dtype(*x);
     for (int i = 0; i < count; i++) {
         if (s->last[labels[i]] > k) {
             labels[kept++] = labels[i];
@@ -9816,7 +9887,7 @@ static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labe
             dims[n++] = i;
         }
     }
-    if (n) *x = ind_sum(*x, dims, n, false, dtype);
+    if (n) *x = ind_sum(*x, dims, n, false, IND_DTYPE_NONE);
     return kept;
 }
 
@@ -9937,7 +10008,9 @@ static void ind__expand_t(ind__expansion *e) {
 }
 
 static void ind__expand_adjoint(ind__expansion *e) {
-    if (ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) e->y = ind_transpose(e->x[0], -2, -1);
+    const int rank = ind_tensor_rank(e->x[0]);
+    if (rank == 1 && !ind__need_rank_of(e, 0, 2, IND_MAX_RANK)) return;
+    e->y = rank ? ind_transpose(e->x[0], -2, -1) : e->x[0];
 }
 
 static void ind__expand_ravel(ind__expansion *e) {
@@ -10025,6 +10098,7 @@ static void ind__expand_diag(ind__expansion *e) {
 static void ind__expand_take_along_dim(ind__expansion *e) {
     ind_tensor x = e->x[0], i = e->x[1];
     int rank = ind_tensor_rank(x), dim = 0;
+    char first[300], second[300];
     if (e->a[0].kind == IND__ATTR_NONE) {
         e->y = ind_gather(ind_flatten(x, 0, -1), 0, ind_flatten(i, 0, -1));
         return;
@@ -10037,6 +10111,10 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
         if (d == dim) continue;
         if (ind__is_int(a[d], 1)) a[d] = b[d];
         if (ind__is_int(b[d], 1)) b[d] = a[d];
+        if (ind_known_eq(a[d], b[d])) continue;
+        ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
+                    ind__say_operand(e, 0, first, sizeof first), ind__say_operand(e, 1, second, sizeof second));
+        return;
     }
     e->y = ind_gather(ind_expand(x, a, rank), dim, ind_expand(i, b, rank));
 }
@@ -10072,11 +10150,15 @@ static void ind__expand_type_as(ind__expansion *e) {
     e->y = ind_cast(e->x[0], ind_tensor_dtype(e->x[1]));
 }
 
+/* Of integers the ends are such, and what comes between is cut off. */
 static void ind__expand_logspace(ind__expansion *e) {
     const ind_dtype dtype = (ind_dtype)e->a[4].i;
-    ind__attr a[4] = {ind__attr_scalar(e->a[0].f), ind__attr_scalar(e->a[1].f), e->a[2],
-                      ind__attr_dtype(ind_dtype_is_float(dtype) ? dtype : IND_F32)};
+    const bool whole = !ind_dtype_is_float(dtype);
+    ind__attr a[4] = {ind__attr_scalar(whole ? trunc(e->a[0].f) : e->a[0].f),
+                      ind__attr_scalar(whole ? trunc(e->a[1].f) : e->a[1].f), e->a[2],
+                      ind__attr_dtype(whole ? IND_F64 : dtype)};
     if (!(e->a[3].f > 0)) ind__refuse(e, IND_INVALID_ARGUMENT, "base is %g; it must be above 0", e->a[3].f);
+    if (dtype == IND_BOOL) ind__refuse(e, IND_TYPE_MISMATCH, "dtype is bool; a number type is needed");
     ind_tensor power = ind__graph_add(e->g, IND_OP_LINSPACE, NULL, 0, a, 4, NULL, NULL);
     e->y = ind_cast(ind_pow(ind_scalar(e->g, e->a[3].f), power), dtype);
 }
@@ -10497,6 +10579,7 @@ static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *
         return false;
     }
     f->window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, dtype);
+    if (!ind_dtype_is_float(ind_tensor_dtype(f->window))) f->window = ind_cast(f->window, dtype);
     if (f->win < f->n) f->window = ind_pad(f->window, pad, 2, IND_PAD_CONSTANT, 0);
     return true;
 }
@@ -10505,7 +10588,8 @@ static void ind__expand_stft(ind__expansion *e) {
     ind__frames w;
     ind_pad_mode mode;
     ind_tensor x = e->x[0];
-    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__pad_mode_named(e, e->a[4].s, &mode) || !ind__frames_of(e, &w)) return;
+    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__need_float_of(e, 0)) return;
+    if (!ind__pad_mode_named(e, e->a[4].s, &mode) || !ind__frames_of(e, &w)) return;
     ind__fft_call f = {.num = 1,
                        .dim = {2},
                        .n = {w.n},
@@ -10622,10 +10706,7 @@ static void ind__expand_part(ind__expansion *e) {
 }
 
 static void ind__expand_complex(ind__expansion *e) {
-    if (!ind__need_float_of(e, 0) || !ind__need_float_of(e, 1)) return;
-    if (ind_tensor_dtype(e->x[0]) != ind_tensor_dtype(e->x[1]))
-        ind__refuse(e, IND_TYPE_MISMATCH, "both parts must have one type; they are %s and %s",
-                    ind_dtype_name(ind_tensor_dtype(e->x[0])), ind_dtype_name(ind_tensor_dtype(e->x[1])));
+    if (!ind__need_float_of(e, 0)) return;
     ind_tensor both = ind_broadcast_tensors(e->x, 2);
     if (e->g->status) return;
     ind_tensor parts[2] = {both, ind_result(both, 1)};
@@ -10684,14 +10765,32 @@ static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_
 
 /* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
 static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
+    char text[300];
     ind_tensor offsets = e->x[2];
     ind_expr none = {0};
     if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
+    if (ind_tensor_dtype(offsets) != IND_I32 && ind_tensor_dtype(offsets) != IND_I64) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__say_operand(e, 2, text, sizeof text));
+        return false;
+    }
     if (e->a[1].i) offsets = ind_slice(offsets, 0, none, ind__e(e, -1), none);
     b->num = ind_tensor_size(offsets, 0);
     ind_tensor place =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
     b->bag = ind__plus(e, ind_searchsorted(offsets, place, false, true, IND_NO_TENSOR), -1);
+    return true;
+}
+
+/* per_sample_weights: one for each index, of the type of weight. */
+static bool ind__bag_weights_fit(ind__expansion *e) {
+    char text[300], second[300];
+    if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
+    for (int d = 0; d < ind_tensor_rank(e->x[1]); d++) {
+        if (ind_known_eq(ind_tensor_size(e->x[3], d), ind_tensor_size(e->x[1], d))) continue;
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s", ind__say_operand(e, 3, text, sizeof text),
+                    ind__say_operand(e, 1, second, sizeof second));
+        return false;
+    }
     return true;
 }
 
@@ -10711,6 +10810,11 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     }
     if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
     if (offsets ? !ind__bags_of_offsets(e, &b) : !ind__need_rank_of(e, 1, 2, 2)) return;
+    if (ind__given(e, 3) && !ind__bag_weights_fit(e)) return;
+    if (offsets && ind__is_int(b.num, 0)) { /* no bag, so that no index has one */
+        e->y = ind__zeros(e, b.num, ind_tensor_size(weight, 1), ind_tensor_dtype(weight));
+        return;
+    }
     b.rows = ind_embedding(weight, indices);
     if (e->a[2].kind != IND__ATTR_NONE) {
         int64_t padding = e->a[2].i, rows = 0;
@@ -10804,6 +10908,10 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 3, IND_MAX_RANK - 1)) return;
     if (size < 1 || size > 1 << 20) {
         ind__refuse(e, IND_OUT_OF_RANGE, "size is %lld", (long long)size);
+        return;
+    }
+    if (ind__is_int(ind_tensor_size(e->x[0], 1), 0)) {
+        e->y = e->x[0];
         return;
     }
     for (int i = 0; i < 2 * rank; i++) pad[i] = ind__e(e, 0);
@@ -12983,6 +13091,16 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
 }
 
+static ind_tensor ind__apply_parsed(ind_graph *g, const ind__parsed_call *call) {
+    char op[IND__MAX_NAME + 2];
+    ind_tensor y = ind__graph_add(g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs,
+                                  NULL, call->function ? call->function->name : NULL);
+    if (!call->in_place || !y.id) return y;
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    ind__write(g, op, call->operand[0], y.id);
+    return ind__graph_tensor(g, g->status ? 0 : call->operand[0]);
+}
+
 ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
     static const ind_tensor none;
     ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
@@ -12995,8 +13113,7 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     }
     memset(&parsed, 0, sizeof parsed);
     if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
-        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
-                           NULL, parsed.function ? parsed.function->name : NULL);
+        y = ind__apply_parsed(graph, &parsed);
     else
         ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);
@@ -14810,6 +14927,7 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }

@@ -526,6 +526,12 @@ typedef struct ind__writer {
       "        error[2] = (unsigned long long)size;\n"                                                                 \
       "    }\n"                                                                                                        \
       "    return 0;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "// The same where negative ones count from the end.\n"                                                          \
+      "static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id,\n"            \
+      "                                                              unsigned long long *error) {\n"                   \
+      "    const long long at = i < 0 ? i + size : i;\n"                                                               \
+      "    return at >= 0 && at < size ? at : ind_index(i, size, id, error);\n"                                        \
       "}\n")                                                                                                           \
     X(ATOMIC, 0,                                                                                                       \
       "// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4\n"  \
@@ -1699,17 +1705,12 @@ static void cg__store(ind__writer *w, uint32_t i) {
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
     if (w->only_check[i])
-        ind__textf(&w->code, "(void)ind_index(");
+        ind__textf(&w->code, "(void)%s(", check);
     else
-        ind__textf(&w->code, "const %s t%u = (%s)ind_index(", cg__int(w), i, cg__int(w));
+        ind__textf(&w->code, "const %s t%u = (%s)%s(", cg__int(w), i, cg__int(w), check);
     cg__value(w, inst->arg[0]);
-    if (inst->flags & IND__INST_WRAP) {
-        ind__textf(&w->code, " < 0 ? ");
-        cg__value(w, inst->arg[0]);
-        ind__textf(&w->code, " + (%s) : ", extent);
-        cg__value(w, inst->arg[0]);
-    }
     ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
     cg__use(w, IND__CG_INDEX);
     w->needs_error = true;

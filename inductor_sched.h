@@ -1835,9 +1835,9 @@ static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, u
 
 /* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
    every element once: the strides are then those of the dimensions in some order, and the index is taken apart. Not
-   where there are none. */
+   where there are none; what may have none for some sizes is divided by 1 there, as nothing is read then. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
-    ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
+    ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
     int left = d->rank;
     int64_t zero;
     for (int k = 0; k < d->rank; k++) {
@@ -1851,8 +1851,8 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
         for (int k = 0; k < d->rank && !found; k++) {
             if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
             found = true, left--;
-            map[k] = ind_expr_floordiv(read, next);
-            if (left) map[k] = ind_expr_mod(map[k], d->size[k]);
+            map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
+            if (left) map[k] = ind_expr_mod(map[k], ind_expr_max(d->size[k], one));
             next = ind_expr_mul(next, d->size[k]);
             if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
         }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reference import Tensor, made
+from reference import Tensor, is_float, made, wrap
 
 
 def nonzero(x, min_length=0, max_length=None):
@@ -17,25 +17,31 @@ def masked_select(x, mask, min_length=0, max_length=None):
     return Tensor(v[m], x.dtype, e[m])
 
 
-def expanded(indices):
-    """A mask of rank k stands for the k columns of its nonzero."""
+def places(indices):
+    """An index of NumPy. A mask of rank k stands for the k columns of its nonzero."""
     out = []
     for i in indices:
-        out += [i] if i is None or i.dtype != "bool" else [Tensor(column, "i64") for column in np.nonzero(i.v)]
-    return out
+        if i is None:
+            out.append(slice(None))
+        elif i.dtype == "bool":
+            out += np.nonzero(i.v) if i.v.ndim else [i.v != 0]
+        else:
+            out.append(i.v)
+    return tuple(out)
 
 
 def index(x, indices):
-    at = tuple(slice(None) if i is None else i.v for i in expanded(indices))
+    at = places(indices)
     return Tensor(x.v[at], x.dtype, x.e[at])
 
 
 def index_put(x, indices, values, accumulate=False):
-    at = tuple(slice(None) if i is None else i.v for i in expanded(indices))
+    at = places(indices)
     v, e = x.v.copy(), x.e.copy()
     if accumulate:
         np.add.at(v, at, values.v)
-        assert x.dtype == "i64" and not x.e.any() and not values.e.any()
+        assert not is_float(x.dtype)
+        v = wrap(v, x.dtype)
     else:
         v[at], e[at] = values.v, values.e
     return Tensor(v, x.dtype, e)
