@@ -3539,7 +3539,7 @@ static void cg__emit_row_stores(ind__writer *w) {
 /* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
    row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
 
-/* "const ind_sum<float>" of the column's state, without the const. */
+/* "ind_sum<float>": what the values of a column are joined in. */
 static const char *cg__column_state(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
@@ -3656,7 +3656,9 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
 }
 
 static void cg__end_run(ind__writer *w) {
-    if (cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n");
+    bool reduces = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) reduces |= cg__inst(w, i)->op == IND_LOOP_REDUCE;
+    if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
     cg__end(w);
     if (!cg__in_registers(w)) return;
     ind__textf(&w->code, "// What the run has joined of each column.\n");
@@ -5742,7 +5744,7 @@ static void cg__choose_row_looped(ind__writer *w) {
 }
 
 #define IND__CG_WARP_ROW      1024 /* longest row of one warp */
-#define IND__CG_RUN_REGISTERS 96   /* the same with the columns of a run */
+#define IND__CG_RUN_REGISTERS 96   /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */

@@ -11626,8 +11626,7 @@ static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t r
     return ind_expr_add(ind_expr_mul(ind_expr_floordiv(row, ind_int(b->context, run)), columns), column);
 }
 
-/* All before the REDUCE at the points of R, then P: each stores its value, which joins those of the run's other rows.
- */
+/* All before the REDUCE at the points of R, then P, whose values join those of the run's other rows. */
 static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t reduce, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK], var[2 * IND_MAX_RANK];
     ind__recorder r;

@@ -4304,8 +4304,7 @@ static bool sched__check_scans(sched__check *v) {
     return true;
 }
 
-/* Columns are joined along runs of the kernel's rows as they stand, into what only this kernel writes and does not
- * read.
+/* Columns are joined along runs of the kernel's rows as they stand, in buffers that it stores once and does not read.
  */
 static bool sched__check_runs(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
