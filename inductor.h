@@ -1460,8 +1460,9 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
    f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads
    and outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
    kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
-   is mutated (`mutate old = new`). Sizes, facts and guards are the module's; the graph is in its context, lives on
-   after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
+   is mutated (`mutate old = new`). Sizes, facts and guards are the module's, and a size that comes from data is a size
+   of the graph, to be given the number that a kernel before it has left in one of the inputs (the text of the stage
+   says in which: "# kernel 2, u0 in buf3"). The graph is in the module's context, lives on after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
    reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
    past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
@@ -18806,6 +18807,10 @@ typedef struct graph__raise {
         ind_tensor t;
     } * made; /* tensors of index expressions, each made once */
     uint32_t num_made, cap_made;
+    const ind__unbacked *unbacked; /* sizes from data, of which those used are sizes of the graph */
+    uint32_t num_unbacked;
+    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and what it is here */
+    int num_declared;
 } graph__raise;
 
 /* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
@@ -20076,11 +20081,75 @@ static void graph__raise_split_dims(graph__raise *r) {
     }
 }
 
+/* ---- sizes that come from data: sizes of the graph, which whoever runs it is told by what the module read back */
+
+static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
+    return r->num_declared ? ind__substitute(e, r->from_data, r->declared, r->num_declared) : e;
+}
+
+/* Declares a size of the same name and range, of which is said what it never exceeds. */
+static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
+    ind_symbol s = *ind_expr_symbol(u->symbol);
+    s.kind = IND_SYMBOL_SIZE;
+    s.slot = (int)r->g->num_sizes;
+    ind_expr size = ind_symbol_expr(r->c, &s);
+    ind__text fact = {.context = r->c};
+    if (!ind__ok(size) || ind__graph_declare(r->g, size)) return;
+    r->from_data[r->num_declared] = u->symbol;
+    r->declared[r->num_declared++] = size;
+    ind__text_expr(&fact, ind_expr_le(size, u->most));
+    if (ind__text_status(&fact))
+        ind__graph_no_memory(r->g, "kernel graph");
+    else if (!ind_expr_is_int(u->most, NULL))
+        (void)ind_fact(r->g, fact.data);
+    ind__text_free(&fact);
+}
+
+static void graph__raise_data_sizes(graph__raise *r, uint64_t which) {
+    for (uint32_t u = 0; u < r->num_unbacked && !r->g->status; u++)
+        if (which >> u & 1) graph__raise_declare(r, &r->unbacked[u]);
+}
+
+/* A loop or an index that was read from memory, if it goes as far as a size from data: one of declared sizes instead.
+ */
+static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *from, ind_expr *to, int *n) {
+    const ind_symbol *s = ind_expr_symbol(symbol);
+    ind_expr extent = ind__ok(s->extent) ? graph__raised_declared(r, s->extent) : s->extent;
+    if (!ind__ok(extent) || ind_expr_same(extent, s->extent)) return;
+    ind_symbol own = *s;
+    own.extent = extent;
+    from[*n] = symbol;
+    to[(*n)++] = ind_symbol_expr(r->c, &own);
+}
+
+/* The loops in declared sizes only. */
+static bool graph__raise_declared_loops(graph__raise *r) {
+    ind__loops *l = &r->loops;
+    const ind_body *b = r->body;
+    const size_t most = 2 * IND_MAX_RANK + IND__MAX_UNBACKED + b->num_inst;
+    ind_expr *from = r->num_declared ? ind__alloc(r->c, 2 * most * sizeof *from) : NULL, *to = from + most;
+    int n = 0;
+    if (!from) return r->num_declared == 0;
+    for (; n < r->num_declared; n++) from[n] = r->from_data[n], to[n] = r->declared[n];
+    for (int v = 0; v < l->rank + l->rrank; v++) graph__raise_redeclare(r, l->var[v], from, to, &n);
+    for (uint32_t k = 1; k < b->num_inst; k++)
+        if (b->inst[k].op == IND_LOOP_INDIRECT)
+            graph__raise_redeclare(r, b->index[b->inst[k].index + 1], from, to, &n);
+    for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], from, to, n);
+    for (int v = 0; v < l->rank + l->rrank; v++) {
+        l->var[v] = ind__substitute(l->var[v], from, to, n);
+        l->extent[v] = ind_expr_symbol(l->var[v])->extent;
+    }
+    ind__free(r->c, from);
+    return true;
+}
+
 static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     bool scans = ind__body_scan(r->body) != 0, reduces = scans;
     ind__loops *l = &r->loops;
     for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
     ind__loops_init(l, r->body, index);
+    if (!graph__raise_declared_loops(r)) return false;
     if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
         l->extent[l->rank] = ind_int(r->c, 1);
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
@@ -20176,7 +20245,7 @@ static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32
     to->dtype = b->dtype;
     to->rank = b->layout.rank;
     to->parts = b->mutated_by != 0;
-    for (int d = 0; d < to->rank; d++) to->size[d] = b->layout.size[b->layout.order[d]];
+    for (int d = 0; d < to->rank; d++) to->size[d] = graph__raised_declared(r, b->layout.size[b->layout.order[d]]);
 }
 
 static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
@@ -20249,6 +20318,16 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
     return out;
 }
 
+/* The sizes that come from data in what the kernel computes, or in the shape of a buffer of it, as bits. */
+static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
+    uint64_t any = ind__body_unbacked(p, k->body);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        const ind_layout *l = &p->buffer[k->arg[i]].layout;
+        for (int d = 0; d < l->rank; d++) any |= ind__unbacked_in(p->unbacked, p->num_unbacked, l->size[d]);
+    }
+    return any;
+}
+
 static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     const ind__lowered *p = m->desc.lowered;
     ind_graph *g = ind_graph_create(m->context, k->name);
@@ -20259,6 +20338,8 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++)
         graph__raise_condition(g, text, guard);
     graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
+    r.unbacked = p->unbacked, r.num_unbacked = p->num_unbacked;
+    graph__raise_data_sizes(&r, graph__raised_unbacked(p, k));
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
     if (!r.buffer) ind__graph_no_memory(g, "kernel graph");
@@ -20283,16 +20364,6 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
-/* Does a size that comes from data stand in what the kernel computes, or in the shape of a buffer of it? */
-static bool graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
-    uint64_t any = ind__body_unbacked(p, k->body);
-    for (uint32_t i = 0; i < k->num_args; i++) {
-        const ind_layout *l = &p->buffer[k->arg[i]].layout;
-        for (int d = 0; d < l->rank; d++) any |= ind__unbacked_in(p->unbacked, p->num_unbacked, l->size[d]);
-    }
-    return any != 0;
-}
-
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
     const ind_schedule *s = module->desc.schedule;
@@ -20300,16 +20371,20 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
-    if (graph__raised_unbacked(module->desc.lowered, &s->kernel[kernel])) {
-        ind__fail(module->context, IND_NOT_SUPPORTED,
-                  "kernel graph of %s: a size of it comes from data, which another "
-                  "kernel counts",
-                  s->kernel[kernel].name);
-        return NULL;
-    }
     const uint32_t refusals = module->context->refusals;
     ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
     return graph__raise_end(g, refusals, s->kernel[kernel].name);
+}
+
+/* "# kernel 2, u0 in buf3": where another kernel has left the sizes from data */
+static void ind__print_kernel_heading(ind__text *t, const ind_module *m, uint32_t kernel) {
+    const ind__lowered *p = m->desc.lowered;
+    uint64_t sizes = graph__raised_unbacked(p, &m->desc.schedule->kernel[kernel]);
+    ind__textf(t, "%s# kernel %u", kernel ? "\n" : "", (unsigned)kernel);
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (sizes >> u & 1)
+            ind__textf(t, ", %s in %s", ind_expr_symbol(p->unbacked[u].symbol)->name,
+                       p->buffer[p->unbacked[u].buffer].name);
 }
 
 /* All kernels as graphs, in the order in which they run; where there is none, why. */
@@ -20318,7 +20393,7 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
         ind_graph *g = ind_module_kernel_graph(m, (int)k);
         const char *text = g ? ind_graph_text(g) : NULL;
         ind_status status = text ? IND_OK : ind_error_status(m->context);
-        ind__textf(t, "%s# kernel %u", k ? "\n" : "", (unsigned)k);
+        ind__print_kernel_heading(t, m, k);
         if (text) ind__textf(t, "\n%s", text);
         if (!text) ind__textf(t, ": %s\n", ind_error(m->context));
         ind_graph_destroy(g);
@@ -20329,6 +20404,22 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
 
 /* ---- a custom op */
 
+static uint64_t graph__raised_unbacked_shape(const ind_graph *g, const ind__tensor_info *t) {
+    uint64_t any = 0;
+    for (int d = 0; d < t->rank; d++) any |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    return any;
+}
+
+static void graph__raise_custom_sizes(graph__raise *r, const ind_graph *from, const ind__node *n) {
+    uint64_t any = graph__raised_unbacked_shape(from, &from->tensor[n->result]);
+    for (uint32_t k = 0; k < n->num_operands; k++)
+        any |= graph__raised_unbacked_shape(from, &from->tensor[n->operand[k]]);
+    for (uint32_t k = 0; k < n->body->num_index; k++)
+        any |= ind__unbacked_in(from->unbacked, from->num_unbacked, n->body->index[k]);
+    r->unbacked = from->unbacked, r->num_unbacked = from->num_unbacked;
+    graph__raise_data_sizes(r, any);
+}
+
 static void graph__raise_custom(graph__raise *r, const ind_graph *from, const ind__node *n) {
     const ind__tensor_info *result = &from->tensor[n->result];
     for (uint32_t k = 0; k < n->num_operands; k++) {
@@ -20337,13 +20428,15 @@ static void graph__raise_custom(graph__raise *r, const ind_graph *from, const in
         b->name = t->name;
         b->dtype = t->dtype;
         b->rank = t->rank;
-        memcpy(b->size, t->size, sizeof b->size);
+        for (int d = 0; d < b->rank; d++) b->size[d] = graph__raised_declared(r, t->size[d]);
         graph__raise_source(r, k, IND_OP_INPUT);
     }
     if (!r->g->status) graph__raise_body(r);
     if (r->g->status) return;
     ind_tensor y = graph__raise_cast(r, r->value[n->body->result], result->dtype);
-    (void)ind_output(r->g, result->name, graph__raise_reshape(r, y, result->size, result->rank));
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < result->rank; d++) size[d] = graph__raised_declared(r, result->size[d]);
+    (void)ind_output(r->g, result->name, graph__raise_reshape(r, y, size, result->rank));
 }
 
 ind_graph *ind_pointwise_graph(ind_tensor x) {
@@ -20362,6 +20455,7 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     for (uint32_t i = 0; i < x.graph->num_conditions; i++)
         graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
     graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
+    graph__raise_custom_sizes(&r, x.graph, n);
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(c, (n->num_operands + (size_t)1) * sizeof *r.buffer);
     if (!r.buffer) ind__graph_no_memory(g, "pointwise graph");
