@@ -584,7 +584,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
     X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
-      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false", 0, "R")                      \
+      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false combine:str", 0, "R")          \
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
@@ -1289,7 +1289,7 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
-/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
+/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 5 values, each of a type of
    its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
    (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
    to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
@@ -1298,7 +1298,7 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
    to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
    (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
    broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
-   checked at run time. Segments cost one value more an element. In order: the elements before a place are joined in the
+   checked at run time. Segments are one value more an element, of which there are at most 4 then. In order: the elements before a place are joined in the
    order they stand in; how they are parenthesised differs. */
 typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
 typedef struct ind_scan_desc {
@@ -1362,6 +1362,11 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
      type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
+     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan, whose
+                 list has count values, as many identities if it is exclusive, then the segments if it is segmented)
+     joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
+                 .. of the left and the right element, or one given before; a type makes a number or casts; op: of
+                 IND_LOOP_OPS, or a function; what it takes is a name, a number or a cast)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      comments run from # to the end of the line. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
@@ -4658,13 +4663,13 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
     uint32_t count = (uint32_t)in->attr[1].i;
     bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
     int dim;
-    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
-    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_SCANNED)
+    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_STATES - segmented)
         return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
-                           (long long)in->attr[1].i, IND__MAX_SCANNED);
+                           (long long)in->attr[1].i, IND__MAX_STATES - segmented);
     if (in->num_operands != count + (exclusive ? count : 0) + segmented)
         return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
                            (unsigned)in->num_operands);
+    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
     const ind__tensor_info *x = ind__operand(in, 0);
     for (uint32_t k = 0; k < in->num_operands; k++)
         if (ind__check_scanned(in, k, count)) return in->status;
@@ -8635,13 +8640,15 @@ static bool ind__combine_is_pure(const ind_body *b) {
                    op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
             return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+        if (ind__loop_op_class(op) == 'r')
+            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function draws no random bits"), false;
     }
     return true;
 }
 
 static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     ind__recorder r;
-    ind_value left[IND__MAX_SCANNED], right[IND__MAX_SCANNED], out[IND__MAX_SCANNED] = {{0}};
+    ind_value left[IND__MAX_STATES], right[IND__MAX_STATES], out[IND__MAX_STATES] = {{0}};
     memset(&r, 0, sizeof r);
     if (ind__record_begin(&r, g->context, NULL, 0, NULL, 0)) return NULL;
     r.ops.load_tensor = ind__combine_load;
@@ -8658,6 +8665,79 @@ static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     return NULL;
 }
 
+/* The value as an argument: what is given as l0 and r0 (the first value of the left and of the right element), numbers
+   with their types, all else by the name of its statement. */
+static void ind__print_combine_value(ind__text *t, const ind_body *b, uint32_t n, int num) {
+    const ind__inst *i = &b->inst[n];
+    if (i->op == IND_LOOP_LOAD) {
+        bool right = (int)i->source >= num;
+        ind__textf(t, "%c%d", right ? 'r' : 'l', (int)i->source - (right ? num : 0));
+    } else if (i->op == IND_LOOP_CONSTANT) {
+        ind__textf(t, "%s(", ind_dtype_name((ind_dtype)i->dtype));
+        if (ind_dtype_is_float((ind_dtype)i->dtype))
+            ind__text_double(t, i->imm.f);
+        else
+            ind__textf(t, "%lld", (long long)i->imm.i);
+        ind__textf(t, ")");
+    } else {
+        ind__textf(t, "t%u", (unsigned)n);
+    }
+}
+
+static void ind__print_combine_call(ind__text *t, const ind_body *b, uint32_t n, int num) {
+    const ind__inst *i = &b->inst[n];
+    int arity = i->op == IND_LOOP_CALL ? i->imm.function->num_args : ind__loop_op_arity((ind_loop_op)i->op);
+    ind__textf(t, "%s(",
+               i->op == IND_LOOP_CALL   ? i->imm.function->name
+               : i->op == IND_LOOP_CAST ? ind_dtype_name((ind_dtype)i->dtype)
+                                        : ind__loop_op_name((ind_loop_op)i->op));
+    for (int k = 0; k < arity; k++) {
+        if (k) ind__textf(t, ", ");
+        ind__print_combine_value(t, b, i->arg[k], num);
+    }
+    ind__textf(t, ")");
+}
+
+/* "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. What only a result needs stands there. */
+static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
+    for (uint32_t n = 1; n < b->num_inst; n++) {
+        const ind__inst *i = &b->inst[n];
+        bool leaf = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_CONSTANT || i->op == IND_LOOP_STORE, needed = false;
+        for (uint32_t m = n + 1; !leaf && m < b->num_inst; m++)
+            for (int k = 0; k < IND__MAX_ARGS; k++)
+                needed = needed || (b->inst[m].op != IND_LOOP_STORE && b->inst[m].arg[k] == n);
+        if (!needed) continue;
+        ind__textf(t, "t%u = ", (unsigned)n);
+        ind__print_combine_call(t, b, n, num);
+        ind__textf(t, "; ");
+    }
+    for (uint32_t n = 1, k = 0; n < b->num_inst; n++) {
+        const ind__inst *i = &b->inst[n], *v = &b->inst[i->arg[0]];
+        if (i->op != IND_LOOP_STORE) continue;
+        bool named = v->op == IND_LOOP_LOAD || v->op == IND_LOOP_CONSTANT;
+        for (uint32_t m = 1; m < b->num_inst; m++)
+            for (int a = 0; a < IND__MAX_ARGS; a++)
+                named = named || (b->inst[m].op != IND_LOOP_STORE && b->inst[m].arg[a] == i->arg[0]);
+        if (k++) ind__textf(t, ", ");
+        if (named)
+            ind__print_combine_value(t, b, i->arg[0], num);
+        else
+            ind__print_combine_call(t, b, i->arg[0], num);
+    }
+}
+
+/* The text of a combine function, and the functions that it calls declared. */
+static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, ind__attr *a) {
+    ind__text t = {.context = g->context};
+    for (uint32_t n = 1; n < b->num_inst; n++)
+        if (b->inst[n].op == IND_LOOP_CALL && ind__graph_add_function(g, b->inst[n].imm.function)) return g->status;
+    ind__print_combine(&t, b, num);
+    *a = (ind__attr){.kind = IND__ATTR_STR};
+    if (!ind__text_status(&t)) a->s = ind__arena_string(&g->arena, t.data, t.size);
+    ind__text_free(&t);
+    return a->s ? IND_OK : ind__graph_no_memory(g, "associative_scan");
+}
+
 static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
     if (x.graph == g && ind__tensor_of(x)) return IND_OK;
     return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
@@ -8670,9 +8750,9 @@ static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind
                                : !d->combine ? "combine function is"
                                              : "x is");
     }
-    if (d->num < 1 || d->num > IND__MAX_SCANNED) {
-        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
-                               IND__MAX_SCANNED);
+    const int most = IND__MAX_STATES - (d->segments.id || d->starts.id);
+    if (d->num < 1 || d->num > most) {
+        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num, most);
     }
     if (d->exclusive && !d->identity) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
@@ -8703,7 +8783,7 @@ static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_te
 
 static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
     char name[64];
-    uint32_t operand[2 * IND__MAX_SCANNED + 1], num = 0;
+    uint32_t operand[2 * IND__MAX_STATES + 1], num = 0;
     ind__clean_name(name, sizeof name, d ? d->name : NULL, "associative_scan");
     if (ind__check_scan_desc(graph, name, d)) return ind__graph_tensor(graph, 0);
     ind_tensor flags = d->starts.id ? ind__segment_flags(graph, d->x[0], d->dim, d->starts) : d->segments;
@@ -8718,10 +8798,12 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
         snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
         ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
-    ind__attr a[5] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
+    ind__attr a[6] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
                       ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
-    return body ? ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 5, body, name)
-                : ind__graph_tensor(graph, 0);
+    if (body && !ind__combine_attr(graph, body, d->num, &a[5]))
+        return ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 6, body, name);
+    ind__body_free(body);
+    return ind__graph_tensor(graph, 0);
 }
 
 ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
@@ -11046,7 +11128,8 @@ static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n
         ind__print_attr(t, &n->attr[i]);
         comma = true;
     }
-    ind__textf(t, ")%s%s", n->name ? "   # " : "", n->name ? n->name : "");
+    bool named = n->name && strcmp(n->name, ind__op_name(n->op)) != 0;
+    ind__textf(t, ")%s%s", named ? "   # " : "", named ? n->name : "");
 }
 
 static void ind__print_result(ind__text *t, const ind_graph *g, uint32_t id) {
@@ -11386,19 +11469,19 @@ static bool ind__need_scalar(ind__parser *p, ind__attr *a) {
 }
 
 static bool ind__need_string(ind__parser *p, ind__attr *a) {
-    char text[64];
-    size_t n = 0;
     if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes");
-    const char *begin = p->at, *s = p->at + 1;
-    for (; *s && *s != '"' && *s != '\n'; s++) {
-        if (*s == '\\' && s[1] && s[1] != '\n') s++;
-        if (n == sizeof text - 1) return ind__parse_error(p, begin, IND_LIMIT, "a string of more than 63 characters");
-        text[n++] = *s;
+    const char *begin = p->at, *s = p->at + 1, *end = s;
+    while (*end && *end != '"' && *end != '\n') end += *end == '\\' && end[1] && end[1] != '\n' ? 2 : 1;
+    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line");
+    char *text = ind__arena_alloc(&p->g->arena, (size_t)(end - begin));
+    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    a->s = text;
+    while (s < end) {
+        if (*s == '\\') s++;
+        *text++ = *s++;
     }
-    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line");
-    p->at = s + 1;
-    a->s = ind__arena_string(&p->g->arena, text, n);
-    return a->s || ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    p->at = end + 1;
+    return true;
 }
 
 static bool ind__need_bool(ind__parser *p, ind__attr *a) {
@@ -11516,7 +11599,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     int best[3] = {-1, -1, -1}, distance[3] = {99, 99, 99};
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
-        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN) continue;
+        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
         for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
@@ -11550,7 +11633,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (!ind__op_in_text(op) || !ind__is_op_name(name, op, &call->in_place)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
-        if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
+        if (op != IND_OP_CUSTOM) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
     }
@@ -12085,6 +12168,172 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
+/* Does a call stand here, whose result has no name? */
+static bool ind__at_call(ind__parser *p) {
+    ind__skip(p);
+    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
+    ind__skip(&ahead);
+    return ahead.at > p->at && *ahead.at == '(';
+}
+
+/* ---- combine functions of scans */
+
+#define IND__MAX_COMBINE 256 /* statements of one */
+
+typedef struct ind__combine_text {
+    ind__parser p; /* of its text */
+    ind_ops *o;
+    const ind_value *left, *right;
+    int num, num_made;
+    struct {
+        const char *name; /* in the text */
+        size_t length;
+        ind_value value;
+    } made[IND__MAX_COMBINE];
+} ind__combine_text;
+
+/* l0, r0 or the name of a statement. */
+static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
+    char name[IND__MAX_NAME + 1], found[64];
+    ind__skip(&c->p);
+    const char *at = c->p.at;
+    if (!ind__need_name(&c->p, "a value", name)) return false;
+    bool side = (name[0] == 'l' || name[0] == 'r') && name[1] >= '0' && name[1] < '0' + c->num && !name[2];
+    *v = side ? (name[0] == 'l' ? c->left : c->right)[name[1] - '0'] : (ind_value){0};
+    for (int k = 0; k < c->num_made && !side; k++)
+        if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
+    if (v->id) return true;
+    return ind__parse_error(&c->p, at, IND_PARSE, "%s is no value; there are l0 to l%d, r0 to r%d, and what stands before",
+                            ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
+}
+
+/* f32(0.5), or f32(l0), which casts; the type has been read. */
+static bool ind__need_combine_typed(ind__combine_text *c, ind_dtype dtype, ind_value *v) {
+    ind__attr number = {0};
+    bool whole, yes;
+    if (!ind__need(&c->p, '(')) return false;
+    ind__skip(&c->p);
+    if ((yes = ind__take_word(&c->p, "true")) || ind__take_word(&c->p, "false")) {
+        *v = ind_op_constant_int(c->o, yes, dtype);
+    } else if (ind__number_length(c->p.at, &whole)) {
+        if (!ind__need_scalar(&c->p, &number)) return false;
+        *v = number.is_int ? ind_op_constant_int(c->o, number.i, dtype) : ind_op_constant(c->o, number.f, dtype);
+    } else if (ind__need_combine_name(c, v)) {
+        *v = ind_op_cast(c->o, *v, dtype);
+    }
+    return ind__need(&c->p, ')') && v->id;
+}
+
+static bool ind__at_dtype(ind__parser *p, ind_dtype *dtype) {
+    ind__skip(p);
+    *dtype = ind_dtype_parse(p->at, ind__name_length(p->at));
+    return *dtype != IND_DTYPE_NONE;
+}
+
+static bool ind__need_combine_argument(ind__combine_text *c, ind_value *v) {
+    ind_dtype dtype;
+    if (!ind__at_dtype(&c->p, &dtype)) return ind__need_combine_name(c, v);
+    return ind__need_dtype(&c->p, &dtype) && ind__need_combine_typed(c, dtype, v);
+}
+
+/* A loop op on values, by its name; false: there is none. */
+static bool ind__find_combine_op(const char *name, ind_loop_op *op) {
+    for (int k = 1; k < IND_NUM_LOOP_OPS; k++) {
+        char kind = ind__loop_op_class((ind_loop_op)k);
+        *op = (ind_loop_op)k;
+        if (kind != 's' && kind != 'r' && kind != 'u' && !strcmp(ind__loop_op_name(*op), name)) return true;
+    }
+    return false;
+}
+
+static ind_value ind__emit_combine_op(ind_ops *o, ind_loop_op op, const ind_value *x, int num) {
+    return num == 1 ? ind__emit1(o, op, x[0]) : num == 2 ? ind__emit2(o, op, x[0], x[1]) : ind_op_where(o, x[0], x[1], x[2]);
+}
+
+/* op(l0, r0), of a loop op or a function. */
+static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
+    char name[IND__MAX_NAME + 1];
+    ind_value x[IND__MAX_ARGS];
+    ind_loop_op op;
+    const char *at = c->p.at;
+    int num = 0;
+    if (!ind__need_name(&c->p, "the name of a loop op", name)) return false;
+    bool known = ind__find_combine_op(name, &op);
+    const ind__function *f = known ? NULL : ind__graph_find_function(c->p.g, name);
+    if (!known && !f) return ind__parse_error(&c->p, at, IND_PARSE, "%s is no loop op on values and no function", name);
+    const int arity = f ? f->num_args : ind__loop_op_arity(op);
+    if (!ind__need(&c->p, '(')) return false;
+    for (; num < arity; num++)
+        if ((num && !ind__need(&c->p, ',')) || !ind__need_combine_argument(c, &x[num])) return false;
+    if (!ind__need(&c->p, ')')) return false;
+    *v = f ? ind_op_call(c->o, name, x, num) : ind__emit_combine_op(c->o, op, x, num);
+    return v->id != 0;
+}
+
+static bool ind__need_combine_value(ind__combine_text *c, ind_value *v) {
+    ind_dtype dtype;
+    if (ind__at_dtype(&c->p, &dtype) || !ind__at_call(&c->p)) return ind__need_combine_argument(c, v);
+    return ind__need_combine_call(c, v);
+}
+
+static bool ind__need_combine_statement(ind__combine_text *c) {
+    char name[IND__MAX_NAME + 1];
+    if (c->num_made == IND__MAX_COMBINE)
+        return ind__parse_error(&c->p, c->p.at, IND_LIMIT, "more than %d statements", IND__MAX_COMBINE);
+    ind_value v = {0};
+    const char *at = c->p.at;
+    if (!ind__need_name(&c->p, "a name", name) || !ind__need(&c->p, '=')) return false;
+    if (!ind__need_combine_value(c, &v) || !ind__need(&c->p, ';')) return false;
+    c->made[c->num_made].name = at;
+    c->made[c->num_made].length = strlen(name);
+    c->made[c->num_made++].value = v;
+    return true;
+}
+
+/* combine = { name "=" value ";" } value { "," value } */
+static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+    ind__combine_text *c = user;
+    ind__parser *p = &c->p;
+    c->o = o, c->left = left, c->right = right;
+    while (!p->status && ind__at_keyword(p) && ind__need_combine_statement(c)) {
+    }
+    for (int k = 0; k < c->num && !p->status && (!k || ind__need(p, ',')); k++)
+        if (!ind__need_combine_value(c, &out[k])) break;
+    ind__skip(p);
+    if (!p->status && !o->context->error.status && *p->at) ind__expected(p, "the end");
+    if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
+}
+
+/* The combine function of a scan that was read; NULL, without an error: its operands are wrong, which its rule says. */
+static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
+    ind_tensor x[IND__MAX_STATES];
+    if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
+    const int64_t num = call->attr_set[1] ? call->attr[1].i : call->schema->attr[1].value.i;
+    if (num < 1 || num > IND__MAX_STATES || call->num_operands < (uint32_t)num) return NULL;
+    ind__combine_text *c = ind__alloc(p->g->context, sizeof *c);
+    if (!c) return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (int k = 0; k < (int)num; k++) x[k] = ind__graph_tensor(p->g, call->operand[k]);
+    c->p = (ind__parser){.g = p->g, .text = call->attr[5].s, .at = call->attr[5].s};
+    c->num = (int)num;
+    p->g->context->error.status = IND_OK;
+    ind_body *body =
+        ind__combine_record(p->g, &(ind_scan_desc){.x = x, .num = c->num, .combine = ind__combine_of_text, .user = c});
+    ind_status status = ind_error_status(p->g->context);
+    if (!body)
+        ind__parse_error(p, call->at, status ? status : IND_PARSE, "combine: %s",
+                         status ? ind_error(p->g->context) : "a value is missing");
+    ind__free(p->g->context, c);
+    return body;
+}
+
+/* The op of a call that was read; in ind_apply too. */
+static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
+    ind_body *body = ind__parsed_combine(p, call);
+    if (p->status) return ind__graph_tensor(p->g, 0);
+    return ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs, body,
+                          call->function ? call->function->name : NULL);
+}
+
 /* add_(x, y), which may have a name: another one for x. */
 static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                               uint32_t num_results, uint32_t value) {
@@ -12101,14 +12350,12 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
 }
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
-    const ind__schema *s = call->schema;
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
         if (r[k].late) p->g->wanted_size = r[k].size;
-    ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
-                                  call->function ? call->function->name : NULL);
+    ind_tensor x = ind__add_call(p, call);
     p->g->wanted_size = NULL;
-    if (!ind__check_graph(p, call->at)) return;
+    if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
     if (call->in_place) {
         ind__write_parsed(p, call, r, num_results, x.id);
@@ -12132,14 +12379,6 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
         }
     } while (ind__take(p, ','));
     return true;
-}
-
-/* Does a call stand here, whose result has no name? */
-static bool ind__at_call(ind__parser *p) {
-    ind__skip(p);
-    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
-    ind__skip(&ahead);
-    return ahead.at > p->at && *ahead.at == '(';
 }
 
 static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
@@ -12420,10 +12659,8 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     }
     memset(&parsed, 0, sizeof parsed);
     if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
-        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
-                           NULL, parsed.function ? parsed.function->name : NULL);
-    else
-        ind__finish_string(&p, "apply");
+        y = ind__add_call(&p, &parsed);
+    if (p.status && !graph->status) ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);
     ind__graph_leave_here(graph);
     return y;
@@ -16362,7 +16599,7 @@ typedef struct graph__combine {
     graph__lower_ctx *l;
     int num, rank, dim;
     bool reverse, exclusive, segmented;
-    ind_dtype dtype[IND__MAX_SCANNED];
+    ind_dtype dtype[IND__MAX_STATES];
     const ind_value *left, *right;
     ind_value *out;
 } graph__combine;
@@ -19822,11 +20059,6 @@ static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     x = graph__raise_permute(r, x, order, r->rank);
     ind__attr a[3] = {ind__attr_int(dim)};
     uint32_t n = 1;
-    if (!op[i->reduction]) {
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
-                        ind__scan_name((ind_scan)i->reduction));
-        return (ind_tensor){r->g, 0};
-    }
     if (scan == IND_OP_CUMSUM || scan == IND_OP_CUMPROD) a[n++] = ind__attr_dtype((ind_dtype)i->dtype);
     if (scan == IND_OP_SORT) {
         a[n++] = ind__attr_bool(i->reduction == IND_SCAN_DESCENDING);
@@ -19834,6 +20066,64 @@ static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     }
     x = graph__raise_call(r, scan, &x, 1, a, n);
     return ind__scan_results((ind_scan)i->reduction) > 1 ? x : graph__raise_scanned(r, at, x);
+}
+
+/* ---- scans with a combine function of the user */
+
+typedef struct graph__raised_combine {
+    const ind_body *body;
+    const ind__inst *scan;
+} graph__raised_combine;
+
+/* The elements' PAIRs, first to last; how many there are. */
+static int graph__raised_pairs(const ind_body *b, const ind__inst *scan, const ind__inst *pair[IND__MAX_STATES]) {
+    int n = 0;
+    for (uint32_t at = scan->arg[0]; at; at = b->inst[at].arg[2]) pair[n++] = &b->inst[at];
+    return n;
+}
+
+/* Records what the PAIRs compute from STATEs, which stand in the kernel's body among all else. */
+static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                    void *user) {
+    const graph__raised_combine *u = user;
+    const ind_body *b = u->body;
+    const ind__inst *pair[IND__MAX_STATES];
+    const int num = graph__raised_pairs(b, u->scan, pair);
+    ind_value *value = ind__alloc(ind_op_context(o), b->num_inst * sizeof *value);
+    if (!value) return;
+    for (int k = 0; k < num; k++) value[pair[k]->arg[1]].id = 1; /* needed */
+    for (uint32_t n = b->num_inst; n-- > 1;)
+        for (int k = 0; value[n].id && k < IND__MAX_ARGS; k++) value[b->inst[n].arg[k]].id = 1;
+    for (uint32_t n = 1; n < b->num_inst; n++) {
+        ind__inst i = b->inst[n];
+        if (!value[n].id) continue;
+        for (int k = 0; k < IND__MAX_ARGS; k++) i.arg[k] = i.arg[k] ? value[i.arg[k]].id : 0;
+        value[n] = i.op != IND_LOOP_STATE ? o->emit(o, &i, NULL) : i.imm.i < num ? left[i.imm.i] : right[i.imm.i - num];
+    }
+    for (int k = 0; k < num; k++) out[k] = value[pair[k]->arg[1]];
+    ind__free(ind_op_context(o), value);
+}
+
+/* Over the loops in their own order: the scan runs along the last one. Where nothing comes before, the body has the
+   identity itself. */
+static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
+    graph__raised_combine u = {r->body, &r->body->inst[at]};
+    const ind__inst *pair[IND__MAX_STATES];
+    ind_tensor x[IND__MAX_STATES], none[IND__MAX_STATES];
+    const int num = graph__raised_pairs(r->body, u.scan, pair);
+    int order[IND_MAX_RANK], dim = 0;
+    graph__raised_scan_order(r, at, order);
+    while (order[dim] != r->loops.rank) dim++;
+    for (int k = 0; k < num; k++) {
+        x[k] = graph__raise_over_row(r, graph__raise_operand(r, pair[k]->arg[0]));
+        x[k] = graph__raise_permute(r, x[k], order, r->rank);
+        none[k] = graph__raise_integer(r, 0);
+        if (!x[k].id || !none[k].id) return (ind_tensor){r->g, 0};
+    }
+    ind_scan_desc d = {.x = x, .num = num, .dim = dim, .combine = graph__raise_combine_fn, .user = &u};
+    d.exclusive = u.scan->flags & IND__INST_EXCLUSIVE;
+    d.identity = none;
+    return ind_associative_scan(r->g, &d);
 }
 
 /* ---- stores */
@@ -19986,6 +20276,8 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     switch (i->op) {
     case IND_LOOP_CONSTANT:
     case IND_LOOP_INDEX:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
     case IND_LOOP_INDIRECT: return (ind_tensor){r->g, 0};
     case IND_LOOP_LOAD: return graph__raise_load(r, n);
     case IND_LOOP_CAST: return graph__raise_cast_op(r, i);
@@ -19997,7 +20289,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     case IND_LOOP_REDUCE:
         return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
                                                                        : graph__raise_reduce(r, i, 0);
-    case IND_LOOP_SCAN: return graph__raise_scan(r, n);
+    case IND_LOOP_SCAN: return i->reduction == IND_SCAN_COMBINE ? graph__raise_combine(r, n) : graph__raise_scan(r, n);
     case IND_LOOP_PART:
         if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
         part.id = r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0;

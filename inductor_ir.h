@@ -1114,8 +1114,7 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_SCANNED      4 /* values of an element that a combine function is given */
-#define IND__MAX_STATES       5 /* the same with the flag that begins a segment */
+#define IND__MAX_STATES       5 /* values of an element that a combine function is given, a segment's flag among them */
 #define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
 /* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
@@ -10617,7 +10616,7 @@ ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__bo
     ind__recorder r;
     ind__origins origins = {.context = c};
     if (!ir__record_rows(p, &r, &origins, d->size, d->rank, d->dim)) return ind__failed(c);
-    uint32_t buffers[IND__MAX_SCANNED] = {0};
+    uint32_t buffers[IND__MAX_STATES] = {0};
     bool ok = ir__record_combine_scan(p, &r, d, buffers) &&
               ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, d->num, results);
     ind__record_abort(&r);

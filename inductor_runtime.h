@@ -1573,7 +1573,7 @@ struct rt__host_kernel {
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
     uint32_t element_stage;                /* what is stored per element of the row is so in this stage */
-    uint32_t scan, part[IND__MAX_SCANNED]; /* SCAN and its PARTs, 0: none */
+    uint32_t scan, part[IND__MAX_STATES]; /* SCAN and its PARTs, 0: none */
     rt__host_list before, after;           /* SCAN: the loop of its stage, which is element_stage, cut at the SCAN */
     rt__host_list combine;                 /* what a scan's combine function computes */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
@@ -3794,7 +3794,7 @@ static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e,
     for (int l = 0; l < lanes && !status; l++) {
         rt__host_scan before = *s;
         status = rt__host_combine(h, e, s, r + l == 0, l);
-        for (int k = 0; k < IND__MAX_SCANNED; k++) {
+        for (int k = 0; k < IND__MAX_STATES; k++) {
             if (!h->part[k]) continue;
             ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
             rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);
