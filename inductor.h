@@ -19025,7 +19025,8 @@ typedef struct graph__raised_buffer {
     ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
-    bool parts; /* other kernels store into it after this one */
+    bool parts;       /* other kernels store into it after this one */
+    uint32_t mutates; /* the buffer that this is a new version of; 0: none */
     int rank;
     ind_expr size[IND_MAX_RANK];
 } graph__raised_buffer;
@@ -20379,22 +20380,27 @@ static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
     return r->num_declared ? ind__substitute(e, r->from_data, r->declared, r->num_declared) : e;
 }
 
+/* A fact that the text of the graph says too; one that is known anyway is none. */
+static void graph__raise_fact(graph__raise *r, ind_expr condition) {
+    ind__text t = {.context = r->c};
+    ind__text_expr(&t, condition);
+    if (ind__text_status(&t))
+        ind__graph_no_memory(r->g, "kernel graph");
+    else if (!ind_expr_is_int(condition, NULL))
+        (void)ind_fact(r->g, t.data);
+    ind__text_free(&t);
+}
+
 /* Declares a size of the same name and range, of which is said what it never exceeds. */
 static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
     ind_symbol s = *ind_expr_symbol(u->symbol);
     s.kind = IND_SYMBOL_SIZE;
     s.slot = (int)r->g->num_sizes;
     ind_expr size = ind_symbol_expr(r->c, &s);
-    ind__text fact = {.context = r->c};
     if (!ind__ok(size) || ind__graph_declare(r->g, size)) return;
     r->from_data[r->num_declared] = u->symbol;
     r->declared[r->num_declared++] = size;
-    ind__text_expr(&fact, ind_expr_le(size, u->most));
-    if (ind__text_status(&fact))
-        ind__graph_no_memory(r->g, "kernel graph");
-    else if (!ind_expr_is_int(u->most, NULL))
-        (void)ind_fact(r->g, fact.data);
-    ind__text_free(&fact);
+    graph__raise_fact(r, ind_expr_le(size, u->most));
 }
 
 static void graph__raise_data_sizes(graph__raise *r, uint64_t which) {
@@ -20469,9 +20475,37 @@ static bool graph__raise_nothing(graph__raise *r) {
     return true;
 }
 
+/* An opaque call as itself: its operands as it sees them, and its results, of which the last are new versions of some
+   operands. */
+static void graph__raise_opaque(graph__raise *r) {
+    const ind__opaque *call = r->body->call;
+    const uint32_t num = call->num_inputs;
+    ind__extern_build b = {.g = r->g, .name = call->name, .num_operands = num};
+    b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
+    if (!b.operand) ind__graph_no_memory(r->g, call->name);
+    for (uint32_t k = 0; b.operand && k < num; k++) {
+        const ind__call_arg *x = &call->arg[k];
+        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].held, x->type.size, x->type.rank).id;
+    }
+    for (uint32_t j = num; j < num + call->num_outputs; j++) {
+        uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;
+        while (k < num && call->arg[k].buffer != old) k++;
+        if (old && k < num)
+            b.mutates[b.num_mutates++] = ind_int(r->c, k);
+        else
+            b.type[b.num_types++] = call->arg[j].type;
+    }
+    if (call->workspace) b.workspace = r->buffer[call->workspace].size[0];
+    ind_tensor y = r->g->status ? (ind_tensor){r->g, 0} : ind__add_extern(&b);
+    for (uint32_t j = 0; j < call->num_outputs; j++) {
+        graph__raised_buffer *to = &r->buffer[call->arg[num + j].buffer];
+        to->held = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
+    }
+}
+
 static void graph__raise_body(graph__raise *r) {
     if (r->body->call) {
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "an opaque call has no body");
+        graph__raise_opaque(r);
         return;
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
@@ -20537,6 +20571,7 @@ static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32
     to->dtype = b->dtype;
     to->rank = b->layout.rank;
     to->parts = b->mutated_by != 0;
+    to->mutates = b->mutates;
     for (int d = 0; d < to->rank; d++) to->size[d] = graph__raised_declared(r, b->layout.size[b->layout.order[d]]);
 }
 
@@ -20559,6 +20594,7 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
         uint32_t old = p->buffer[k->arg[i]].mutates;
         ind_tensor y = b->held;
+        if (r->body->call && r->body->call->workspace == k->arg[i]) continue;
         if (!old) {
             (void)ind_output(r->g, b->name, y);
             continue;
@@ -20620,6 +20656,19 @@ static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *
     return any;
 }
 
+/* A loop has no fewer than 0 points, which is not always seen in its formula: (S*S - S) // 2. */
+static void graph__raise_natural(graph__raise *r) {
+    const ind_body *b = r->body;
+    ind_expr zero = ind_int(r->c, 0);
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        ind_expr extent = graph__raised_declared(r, ind_expr_symbol(b->var[v])->extent);
+        ind_facts *before = ind__graph_enter(r->g);
+        bool known = ind_known_le(zero, extent);
+        ind__graph_leave(r->g, before);
+        if (!known) graph__raise_fact(r, ind_expr_le(zero, extent));
+    }
+}
+
 static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     const ind__lowered *p = m->desc.lowered;
     ind_graph *g = ind_graph_create(m->context, k->name);
@@ -20632,6 +20681,7 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
     r.unbacked = p->unbacked, r.num_unbacked = p->num_unbacked;
     graph__raise_data_sizes(&r, graph__raised_unbacked(p, k));
+    graph__raise_natural(&r);
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
     if (!r.buffer) ind__graph_no_memory(g, "kernel graph");

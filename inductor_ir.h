@@ -5217,9 +5217,21 @@ static ind_expr ir__without_content(ind_expr e) {
     return g > 1 ? ind_expr_floordiv(e, ind_int(e.context, g)) : e;
 }
 
+/* A quotient by what is positive is not negative where its numerator is not. */
+static ind_expr ir__without_divisors(ind_expr e) {
+    int64_t least;
+    while (ind__ok(e) && ind_expr_query_kind(e) == IND_EXPR_FLOORDIV) {
+        ind_expr_bounds(ind_expr_arg(e, 1), &least, NULL);
+        if (least < 1) break;
+        e = ind_expr_arg(e, 0);
+    }
+    return e;
+}
+
 /* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
 static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     int64_t lo, hi;
+    e = ir__without_divisors(e);
     if (!ind__ok(e)) return false;
     ind_expr_bounds(e, &lo, &hi);
     if (lo >= 0) return true;
