@@ -21029,7 +21029,7 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     if (status) return status;
     switch (stage) {
     case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered); break;
-    case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, m); break;
+    case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_KERNELS: return ind__print_kernels(t, m);
     case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan); break;
     case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan, ind__module_origin, ind__module_result, m); break;

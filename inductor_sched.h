@@ -237,8 +237,10 @@ typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
    "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
    "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
    "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
-   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
-void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
+   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them; the text says behind a
+   buffer of the program's own whose value it holds, or a part of it: "buf4 (h)". */
+void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                         ind__node_name_fn result_name, void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
 /* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
@@ -3566,14 +3568,47 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
+/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its loop
+   makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's own
+   name, or none is known. */
+static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
+    const ind__lowered *program = p->s->program;
+    const ind__buffer *b = &program->buffer[buffer];
+    const char *name = NULL;
+    for (uint32_t u = 0; u < program->num_unbacked; u++)
+        if (program->unbacked[u].buffer == buffer) name = ind_expr_symbol(program->unbacked[u].symbol)->name;
+    const ind__loop *loop = b->kind == IND__BUFFER_COMPUTED ? &program->loop[b->loop] : NULL;
+    if (!name && loop && p->result_name && loop->num_origins) {
+        uint32_t last = 0, skip = 0;
+        for (uint32_t i = 0; i < loop->num_origins; i++) last = loop->origin[i] > last ? loop->origin[i] : last;
+        name = p->result_name(last, p->user);
+        while (loop->body->call && skip < loop->num_outputs && loop->output[skip] != buffer) skip++;
+        for (; name && loop->body->call && skip; skip--) name = strstr(name, ", ") ? strstr(name, ", ") + 2 : NULL;
+        if (loop->body->call && loop->body->call->workspace == buffer) name = "workspace";
+    }
+    *length = !name ? 0 : (int)(loop && loop->body->call ? strcspn(name, ",") : strlen(name));
+    const size_t own = strlen(b->name);
+    for (const char *at = name; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+        if (strcspn(at, ",") == own && !memcmp(at, b->name, own)) return NULL;
+    return *length ? name : NULL;
+}
+
+static void sched__print_buffer(const sched__printer *p, uint32_t buffer) {
+    int length;
+    const char *tensor = sched__tensor_of(p, buffer, &length);
+    ind__textf(p->t, "%s", p->s->program->buffer[buffer].name);
+    if (tensor) ind__textf(p->t, " (%.*s)", length, tensor);
+}
+
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
     sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
     sched__print_loop_name(p, e->to);
-    ind__textf(p->t, "  (%s)  %s%s", p->s->program->buffer[e->buffer].name,
-               fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
+    ind__textf(p->t, "  through ");
+    sched__print_buffer(p, e->buffer);
+    ind__textf(p->t, "  %s%s", fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
     sched__print_formula(p, fused ? ", saves " : ", costs ", e->bytes);
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
@@ -3587,15 +3622,36 @@ static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t 
     return true;
 }
 
+/* "h (linear), y (gelu)" */
+static void sched__print_made(const sched__printer *p, const ind_kernel *k) {
+    for (uint32_t i = 0; i < k->num_origins; i++) {
+        const char *result = p->result_name ? p->result_name(k->origin[i], p->user) : NULL;
+        ind__textf(p->t, i ? ", " : "");
+        ind__textf(p->t, result ? "%s (%s)" : "%s%s", result ? result : "", sched__origin(p, k->origin[i]));
+    }
+}
+
+/* "; reads 2048*B bytes of x, buf4 (h)" */
+static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
+                               ind_expr bytes) {
+    ind__textf(p->t, "; %s", how);
+    sched__print_formula(p, " ", bytes);
+    ind__textf(p->t, " bytes");
+    for (uint32_t i = 0; i < num; i++) {
+        ind__textf(p->t, i ? ", " : " of ");
+        sched__print_buffer(p, buffer[i]);
+    }
+}
+
 static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "  ");
-    sched__print_origins(p, k->origin, k->num_origins, ", ");
-    sched__print_formula(p, "  reads ", k->bytes_read);
-    sched__print_formula(p, "  writes ", k->bytes_written);
-    sched__print_formula(p, "  flops ", k->flops);
+    ind__textf(p->t, "\n  makes ");
+    sched__print_made(p, k);
+    sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
+    sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
+    sched__print_formula(p, "; flops ", k->flops);
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const char *note = p->s->program->loop[k->loop[i]].note;
         if (note) ind__textf(p->t, "  # %s", note);
@@ -3621,7 +3677,7 @@ static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
         if (!ind__ok(p->s->offset[b])) continue;
-        ind__textf(p->t, "%s", buffer->name);
+        sched__print_buffer(p, b);
         sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
         if (p->s->storage[b] != b) ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
@@ -3651,9 +3707,9 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
     }
 }
 
-void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                         void *user) {
-    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user};
+void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                         ind__node_name_fn result_name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user, .result_name = result_name};
     uint32_t *first, *next;
     if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
