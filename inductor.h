@@ -1467,7 +1467,7 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
    kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
    is mutated (`mutate old = new`). Sizes, facts and guards are the module's, and a size that comes from data is a size
    of the graph, to be given the number that a kernel before it has left in one of the inputs (the text of the stage
-   says in which: "# kernel 2, u0 in buf3"). The graph is in the module's context, lives on after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
+   says in which: "# kernel 2 makes i (nonzero), u0 in buf3"). The graph is in the module's context, lives on after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
    reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
    past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
@@ -20718,11 +20718,23 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     return graph__raise_end(g, refusals, s->kernel[kernel].name);
 }
 
-/* "# kernel 2, u0 in buf3": where another kernel has left the sizes from data */
-static void ind__print_kernel_heading(ind__text *t, const ind_module *m, uint32_t kernel) {
+static const char *ind__module_origin(uint32_t node, void *user) {
+    const ind_module *m = user;
+    return node < m->desc.num_origins ? m->desc.origin_name[node] : NULL;
+}
+
+static const char *ind__module_result(uint32_t node, void *user) {
+    const ind_module *m = user;
+    return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
+}
+
+/* "# kernel 2 makes n (nonzero), u0 in buf3": and where another kernel has left the sizes from data */
+static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kernel) {
     const ind__lowered *p = m->desc.lowered;
-    uint64_t sizes = graph__raised_unbacked(p, &m->desc.schedule->kernel[kernel]);
-    ind__textf(t, "%s# kernel %u", kernel ? "\n" : "", (unsigned)kernel);
+    const ind_kernel *k = &m->desc.schedule->kernel[kernel];
+    uint64_t sizes = graph__raised_unbacked(p, k);
+    ind__textf(t, "%s# kernel %u makes ", kernel ? "\n" : "", (unsigned)kernel);
+    ind__print_made(t, k->origin, k->num_origins, ind__module_origin, ind__module_result, m);
     for (uint32_t u = 0; u < p->num_unbacked; u++)
         if (sizes >> u & 1)
             ind__textf(t, ", %s in %s", ind_expr_symbol(p->unbacked[u].symbol)->name,
@@ -20815,16 +20827,6 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
     IND_STAGES(X)
 #undef X
 };
-
-static const char *ind__module_origin(uint32_t node, void *user) {
-    const ind_module *m = user;
-    return node < m->desc.num_origins ? m->desc.origin_name[node] : NULL;
-}
-
-static const char *ind__module_result(uint32_t node, void *user) {
-    const ind_module *m = user;
-    return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
-}
 
 /* A host module gets the plan for the default target when one is first asked for. */
 static ind_status ind__need_plan(ind_module *m) {
@@ -21028,10 +21030,10 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
     switch (stage) {
-    case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered); break;
+    case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_KERNELS: return ind__print_kernels(t, m);
-    case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan); break;
+    case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_PTX: return ind__print_ptx(t, m);
     case IND_STAGE_CUBIN: return ind__print_cubins(t, m);

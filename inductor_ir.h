@@ -1200,7 +1200,14 @@ ind_status ind__lowered_verify(const ind__lowered *p);
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
 /* Bytes that the buffer takes at most, whatever the data are. Error: IND_NOT_SUPPORTED. */
 ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
-void ind__lowered_print(ind__text *t, const ind__lowered *p);
+/* Names of the op that a graph node is, or of the tensors that it makes ("values, indices"); NULL: not known. */
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+/* "h (linear), y (gelu)": what the nodes make; without names of results (NULL) "linear, gelu". */
+void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
+                     ind__node_name_fn result_name, void *user);
+/* Both functions may be NULL; with them each loop says what it makes. */
+void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
+                        ind__node_name_fn result_name, void *user);
 /* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
 uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
 ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
@@ -11949,7 +11956,27 @@ static void ir__print_buffer(ind__text *t, const ind__lowered *p, const ind__buf
     ind__textf(t, "\n");
 }
 
-void ind__lowered_print(ind__text *t, const ind__lowered *p) {
+void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
+                     ind__node_name_fn result_name, void *user) {
+    for (uint32_t i = 0; i < num; i++) {
+        const char *op = origin_name ? origin_name(node[i], user) : NULL;
+        const char *result = result_name ? result_name(node[i], user) : NULL;
+        ind__textf(t, i ? ", " : "");
+        ind__textf(t, result ? "%s (%s)" : "%s%s", result ? result : "", op ? op : "?");
+    }
+}
+
+static void ir__print_heading(ind__text *t, const ind__lowered *p, uint32_t l, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user) {
+    const ind__loop *loop = &p->loop[l];
+    const bool made = origin_name && loop->num_origins;
+    ind__textf(t, "\nloop %u {%s", l, made || loop->note ? "   # " : "");
+    if (made) ind__print_made(t, loop->origin, loop->num_origins, origin_name, result_name, user);
+    ind__textf(t, "%s%s\n", made && loop->note ? "; " : "", loop->note ? loop->note : "");
+}
+
+void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
+                        ind__node_name_fn result_name, void *user) {
     uint8_t *live = (uint8_t *)ind__alloc(p->context, p->num_buffers + 1);
     if (!live) {
         t->failed = true;
@@ -11961,7 +11988,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
         if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, p, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
-        ind__textf(t, "\nloop %u {%s%s\n", l, p->loop[l].note ? "   # " : "", p->loop[l].note ? p->loop[l].note : "");
+        ir__print_heading(t, p, l, origin_name, result_name, user);
         t->indent++;
         ind__body_print(t, p->loop[l].body, ir__lowered_buffer_name, (void *)(uintptr_t)p);
         t->indent--;

@@ -230,8 +230,6 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
-
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
    "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
@@ -243,6 +241,9 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
                          ind__node_name_fn result_name, void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
+/* "x", "buf4 (h)": a buffer, and whose value it holds. */
+void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user);
 /* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
@@ -3600,6 +3601,12 @@ static void sched__print_buffer(const sched__printer *p, uint32_t buffer) {
     if (tensor) ind__textf(p->t, " (%.*s)", length, tensor);
 }
 
+void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user) {
+    sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
+    sched__print_buffer(&p, buffer);
+}
+
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
@@ -3622,15 +3629,6 @@ static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t 
     return true;
 }
 
-/* "h (linear), y (gelu)" */
-static void sched__print_made(const sched__printer *p, const ind_kernel *k) {
-    for (uint32_t i = 0; i < k->num_origins; i++) {
-        const char *result = p->result_name ? p->result_name(k->origin[i], p->user) : NULL;
-        ind__textf(p->t, i ? ", " : "");
-        ind__textf(p->t, result ? "%s (%s)" : "%s%s", result ? result : "", sched__origin(p, k->origin[i]));
-    }
-}
-
 /* "; reads 2048*B bytes of x, buf4 (h)" */
 static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
                                ind_expr bytes) {
@@ -3648,7 +3646,7 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
     ind__textf(p->t, "\n  makes ");
-    sched__print_made(p, k);
+    ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
     sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
     sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
     sched__print_formula(p, "; flops ", k->flops);
