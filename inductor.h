@@ -1449,7 +1449,7 @@ typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, joined by +; all strings are the module's */
     const char *from_results, *to_results; /* the tensors that these ops make, joined by + */
     int from_kernel, to_kernel;            /* where the loops are; equal does not mean that this edge fused them */
-    const char *buffer;
+    const char *buffer, *tensor; /* tensor: the one whose value a buffer of the module's own holds, or a part of; or "" */
     bool vertical; /* `from` makes the buffer; else both only read it: such edges join neighbouring readers */
     bool fused;
     ind_fusion_reason reason;
@@ -1506,7 +1506,9 @@ typedef struct ind_variant_info {
 
 typedef struct ind_kernel_info {
     const char *name;                      /* the module's */
+    const char *kind;                      /* "reduction" */
     int num_origins;                       /* ops of the graph that it computes: ind_module_kernel_origin */
+    int num_reads, num_writes;             /* buffers of memory: ind_module_kernel_buffer */
     ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
@@ -1521,6 +1523,10 @@ IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_ke
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
 /* What that op makes: the name of its tensor in the graph after the passes, of several as "values, indices". */
 IND_API const char *ind_module_kernel_result(const ind_module *module, int kernel, int index); /* NULL: no such */
+
+/* The buffers that a kernel reads, then those that it writes; *tensor (may be NULL): as in ind_edge_info. NULL: no such,
+   or no memory for the names. */
+IND_API const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, const char **tensor);
 
 /* Totals over all kernels. Invalid only without memory or beyond 64 bits (ind_error). */
 IND_API ind_formula ind_module_bytes_read(const ind_module *module);
@@ -21096,30 +21102,37 @@ int ind_module_num_edges(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_edges : 0;
 }
 
-static char *ind__loop_text(ind_module *m, uint32_t loop, ind__node_name_fn name) {
+/* Name i as ind_module.name has them. */
+static char *ind__name_text(ind_module *m, size_t i) {
+    const uint32_t loops = m->desc.lowered->num_loops;
     ind__text t = {.context = m->context};
-    ind__schedule_print_loop(&t, m->desc.schedule, loop, name, m);
-    if (!ind__text_status(&t) && t.data) return t.data;
+    if (i > 2 * (size_t)loops) /* buffer 0 is none */
+        ind__schedule_print_tensor(&t, m->desc.schedule, (uint32_t)(i - 2 * (size_t)loops), ind__module_result, m);
+    else if (i < 2 * (size_t)loops)
+        ind__schedule_print_loop(&t, m->desc.schedule, (uint32_t)(i / 2), i % 2 ? ind__module_result : ind__module_origin,
+                                 m);
+    if (!ind__text_status(&t)) return t.data ? t.data : ind__alloc(m->context, 1);
     ind__text_free(&t);
     return NULL;
 }
 
-/* What loops are called, made when an edge is first asked for. */
-static ind_status ind__name_loops(ind_module *m) {
-    const size_t num = 2 * (size_t)m->desc.lowered->num_loops;
-    if (m->loop_name) return IND_OK;
+/* What loops are called and buffers hold, made when first asked for. */
+static ind_status ind__need_names(ind_module *m) {
+    const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
+    if (m->name) return IND_OK;
     char **name = ind__alloc(m->context, (num + 1) * sizeof *name);
     bool ok = name != NULL;
-    for (size_t i = 0; i < num && ok; i++) {
-        name[i] = ind__loop_text(m, (uint32_t)(i / 2), i % 2 ? ind__module_result : ind__module_origin);
-        ok = name[i] != NULL;
-    }
+    for (size_t i = 0; i < num && ok; i++) ok = (name[i] = ind__name_text(m, i)) != NULL;
     for (size_t i = 0; name && i < num && !ok; i++) ind__free(m->context, name[i]);
     if (ok)
-        m->loop_name = name;
+        m->name = name, m->num_names = num;
     else
         ind__free(m->context, name);
     return ok ? IND_OK : ind__failed(m->context);
+}
+
+static const char *ind__tensor_held(const ind_module *m, uint32_t buffer) {
+    return m->name[2 * (size_t)m->desc.lowered->num_loops + buffer];
 }
 
 ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info) {
@@ -21129,17 +21142,18 @@ ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *i
     if (index < 0 || (uint32_t)index >= s->num_edges)
         return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no edge %d; it has %u", module->desc.name,
                          index, (unsigned)s->num_edges);
-    ind_status status = ind__name_loops(module);
+    ind_status status = ind__need_names(module);
     if (status) return status;
     const ind_edge *e = &s->edge[index];
     *info = (ind_edge_info){
-        .from = module->loop_name[2 * e->from],
-        .to = module->loop_name[2 * e->to],
-        .from_results = module->loop_name[2 * e->from + 1],
-        .to_results = module->loop_name[2 * e->to + 1],
+        .from = module->name[2 * e->from],
+        .to = module->name[2 * e->to],
+        .from_results = module->name[2 * e->from + 1],
+        .to_results = module->name[2 * e->to + 1],
         .from_kernel = (int)s->kernel_of[e->from],
         .to_kernel = (int)s->kernel_of[e->to],
         .buffer = s->program->buffer[e->buffer].name,
+        .tensor = ind__tensor_held(module, e->buffer),
         .vertical = ind__edge_vertical(s, e),
         .fused = ind__fusion_reason_fused(e->reason),
         .reason = e->reason,
@@ -21229,6 +21243,8 @@ static const char *const graph__page_script[] = {
     "  if (name) e.setAttribute('class', name);",
     "  return parent.appendChild(e);",
     "}",
+    "const held = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);",
+    "const tensorIn = new Map(S.buffers.map(b => [b.name, b.tensor]));",
     "const hue = i => 'hsl(' + (i * 137.5) % 360 + ' 55% var(--tone))';",
     "",
     "// ---- formulas, in whole numbers of any length: what rounds down does so for negative numbers too",
@@ -21438,7 +21454,7 @@ static const char *const graph__page_script[] = {
     "    add(r, 'td', e.fused ? 'yes' : 'no', e.fused ? 'yes' : 'no');",
     "    add(r, 'td', e.from).title = e.from_results;",
     "    add(r, 'td', e.to).title = e.to_results;",
-    "    add(r, 'td', e.buffer + (e.vertical ? '' : ' (both read)'));",
+    "    add(r, 'td', held(e.buffer, e.tensor) + (e.vertical ? '' : ' (both read)'));",
     "    add(r, 'td', e.from_kernel === e.to_kernel ? e.to_kernel : e.from_kernel + ', ' + e.to_kernel);",
     "    const why = add(r, 'td', e.reason + (row.times > 1 ? ', ' + row.times + ' times ' : ' '));",
     "    add(why, 'small', e.code);",
@@ -21533,8 +21549,8 @@ static const char *const graph__page_script[] = {
     "      (v.guard ? ', only if ' + v.guard : '') +",
     "      (v.guard_aligned ? ', only if pointers are multiples of 16' : ''));",
     "  }",
-    "  formula('reads', k.bytes_read, bytes, k.reads);",
-    "  formula('writes', k.bytes_written, bytes, k.writes);",
+    "  formula('reads', k.bytes_read, bytes, k.reads.map(b => held(b, tensorIn.get(b))));",
+    "  formula('writes', k.bytes_written, bytes, k.writes.map(b => held(b, tensorIn.get(b))));",
     "  formula('flops', k.flops, flops);",
     "  formula('predicted', p.time_ns, time);",
     "}",
@@ -21774,7 +21790,10 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     const ind_kernel *k = &module->desc.schedule->kernel[index];
     const ind_kernel_plan *p = &module->desc.plan->kernel[index];
     info->name = k->name;
+    info->kind = ind__kernel_kind_text(k->kind);
     info->num_origins = (int)k->num_origins;
+    info->num_reads = (int)k->num_reads;
+    info->num_writes = (int)(k->num_args - k->num_reads);
     info->bytes_read = k->bytes_read;
     info->bytes_written = k->bytes_written;
     info->flops = k->flops;
@@ -21801,6 +21820,15 @@ const char *ind_module_kernel_origin(const ind_module *module, int kernel, int i
 
 const char *ind_module_kernel_result(const ind_module *module, int kernel, int index) {
     return module ? ind__kernel_node_name(module, kernel, index, module->desc.result_name) : NULL;
+}
+
+const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, const char **tensor) {
+    if (tensor) *tensor = "";
+    if (!module || kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) return NULL;
+    const ind_kernel *k = &module->desc.schedule->kernel[kernel];
+    if (index < 0 || (uint32_t)index >= k->num_args || ind__need_names(module)) return NULL;
+    if (tensor) *tensor = ind__tensor_held(module, k->arg[index]);
+    return module->desc.lowered->buffer[k->arg[index]].name;
 }
 
 /* The sum over all kernels of the formula at this place in ind_kernel. */

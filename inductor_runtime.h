@@ -269,7 +269,8 @@ struct ind_module {
     /* Made on demand by inductor.h, freed with the module. */
     char *stage_text[16]; /* by stage */
     char *html;
-    char **loop_name;                   /* two for each loop: its ops, and what they make */
+    char **name;                        /* two for each loop: its ops, and what they make; then each buffer's tensor */
+    size_t num_names;
     struct ind__executable *executable; /* device part */
 };
 
@@ -1927,8 +1928,8 @@ static void rt__module_free(ind__owned *owned) {
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
-    for (size_t i = 0; m->loop_name && i < 2 * (size_t)m->desc.lowered->num_loops; i++) ind__free(c, m->loop_name[i]);
-    ind__free(c, m->loop_name);
+    for (size_t i = 0; i < m->num_names; i++) ind__free(c, m->name[i]);
+    ind__free(c, m->name);
     ind__free(c, m->html);
     rt__desc_destroy(c, &m->desc);
     ind_facts_destroy(m->facts);

@@ -232,16 +232,19 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
-   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
-   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
-   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
-   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them; the text says behind a
-   buffer of the program's own whose value it holds, or a part of it: "buf4 (h)". */
+   "bytes_written", "flops", "domain"}], "buffers": [{"name", "tensor", "bytes", "offset", "storage", "first", "last",
+   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor",
+   "vertical", "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are
+   strings. results are the tensors of the graph that the origins make, as result_name (may be NULL) gives them; tensor
+   is the one whose value a buffer of the program's own holds, or a part of, which the text says as "buf4 (h)". */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                          ind__node_name_fn result_name, void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
-/* "x", "buf4 (h)": a buffer, and whose value it holds. */
+/* The tensor of the graph whose value a buffer of the program's own holds, or a part of; nothing for others. */
+void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user);
+/* "x", "buf4 (h)": a buffer, and that tensor. */
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user);
 /* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
@@ -3601,6 +3604,14 @@ static void sched__print_buffer(const sched__printer *p, uint32_t buffer) {
     if (tensor) ind__textf(p->t, " (%.*s)", length, tensor);
 }
 
+void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user) {
+    sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
+    int length;
+    const char *tensor = sched__tensor_of(&p, buffer, &length);
+    if (tensor) ind__text_raw(t, tensor, (size_t)length);
+}
+
 void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
                                 void *user) {
     sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
@@ -3778,11 +3789,19 @@ static void sched__json_kernel_number(const sched__printer *p, const char *key, 
         ind__textf(p->t, ", \"%s\": %u", key, (unsigned)k);
 }
 
+/* A JSON string: names have no character that needs escaping. */
+static void sched__json_tensor(const sched__printer *p, uint32_t buffer) {
+    ind__textf(p->t, ", \"tensor\": \"");
+    ind__schedule_print_tensor(p->t, p->s, buffer, p->result_name, p->user);
+    ind__textf(p->t, "\"");
+}
+
 static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
     const ind__loop *loop = buffer->kind == IND__BUFFER_COMPUTED ? &p->s->program->loop[buffer->loop] : NULL;
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
+    sched__json_tensor(p, b);
     sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
     if (ind__ok(p->s->offset[b]))
         sched__json_formula(p, "offset", p->s->offset[b]);
@@ -3815,6 +3834,7 @@ static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "\"from_kernel\": %u, \"to_kernel\": %u, \"buffer\": ", (unsigned)p->s->kernel_of[e->from],
                (unsigned)p->s->kernel_of[e->to]);
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
+    sched__json_tensor(p, e->buffer);
     ind__textf(p->t, ", \"vertical\": %s, \"fused\": %s, \"code\": \"%s\", \"reason\": \"%s\"",
                ind__edge_vertical(p->s, e) ? "true" : "false", sched__fused(e->reason) ? "true" : "false",
                ind__fusion_reason_name(e->reason), ind__fusion_reason_text(e->reason));
