@@ -153,6 +153,12 @@ typedef struct ind_fusion_policy {
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is switched off")                                                                              \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
+    X(SPLIT_DISABLED, "in two stages it would meet the other's rows, but that is switched off")                        \
+    X(SPLIT_KIND, "in two stages it would meet the other's rows, but such a reduction is made in one only")            \
+    X(SPLIT_ORDER, "in two stages it would meet the other's rows, but another kernel may have to run in between")      \
+    X(SPLIT_SHARED, "in two stages it would meet the other's rows, but leave what reduces the same data as it does")   \
+    X(SPLIT_PARTIALS, "in two stages it would meet the other's rows, but its partial results are too many")            \
+    X(SPLIT_READ_AGAIN, "in two stages it would meet the other's rows, but what comes of it reads the data again")     \
     X(INDEX_DIFFERS, "the consumer reads other elements than the ones at hand")                                        \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
@@ -382,6 +388,8 @@ typedef struct sched__fuser {
     uint32_t epoch;
     uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
     uint32_t num_after, num_before;
+
+    const struct sched__splitter *splitter; /* while edges are explained */
 
     uint32_t *value; /* by buffer: its value in the body that is being recorded */
     uint32_t *order; /* groups in the order in which they will run */
@@ -2235,12 +2243,34 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
+/* Why loop l was not made in two stages, the first of which could join the rows that loop r reduces; DOMAINS_DIFFER: it
+   has no such. The questions are those of ind__split_reductions, asked of the program as it is. */
+static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
+    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
+    ind_expr to[IND__SCHED_DIMS];
+    bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
+    int outer = reduce ? sched__rows_within(whole, rows, to) : 0;
+    uint32_t distance = l < r ? r - l : l - r, dot = outer ? ind__body_splits(whole) : 0;
+    if (!outer) return IND_FUSION_DOMAINS_DIFFER;
+    if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
+    if (!dot) return IND_FUSION_SPLIT_KIND;
+    if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
+    int64_t met = sched__met_bytes(s, whole, rows, to), partials = sched__points_hint(whole, 0, whole->rank + outer);
+    if (met < 0) return IND_FUSION_SPLIT_ORDER;
+    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
+    if (met / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
+        return IND_FUSION_SPLIT_PARTIALS;
+    return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
+}
+
 static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32_t to) {
     const sched__fit *fit;
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, from, to);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -2283,10 +2313,16 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
 }
 
 static bool sched__explain(sched__fuser *f) {
+    const size_t buffers = f->program->num_buffers;
+    sched__splitter splitter = {.program = f->program, .policy = f->policy};
+    splitter.first_reader = ind__arena_alloc(&f->scratch, (buffers + 1) * sizeof *splitter.first_reader);
+    if (!splitter.first_reader || !sched__find_reducers(&splitter, &f->scratch)) return sched__fail(f);
+    f->splitter = &splitter;
     for (uint32_t b = 1; b < f->program->num_buffers && !f->failed; b++) {
         sched__explain_vertical(f, b);
         if (!f->failed) sched__explain_horizontal(f, b);
     }
+    f->splitter = NULL;
     return !f->failed;
 }
 
