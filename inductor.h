@@ -1298,8 +1298,8 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
    to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
    (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
    broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
-   checked at run time. Segments are one value more an element, of which there are at most 4 then. In order: the elements before a place are joined in the
-   order they stand in; how they are parenthesised differs. */
+   checked at run time. Segments are one value more an element, of which there are at most 4 then. In order: the
+   elements before a place are joined in the order they stand in; how they are parenthesised differs. */
 typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
 typedef struct ind_scan_desc {
     const char *name; /* for dumps; may be NULL */
@@ -1449,7 +1449,8 @@ typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, joined by +; all strings are the module's */
     const char *from_results, *to_results; /* the tensors that these ops make, joined by + */
     int from_kernel, to_kernel;            /* where the loops are; equal does not mean that this edge fused them */
-    const char *buffer, *tensor; /* tensor: the one whose value a buffer of the module's own holds, or a part of; or "" */
+    const char *buffer,
+        *tensor;   /* tensor: the one whose value a buffer of the module's own holds, or a part of; or "" */
     bool vertical; /* `from` makes the buffer; else both only read it: such edges join neighbouring readers */
     bool fused;
     ind_fusion_reason reason;
@@ -1467,9 +1468,10 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
    kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
    is mutated (`mutate old = new`). Sizes, facts and guards are the module's, and a size that comes from data is a size
    of the graph, to be given the number that a kernel before it has left in one of the inputs (the text of the stage
-   says in which: "# kernel 2 makes i (nonzero), u0 in buf3"). The graph is in the module's context, lives on after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
-   reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
-   past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
+   says in which: "# kernel 2 makes i (nonzero), u0 in buf3"). The graph is in the module's context, lives on after it
+   and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford reduction
+   by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND past the
+   last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* The same of the function of a custom op, x being the result of ind_pointwise: its inputs are the tensors that the
    function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
@@ -1524,8 +1526,8 @@ IND_API const char *ind_module_kernel_origin(const ind_module *module, int kerne
 /* What that op makes: the name of its tensor in the graph after the passes, of several as "values, indices". */
 IND_API const char *ind_module_kernel_result(const ind_module *module, int kernel, int index); /* NULL: no such */
 
-/* The buffers that a kernel reads, then those that it writes; *tensor (may be NULL): as in ind_edge_info. NULL: no such,
-   or no memory for the names. */
+/* The buffers that a kernel reads, then those that it writes; *tensor (may be NULL): as in ind_edge_info. NULL: no
+   such, or no memory for the names. */
 IND_API const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, const char **tensor);
 
 /* Totals over all kernels. Invalid only without memory or beyond 64 bits (ind_error). */
@@ -12209,7 +12211,8 @@ static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
     for (int k = 0; k < c->num_made && !side; k++)
         if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
     if (v->id) return true;
-    return ind__parse_error(&c->p, at, IND_PARSE, "%s is no value; there are l0 to l%d, r0 to r%d, and what stands before",
+    return ind__parse_error(&c->p, at, IND_PARSE,
+                            "%s is no value; there are l0 to l%d, r0 to r%d, and what stands before",
                             ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
 }
 
@@ -12253,7 +12256,9 @@ static bool ind__find_combine_op(const char *name, ind_loop_op *op) {
 }
 
 static ind_value ind__emit_combine_op(ind_ops *o, ind_loop_op op, const ind_value *x, int num) {
-    return num == 1 ? ind__emit1(o, op, x[0]) : num == 2 ? ind__emit2(o, op, x[0], x[1]) : ind_op_where(o, x[0], x[1], x[2]);
+    return num == 1   ? ind__emit1(o, op, x[0])
+           : num == 2 ? ind__emit2(o, op, x[0], x[1])
+                      : ind_op_where(o, x[0], x[1], x[2]);
 }
 
 /* op(l0, r0), of a loop op or a function. */
@@ -12272,7 +12277,13 @@ static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
     for (; num < arity; num++)
         if ((num && !ind__need(&c->p, ',')) || !ind__need_combine_argument(c, &x[num])) return false;
     if (!ind__need(&c->p, ')')) return false;
-    *v = f ? ind_op_call(c->o, name, x, num) : ind__emit_combine_op(c->o, op, x, num);
+    for (int k = 0; f && k < num; k++) {
+        ind_dtype given = c->o->dtype(c->o, x[k]), wanted = f->arg_dtype[k];
+        if (!ind__function_takes(wanted, given) && given != ind_dtype_compute(wanted))
+            return ind__parse_error(&c->p, at, IND_TYPE_MISMATCH, "%s: %s is %s, which does not become %s", name,
+                                    f->arg[k], ind_dtype_name(given), ind_dtype_name(wanted));
+    }
+    *v = f ? ind__emit_call(c->o, f, x) : ind__emit_combine_op(c->o, op, x, num);
     return v->id != 0;
 }
 
@@ -12297,7 +12308,8 @@ static bool ind__need_combine_statement(ind__combine_text *c) {
 }
 
 /* combine = { name "=" value ";" } value { "," value } */
-static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
+static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                 void *user) {
     ind__combine_text *c = user;
     ind__parser *p = &c->p;
     c->o = o, c->left = left, c->right = right;
@@ -20168,6 +20180,40 @@ static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer 
     return graph__raise_reshape(r, x, b->size, b->rank);
 }
 
+/* v as the part of a buffer that a slice of one dimension is, all others being whole; id 0, without an error: it is
+   none. */
+static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor v) {
+    graph__strided s = {0};
+    graph__slices p;
+    int dim = -1, n = 0, dims[IND_MAX_RANK];
+    ind_expr part[IND_MAX_RANK], size[IND_MAX_RANK], one = ind_int(r->c, 1);
+    graph__strided_loops(r, &s, 0);
+    bool is_slice = graph__strided_of(r, &s, e) && graph__find_slices(r, b, &s, &p) && graph__raised_within(r, v, &s);
+    for (int d = 0; is_slice && d < b->rank; d++) {
+        const int k = p.symbol[d];
+        part[d] = k < 0 ? one : s.extent[k];
+        bool whole = ind_known_eq(part[d], b->size[d]) && graph__size_is_zero(p.first[d]) &&
+                     (k < 0 || graph__raised_is_one(r, p.step[d]));
+        is_slice = (whole || dim < 0) && (k < 0 || !s.flipped[k]);
+        if (!whole) dim = d;
+    }
+    if (!is_slice || dim < 0) return (ind_tensor){r->g, 0};
+    ind_expr step = p.symbol[dim] < 0 ? one : p.step[dim];
+    ind_tensor seen = graph__raise_slice(r, b->held, dim, p.first[dim], step, part[dim]);
+    if (!seen.id || !ind_known_eq(ind_tensor_size(seen, dim), part[dim])) return (ind_tensor){r->g, 0};
+    for (int k = 0; k < s.n; k++) {
+        size[k] = s.used[k] ? s.extent[k] : one;
+        if (!s.used[k]) dims[n++] = k;
+    }
+    for (int d = 0; d < b->rank; d++)
+        if (p.symbol[d] >= 0) dims[n++] = p.symbol[d];
+    v = graph__raise_permute(r, graph__raise_expand(r, v, size, s.n), dims, s.n);
+    ind_expr end = ind_expr_add(ind_expr_add(p.first[dim], ind_expr_mul(step, ind_expr_sub(part[dim], one))), one);
+    ind_tensor x[2] = {b->held, graph__raise_reshape(r, v, part, b->rank)};
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(p.first[dim]), ind__attr_size(end), ind__attr_size(step)};
+    return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
+}
+
 /* All points of the loops that v or the index varies over, in their order. */
 static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like) {
     ind_expr size[IND_MAX_RANK];
@@ -20270,6 +20316,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     }
     /* the first part of a concatenation: the kernels of the others fill the rest */
     if (!y.id && !b->held.id && b->parts) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && b->held.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -20437,8 +20484,7 @@ static bool graph__raise_declared_loops(graph__raise *r) {
     for (; n < r->num_declared; n++) from[n] = r->from_data[n], to[n] = r->declared[n];
     for (int v = 0; v < l->rank + l->rrank; v++) graph__raise_redeclare(r, l->var[v], from, to, &n);
     for (uint32_t k = 1; k < b->num_inst; k++)
-        if (b->inst[k].op == IND_LOOP_INDIRECT)
-            graph__raise_redeclare(r, b->index[b->inst[k].index + 1], from, to, &n);
+        if (b->inst[k].op == IND_LOOP_INDIRECT) graph__raise_redeclare(r, b->index[b->inst[k].index + 1], from, to, &n);
     for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], from, to, n);
     for (int v = 0; v < l->rank + l->rrank; v++) {
         l->var[v] = ind__substitute(l->var[v], from, to, n);
@@ -21109,8 +21155,8 @@ static char *ind__name_text(ind_module *m, size_t i) {
     if (i > 2 * (size_t)loops) /* buffer 0 is none */
         ind__schedule_print_tensor(&t, m->desc.schedule, (uint32_t)(i - 2 * (size_t)loops), ind__module_result, m);
     else if (i < 2 * (size_t)loops)
-        ind__schedule_print_loop(&t, m->desc.schedule, (uint32_t)(i / 2), i % 2 ? ind__module_result : ind__module_origin,
-                                 m);
+        ind__schedule_print_loop(&t, m->desc.schedule, (uint32_t)(i / 2),
+                                 i % 2 ? ind__module_result : ind__module_origin, m);
     if (!ind__text_status(&t)) return t.data ? t.data : ind__alloc(m->context, 1);
     ind__text_free(&t);
     return NULL;

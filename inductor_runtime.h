@@ -269,7 +269,7 @@ struct ind_module {
     /* Made on demand by inductor.h, freed with the module. */
     char *stage_text[16]; /* by stage */
     char *html;
-    char **name;                        /* two for each loop: its ops, and what they make; then each buffer's tensor */
+    char **name; /* two for each loop: its ops, and what they make; then each buffer's tensor */
     size_t num_names;
     struct ind__executable *executable; /* device part */
 };
@@ -1572,11 +1572,11 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;                /* what is stored per element of the row is so in this stage */
+    ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage;               /* what is stored per element of the row is so in this stage */
     uint32_t scan, part[IND__MAX_STATES]; /* SCAN and its PARTs, 0: none */
-    rt__host_list before, after;           /* SCAN: the loop of its stage, which is element_stage, cut at the SCAN */
-    rt__host_list combine;                 /* what a scan's combine function computes */
+    rt__host_list before, after;          /* SCAN: the loop of its stage, which is element_stage, cut at the SCAN */
+    rt__host_list combine;                /* what a scan's combine function computes */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
     rt__host_direct sorted[2]; /* SCAN that sorts: where its values and positions are stored */
     bool matmul;

@@ -3608,9 +3608,9 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
-/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its loop
-   makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's own
-   name, or none is known. */
+/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its
+   loop makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's
+   own name, or none is known. */
 static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
     const ind__lowered *program = p->s->program;
     const ind__buffer *b = &program->buffer[buffer];

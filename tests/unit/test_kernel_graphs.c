@@ -144,7 +144,8 @@ static void test_combine(ind_context *c) {
     ind_output(g, "w", ind_result(ind_associative_scan(g, &d), 1));
     const char *text = ind_graph_text(g);
     CHECK(strstr(text, "  function plus(a: f32, b: f32) -> f32 = \"a + b\"\n") &&
-              strstr(text, "combine=\"t5 = mul(r0, l1); t6 = log(r1); t7 = exp(t6); mul(l0, r0), plus(t5, t7)\")   # total"),
+              strstr(text,
+                     "combine=\"t5 = mul(r0, l1); t6 = log(r1); t7 = exp(t6); mul(l0, r0), plus(t5, t7)\")   # total"),
           "%s", text);
     ind_graph *parsed = ind_graph_parse(c, text, "joined");
     CHECK(parsed, "%s", ind_error(c));
@@ -179,11 +180,14 @@ static void test_bad_combine(ind_context *c) {
         {"add(l0, r0); ", "expected the end, found \";\""},
         {"", "a value"},
         {"load(l0)", "load is no loop op on values"},
+        {"plus(l0, bool(1))", "plus: b is bool, which does not become f32"},
     };
     char text[300];
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
-        snprintf(text, sizeof text, "graph g {\n  input x : f32[3, 50]\n  y = associative_scan([x], dim=1, combine=\"%s\")\n  output y\n}\n",
-                 bad[k][0]);
+        snprintf(
+            text, sizeof text,
+            "graph g {\n  input x : f32[3, 50]\n  y = associative_scan([x], dim=1, combine=\"%s\")\n  output y\n}\n",
+            bad[k][0]);
         ind_graph *g = ind_graph_parse(c, text, "t");
         CHECK(!g && strstr(ind_error(c), "t:3:7: combine: ") && strstr(ind_error(c), bad[k][1]), "%s: %s", bad[k][0],
               g ? "no error" : ind_error(c));
@@ -194,8 +198,8 @@ static void test_bad_combine(ind_context *c) {
     ind_graph *g = ind_graph_create(c, "applied");
     ind_tensor x = ind_input(g, "x", "f32[5]");
     CHECK(ind_apply(g, "associative_scan([$0], 0, combine=\"add(l0, r0)\")", &x, 1).id, "%s", ind_error(c));
-    CHECK(!ind_apply(g, "associative_scan([$0], 0, combine=\"l2\")", &x, 1).id && strstr(ind_error(c), "no value"), "%s",
-          ind_error(c));
+    CHECK(!ind_apply(g, "associative_scan([$0], 0, combine=\"l2\")", &x, 1).id && strstr(ind_error(c), "no value"),
+          "%s", ind_error(c));
     ind_graph_destroy(g);
 }
 
@@ -203,7 +207,8 @@ static void test_bad_combine(ind_context *c) {
 static ind_status put_front(const ind_extern_call *call) {
     int64_t n = call->input[1].size[0] * call->input[1].size[1];
     if (call->num_inputs != 2 || call->num_outputs != 2 || call->workspace_bytes != 64) return IND_INVALID_ARGUMENT;
-    if (call->output[1].data != call->input[0].data) memcpy(call->output[1].data, call->input[0].data, 40 * sizeof(float));
+    if (call->output[1].data != call->input[0].data)
+        memcpy(call->output[1].data, call->input[0].data, 40 * sizeof(float));
     memcpy(call->output[1].data, call->input[1].data, (size_t)n * sizeof(float));
     *(int64_t *)call->output[0].data = n;
     return IND_OK;
@@ -225,7 +230,8 @@ static void test_opaque(ind_context *c) {
     CHECK(g && !ind_compile(g, NULL, &m), "%s", ind_error(c));
     const char *text = m ? ind_module_text(m, IND_STAGE_KERNELS) : NULL;
     CHECK(text && strstr(text, "  n : i64[], buf") &&
-              strstr(text, " : f32[5, 8] = extern(\"lib.front\", base, x, workspace=64, mutates=[0])\n  mutate base = buf"),
+              strstr(text,
+                     " : f32[5, 8] = extern(\"lib.front\", base, x, workspace=64, mutates=[0])\n  mutate base = buf"),
           "%s", text ? text : ind_error(c));
     for (int k = 0; m && k < 2; k++) {
         ind_binding io[] = {{"base", base[k]}, {"x", x}, {"n", &n[k]}, {"y", y[k]}, {"after", base[k]}};
@@ -242,7 +248,8 @@ static void test_opaque(ind_context *c) {
     }
     CHECK(n[0] == 8 && n[1] == 8 && base[1][7] == x[7] && base[1][8] == 8, "not what it puts");
     CHECK(!memcmp(base[0], base[1], sizeof *base) && !memcmp(y[0], y[1], sizeof *y), "not the same");
-    CHECK(m && !ind_module_kernel_buffer(m, 0, -1, NULL) && !ind_module_kernel_buffer(m, 99, 0, NULL), "no such buffer");
+    CHECK(m && !ind_module_kernel_buffer(m, 0, -1, NULL) && !ind_module_kernel_buffer(m, 99, 0, NULL),
+          "no such buffer");
     ind_module_destroy(m);
     ind_graph_destroy(g);
 }
@@ -259,7 +266,8 @@ static void test_data_sizes(ind_context *c) {
     ind_output(g, "y", own);
     ind_graph *ops = ind_pointwise_graph(own);
     const char *text = ops ? ind_graph_text(ops) : ind_error(c);
-    CHECK(strstr(text, "  size u0 in [0, 64] multiple_of 1 hint 64\n  fact u0 <= N\n") && strstr(text, "masked_select : f32[u0]"),
+    CHECK(strstr(text, "  size u0 in [0, 64] multiple_of 1 hint 64\n  fact u0 <= N\n") &&
+              strstr(text, "masked_select : f32[u0]"),
           "%s", text);
     ind_module *m = NULL;
     CHECK(!ind_compile(g, NULL, &m), "%s", ind_error(c));
