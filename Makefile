@@ -39,7 +39,7 @@ help:
 	@echo 'make gpu-test   the same cases on the GPU'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
-	@echo 'make bench      timings, with the programs they are compared to'
+	@echo 'make bench      timings, with the programs they are compared to (ARGS=--sweep: over row lengths)'
 	@echo 'make bench-sizes   building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
 
@@ -59,6 +59,8 @@ $(IMPLEMENTATION): inductor.h $(HEADERS) | $(BUILD)
 $(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
 	@mkdir -p $(@D)
 	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(IMPLEMENTATION)) -o $@ $(LIBS)
+
+$(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
 
 $(BUILD):
 	@mkdir -p $@
@@ -128,7 +130,7 @@ bench-sizes: $(BUILD)/bench_sizes | $(BUILD)/bench_python
 	@$(BUILD)/bench_python bench/sizes.py
 
 bench: all | $(PYTHON)
-	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py $(ARGS)
 
 clean:
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name model ! -name nvrtc ! -name pylib ! -name python ! -name bench_python -exec rm -rf {} +

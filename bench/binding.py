@@ -75,16 +75,31 @@ class Module:
         n = self.lib.ind_module_num_bindings(self.handle)
         return [self.lib.ind_module_query_binding(self.handle, i).contents.name.decode() for i in range(n)]
 
-    def capture(self, tensors, sizes):
-        """A CUDA graph of one launch with these tensors (by name): returns a function that replays it on torch's stream."""
+    def prepare(self, tensors, sizes):
+        """An instance that has run once with these tensors (by name), and what a launch of it takes."""
         instance = C.c_void_p()
         self.compiler.check(self.lib.ind_instance_create(self.handle, None, C.byref(instance)))
         pointers = (C.c_void_p * 4096)(*[tensors[n].data_ptr() for n in self.names()])
         values = (C.c_int64 * 8)(*sizes)
         desc = LaunchDesc(None, None, 0, pointers, None, values)
-        keep = [pointers, values, tensors]
         self.compiler.check(self.lib.ind_launch(instance, C.byref(desc)))
         self.compiler.check(self.lib.ind_instance_check(instance))
+        return instance, desc, [pointers, values, tensors]
+
+    def launcher(self, tensors, sizes):
+        """A function that launches on torch's stream, for a capture by torch."""
+        instance, desc, keep = self.prepare(tensors, sizes)
+
+        def launch():
+            assert keep
+            desc.stream = torch.cuda.current_stream().cuda_stream
+            self.compiler.check(self.lib.ind_launch(instance, C.byref(desc)))
+
+        return launch
+
+    def capture(self, tensors, sizes):
+        """A CUDA graph of one launch with these tensors (by name): returns a function that replays it on torch's stream."""
+        instance, desc, keep = self.prepare(tensors, sizes)
         self.compiler.check(self.lib.ind_capture(instance, C.byref(desc)))
 
         def replay():

@@ -1,11 +1,19 @@
-"""Ours beside torch eager and torch.compile, in one process on one GPU; `make bench`, or run.py NAME... for some of them.
+"""Ours beside torch eager, torch.compile and a plain copy of the same bytes, in one process on one GPU.
+
+    run.py [NAME...]              the table, or those workloads whose name holds one of NAME
+    run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
+    run.py --small                1 to 64 rows of 4096, beside an empty kernel
+    run.py --plot sweep.json      a picture per family and dtype, beside the file
+
+--autotune adds torch.compile's mode max-autotune; --dtypes f32,bf16 chooses for --sweep.
 
 Every contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation where
 they would stay in the L2); the median of many rounds counts. Nothing is timed whose output was not first compared with a
 float64 computation of the same formula; an error of more than four times torch's own is WRONG, and exit status 1.
-Writes build/bench.json beside the table.
+Writes build/bench.json (sweep.json, small.json) beside the table.
 """
 
+import argparse
 import json
 import math
 import pathlib
@@ -16,14 +24,16 @@ import time
 import torch
 
 import binding
-from workloads import WORKLOADS
+import workloads
 
 L2_BYTES = 60 << 20
 ROUNDS, WARMUP_S = 15, 0.05
+SMALL_CALLS = 20
+BUILD = pathlib.Path(__file__).resolve().parent.parent / "build"
 
 
-def graph_of(fn):
-    """fn captured by torch, after three runs on a side stream."""
+def graph_of(fn, calls=1):
+    """`calls` of fn captured by torch, after three runs on a side stream."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -32,7 +42,8 @@ def graph_of(fn):
     torch.cuda.current_stream().wait_stream(side)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        out = fn()
+        for _ in range(calls):
+            out = fn()
     return graph.replay, out
 
 
@@ -61,77 +72,161 @@ def error(got, want):
     return ((got - want).norm() / want.norm().clamp_min(1e-30)).item()
 
 
-def copy_rate():
-    """Bytes per microsecond of a device copy of 2 GiB, counting what is read and what is written."""
-    n = 1 << 29
-    a, b = torch.randn(n, device="cuda"), torch.empty(n, device="cuda")
-    us = statistics.median(timed([lambda: b.copy_(a)]) for _ in range(7))
-    return 8 * n / us
+def outputs_of(out):
+    return out if isinstance(out, tuple) else (out,)
 
 
-def measure(compiler, w):
-    torch.manual_seed(1)
-    num_bytes = w.bytes
-    sets = 1 if num_bytes > 4 * L2_BYTES else min(8, math.ceil(2 * L2_BYTES / max(num_bytes, 1)))
-    inputs = [w.inputs() for _ in range(sets)]
-    want = w.torch(**{k: v.double() if v.is_floating_point() else v for k, v in inputs[0].items()})
+def ours(compiler, w, inputs, want, calls):
+    """Our module, its replays of every set of inputs, and its outputs of the first."""
     start = time.perf_counter()
     module = compiler.compile(w.text)
     compile_ms = (time.perf_counter() - start) * 1000
-    contenders, errors = {}, {}
-    outputs = [{w.output: torch.full(want.shape, float("nan"), dtype=w.out_dtype, device="cuda")} for _ in inputs]
-    contenders["ours"] = [module.capture({**i, **o}, w.sizes) for i, o in zip(inputs, outputs)]
-    contenders["ours"][0]()
-    torch.cuda.synchronize()
-    errors["ours"] = error(outputs[0][w.output], want)
-    compiled = torch.compile(w.torch, dynamic=False)
-    for name, fn in (("eager", w.torch), ("compile", compiled)):
-        graphs = [graph_of(lambda i=i, fn=fn: fn(**i)) for i in inputs]
-        contenders[name] = [g[0] for g in graphs]
-        graphs[0][0]()
-        torch.cuda.synchronize()
-        errors[name] = error(graphs[0][1], want)
-    limit = 4 * max(errors["eager"], errors["compile"]) + 1e-6
-    wrong = not errors["ours"] <= limit
+    dtypes = [o.dtype for o in outputs_of(w.torch(**inputs[0]))]
+    outputs = [{n: torch.full(o.shape, float("nan"), dtype=t, device="cuda") for n, o, t in zip(w.outputs, want, dtypes)} for _ in inputs]
+    if calls == 1:
+        replays = [module.capture({**i, **o}, w.sizes) for i, o in zip(inputs, outputs)]
+    else:
+        replays = [graph_of(module.launcher({**i, **o}, w.sizes), calls)[0] for i, o in zip(inputs, outputs)]
+    return module, compile_ms, replays, [outputs[0][n] for n in w.outputs]
+
+
+def peers(w, inputs, calls, autotune):
+    """Per contender of torch: replays of every set of inputs, and the outputs of the first."""
+    torch._dynamo.reset()
+    functions = {"eager": w.torch, "compile": torch.compile(w.torch, dynamic=False)}
+    if autotune:
+        functions["autotune"] = torch.compile(w.torch, dynamic=False, mode="max-autotune-no-cudagraphs")
+    for name, fn in functions.items():
+        graphs = [graph_of(lambda i=i, fn=fn: fn(**i), calls) for i in inputs]
+        yield name, [g[0] for g in graphs], outputs_of(graphs[0][1])
+
+
+def floor(w, sets, calls):
+    """What any program takes: a copy of the same bytes, or, of several calls, kernels that do nothing."""
+    if calls > 1:
+        return "empty", [graph_of(lambda: torch.cuda._sleep(0), calls)[0]]
+    words = max(4, w.bytes // 8 // 4 * 4)  # a copy of bytes that are no multiple of 16 is slower by half
+    pairs = [(torch.empty(words, device="cuda"), torch.randn(words, device="cuda")) for _ in range(sets)]
+    return "copy", [graph_of(lambda a=a, b=b: a.copy_(b))[0] for a, b in pairs]
+
+
+def timings(contenders):
+    """Microseconds of each, in turn, so that a drift of the clock hits all."""
     for replays in contenders.values():
         end = time.perf_counter() + WARMUP_S
         while time.perf_counter() < end:
             replays[0]()
             torch.cuda.synchronize()
     rounds = {name: [] for name in contenders}
-    for _ in range(ROUNDS):  # in turn, so that a drift of the clock hits all
+    for _ in range(ROUNDS):
         for name, replays in contenders.items():
             rounds[name].append(timed(replays))
-    us = {name: statistics.median(r) for name, r in rounds.items()}
-    return {"name": w.name, "us": us, "errors": errors, "wrong": wrong, "bytes": num_bytes,
+    return {name: statistics.median(r) for name, r in rounds.items()}
+
+
+def measure(compiler, w, calls=1, autotune=False):
+    torch.manual_seed(1)
+    sets = 1 if w.bytes > 4 * L2_BYTES or calls > 1 else min(8, math.ceil(2 * L2_BYTES / max(w.bytes, 1)))
+    inputs = [w.inputs() for _ in range(sets)]
+    want = outputs_of(w.torch(**{k: v.double() if v.is_floating_point() else v for k, v in inputs[0].items()}))
+    module, compile_ms, replays, got = ours(compiler, w, inputs, want, calls)
+    contenders, results = {"ours": replays}, {"ours": got}
+    for name, replays, out in peers(w, inputs, calls, autotune):
+        contenders[name], results[name] = replays, out
+    errors = {}
+    for name, out in results.items():
+        contenders[name][0]()
+        torch.cuda.synchronize()
+        errors[name] = max(error(o, t) for o, t in zip(out, want))
+    del want, results
+    name, replays = floor(w, sets, calls)
+    contenders[name] = replays
+    limit = 4 * max(v for n, v in errors.items() if n != "ours") + 1e-6
+    us = {n: t / calls for n, t in timings(contenders).items()}
+    return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes,
             "kernels": module.stats.num_kernels, "sources": module.stats.num_sources, "compile_ms": compile_ms}
 
 
-def main():
-    torch.backends.cuda.matmul.allow_tf32 = False
-    chosen = [w for w in WORKLOADS if not sys.argv[1:] or any(a in w.name for a in sys.argv[1:])]
-    compiler, rate = binding.Compiler(), copy_rate()
-    torch.cuda.empty_cache()
+def print_row(r):
+    us = r["us"]
+    least = f"{100 * us['copy'] / us['ours']:9.1f}" if "copy" in us else f"{us['ours'] - us['empty']:+9.2f}"
+    tuned = f"{us['autotune']:9.2f}" if "autotune" in us else f"{'-':>9s}"
+    print(f"{r['name']:42s} {us['ours']:9.2f} {us['compile']:9.2f} {tuned} {us['eager']:9.2f} {us['ours'] / us['compile']:12.3f} {least} "
+          f"{r['kernels']:7d} {r['errors']['ours']:8.1e}{'  WRONG' if r['wrong'] else ''}", flush=True)
+
+
+def run(compiler, chosen, out, calls=1, autotune=False):
+    """Measures (parameters, workload) pairs, prints a row of each and keeps them in build/`out`."""
+    copy = "% of copy" if calls == 1 else "- empty"
+    print(f"{compiler.device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
+    print(f"{'workload':42s} {'ours us':>9s} {'compile':>9s} {'autotune':>9s} {'eager':>9s} {'ours/compile':>12s} {copy:>9s} {'kernels':>7s} {'error':>8s}")
     rows, failed = [], False
-    for w in chosen:
+    for parameters, w in chosen:
         try:
-            r = measure(compiler, w)
+            r = {**measure(compiler, w, calls, autotune), **parameters}
         except Exception as e:  # one workload that cannot run must not hide the others
             print(f"{w.name}: {type(e).__name__}: {e}", flush=True)
             failed = True
             continue
+        print_row(r)
         rows.append(r)
         failed = failed or r["wrong"]
         torch.cuda.empty_cache()
-    print(f"{compiler.device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
-    print(f"{'workload':38s} {'ours us':>9s} {'compile':>9s} {'eager':>9s} {'ours/compile':>12s} {'% of copy':>9s} {'kernels':>7s} {'error':>8s}")
-    for r in rows:
-        us = r["us"]
-        print(f"{r['name']:38s} {us['ours']:9.2f} {us['compile']:9.2f} {us['eager']:9.2f} {us['ours'] / us['compile']:12.3f} "
-              f"{100 * r['bytes'] / rate / us['ours']:9.1f} {r['kernels']:7d} {r['errors']['ours']:8.1e}{'  WRONG' if r['wrong'] else ''}")
-    out = pathlib.Path(__file__).resolve().parent.parent / "build" / "bench.json"
-    out.write_text(json.dumps({"device": torch.cuda.get_device_name(), "torch": torch.__version__, "copy_gb_s": rate / 1000, "rows": rows}, indent=1))
-    return 1 if failed else 0
+    head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda}
+    (BUILD / out).write_text(json.dumps({**head, "rows": rows}, indent=1))
+    return failed
+
+
+def plot(path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    data = json.loads(pathlib.Path(path).read_text())
+    groups = {}
+    for r in data["rows"]:
+        groups.setdefault((r["family"], r["dtype"]), []).append(r)
+    for (family, dtype), rows in groups.items():
+        rows.sort(key=lambda r: r["cols"])
+        figure, axes = plt.subplots(figsize=(8, 4.5))
+        for name in ("ours", "compile", "autotune", "eager"):
+            if name in rows[0]["us"]:
+                axes.plot([r["cols"] for r in rows], [100 * r["us"]["copy"] / r["us"][name] for r in rows], marker="o", label=name)
+        axes.set(xscale="log", xlabel="length of the row", ylabel="% of a copy of the same bytes", ylim=(0, None), title=f"{family} {dtype}, {data['device']}, torch {data['torch']}")
+        axes.grid(True)
+        axes.legend()
+        figure.tight_layout()
+        figure.savefig(pathlib.Path(path).with_name(f"{family}_{dtype}.png"), dpi=120)
+        plt.close(figure)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--plot")
+    parser.add_argument("--autotune", action="store_true")
+    parser.add_argument("--dtypes", default="f32,bf16,f16")
+    parser.add_argument("--lengths", help="of --sweep, in place of all")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    if args.plot:
+        return plot(args.plot)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    compiler = binding.Compiler()
+    if args.sweep:
+        lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
+        chosen = (p for family in args.names or workloads.FAMILIES for p in workloads.sweep(family, args.dtypes.split(","), lengths))
+        return run(compiler, chosen, "sweep.json", autotune=args.autotune)
+    if args.small:
+        return run(compiler, workloads.small(), "small.json", SMALL_CALLS, args.autotune)
+    chosen = [({}, w) for w in workloads.WORKLOADS if not args.names or any(a in w.name for a in args.names)]
+    return run(compiler, chosen, "bench.json", autotune=args.autotune)
 
 
 if __name__ == "__main__":

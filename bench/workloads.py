@@ -10,120 +10,147 @@ import torch
 import torch.nn.functional as F
 
 
+DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
+
+
 @dataclasses.dataclass
 class Workload:
     name: str
     text: str
-    torch: Callable
+    torch: Callable  # of the inputs, by name; returns the outputs, in order
     inputs: Callable
     sizes: list
-    out_dtype: torch.dtype
     bytes: int
-    output: str = "out"
+    outputs: tuple = ("out",)
 
 
 def randn(*shape, dtype=torch.float32, scale=1.0):
     return (torch.randn(*shape, device="cuda") * scale).to(dtype)
 
 
+def graph(name, lines, rows=None):
+    """A graph in the text form, of `rows` as symbolic B if given."""
+    size = [] if rows is None else [f"size B in [1, 2147483647] hint {rows}"]
+    return f"graph {name} {{\n" + "\n".join("  " + line for line in size + lines) + "\n}"
+
+
 def pointwise():
     n = 64 << 20
-    text = """graph pointwise {
-  size N in [1, 2147483647] hint 67108864
-  input x : f32[N]
-  input y : f32[N]
-  input z : f32[N]
-  xy = mul(x, y)
-  a = add(xy, z)
-  g = gelu(a)
-  s = sigmoid(z)
-  out = mul(g, s)
-  output out
-}"""
-    return Workload("pointwise f32 64 Mi", text, lambda x, y, z: F.gelu(x * y + z) * torch.sigmoid(z),
-                    lambda: {k: randn(n) for k in "xyz"}, [n], torch.float32, 16 * n)
+    text = graph("pointwise", ["input x : f32[B]", "input y : f32[B]", "input z : f32[B]", "xy = mul(x, y)", "a = add(xy, z)", "g = gelu(a)",
+                               "s = sigmoid(z)", "out = mul(g, s)", "output out"], n)
+    return Workload("pointwise f32 64 Mi", text, lambda x, y, z: F.gelu(x * y + z) * torch.sigmoid(z), lambda: {k: randn(n) for k in "xyz"}, [n], 16 * n)
 
 
-def softmax(rows, cols):
-    text = f"""graph softmax {{
-  size B in [1, 1048576] hint {rows}
-  input x : bf16[B, {cols}]
-  out = softmax(x, dim=-1)
-  output out
-}}"""
-    return Workload(f"softmax bf16 {rows} x {cols}", text, lambda x: torch.softmax(x, -1), lambda: {"x": randn(rows, cols, dtype=torch.bfloat16)},
-                    [rows], torch.bfloat16, 4 * rows * cols)
+# ---- families over rows and columns of a dtype: the rows of the table, and what --sweep runs over many lengths
 
 
-def layer_norm(rows, cols):
-    text = f"""graph layer_norm {{
-  size B in [1, 1048576] hint {rows}
-  input x : bf16[B, {cols}]
-  input r : bf16[B, {cols}]
-  const w : bf16[{cols}]
-  const b : bf16[{cols}]
-  h = add(x, r)
-  out = layer_norm(h, w, b, normalized_shape=[{cols}])
-  output out
-}}"""
+def softmax(rows, cols, dtype="bf16"):
+    text = graph("softmax", [f"input x : {dtype}[B, {cols}]", "out = softmax(x, dim=-1)", "output out"], rows)
+    t = DTYPES[dtype]
+    return Workload(f"softmax {dtype} {rows} x {cols}", text, lambda x: torch.softmax(x, -1), lambda: {"x": randn(rows, cols, dtype=t)}, [rows],
+                    2 * t.itemsize * rows * cols)
+
+
+def rms_norm(rows, cols, dtype="bf16"):
+    text = graph("rms_norm", [f"input x : {dtype}[B, {cols}]", f"const w : {dtype}[{cols}]", f"out = rms_norm(x, w, normalized_shape=[{cols}], eps=1e-6)",
+                              "output out"], rows)
+    t = DTYPES[dtype]
+    return Workload(f"rms_norm {dtype} {rows} x {cols}", text, lambda x, w: F.rms_norm(x, (cols,), w, 1e-6),
+                    lambda: {"x": randn(rows, cols, dtype=t), "w": randn(cols, dtype=t)}, [rows], t.itemsize * (2 * rows * cols + cols))
+
+
+def layer_norm(rows, cols, dtype="bf16"):
+    text = graph("layer_norm", [f"input x : {dtype}[B, {cols}]", f"const w : {dtype}[{cols}]", f"const b : {dtype}[{cols}]",
+                                f"out = layer_norm(x, w, b, normalized_shape=[{cols}])", "output out"], rows)
+    t = DTYPES[dtype]
+    return Workload(f"layer_norm {dtype} {rows} x {cols}", text, lambda x, w, b: F.layer_norm(x, (cols,), w, b),
+                    lambda: {"x": randn(rows, cols, dtype=t), **{k: randn(cols, dtype=t) for k in "wb"}}, [rows], 2 * t.itemsize * (rows * cols + cols))
+
+
+def row_sum(rows, cols, dtype="bf16"):
+    text = graph("row_sum", [f"input x : {dtype}[B, {cols}]", "out = sum(x, dim=[1])", "output out"], rows)
+    t = DTYPES[dtype]
+    return Workload(f"row sum {dtype} {rows} x {cols}", text, lambda x: x.sum(1), lambda: {"x": randn(rows, cols, dtype=t)}, [rows],
+                    t.itemsize * rows * (cols + 1))
+
+
+def cross_entropy(rows, cols, dtype="bf16"):
+    text = graph("cross_entropy", [f"input x : {dtype}[B, {cols}]", "input target : i64[B]", "out = cross_entropy(x, target)", "output out"], rows)
+    t = DTYPES[dtype]
+    return Workload(f"cross entropy {dtype} {rows} x {cols}", text, lambda x, target: F.cross_entropy(x, target),
+                    lambda: {"x": randn(rows, cols, dtype=t), "target": torch.randint(cols, (rows,), device="cuda")}, [rows], t.itemsize * rows * cols + 8 * rows)
+
+
+FAMILIES = {f.__name__: f for f in (softmax, rms_norm, layer_norm, row_sum, cross_entropy)}
+
+
+def add_layer_norm(rows, cols):
+    text = graph("add_layer_norm", [f"input x : bf16[B, {cols}]", f"input r : bf16[B, {cols}]", f"const w : bf16[{cols}]", f"const b : bf16[{cols}]",
+                                    "h = add(x, r)", f"out = layer_norm(h, w, b, normalized_shape=[{cols}])", "output h", "output out"], rows)
     bf16 = torch.bfloat16
-    return Workload(f"add + layer_norm bf16 {rows} x {cols}", text, lambda x, r, w, b: F.layer_norm(x + r, (cols,), w, b),
-                    lambda: {"x": randn(rows, cols, dtype=bf16), "r": randn(rows, cols, dtype=bf16), "w": randn(cols, dtype=bf16), "b": randn(cols, dtype=bf16)},
-                    [rows], bf16, 6 * rows * cols)
+
+    def forward(x, r, w, b):
+        h = x + r
+        return h, F.layer_norm(h, (cols,), w, b)
+
+    return Workload(f"add + layer_norm, both, bf16 {rows} x {cols}", text, forward,
+                    lambda: {**{k: randn(rows, cols, dtype=bf16) for k in "xr"}, **{k: randn(cols, dtype=bf16) for k in "wb"}}, [rows], 8 * rows * cols,
+                    ("h", "out"))
 
 
 def column_sum(rows, cols):
-    text = f"""graph column_sum {{
-  size B in [1, 1048576] hint {rows}
-  input x : f32[B, {cols}]
-  out = sum(x, dim=[0])
-  output out
-}}"""
-    return Workload(f"column sum f32 {rows} x {cols}", text, lambda x: x.sum(0), lambda: {"x": randn(rows, cols)}, [rows], torch.float32, 4 * rows * cols)
+    text = graph("column_sum", [f"input x : f32[B, {cols}]", "out = sum(x, dim=[0])", "output out"], rows)
+    return Workload(f"column sum f32 {rows} x {cols}", text, lambda x: x.sum(0), lambda: {"x": randn(rows, cols)}, [rows], 4 * rows * cols)
+
+
+def sum_squares(n):
+    text = graph("sum_squares", ["input x : f32[B]", "s = mul(x, x)", "out = sum(s)", "output out"], n)
+    return Workload(f"sum(x * x) f32 {n >> 20} Mi", text, lambda x: (x * x).sum(), lambda: {"x": randn(n)}, [n], 4 * n)
 
 
 def transpose_add(n):
-    text = f"""graph transpose_add {{
-  input x : f32[{n}, {n}]
-  input y : f32[{n}, {n}]
-  t = transpose(x, dim0=0, dim1=1)
-  out = add(t, y)
-  output out
-}}"""
-    return Workload(f"x.t() + y f32 {n}^2", text, lambda x, y: x.t() + y, lambda: {"x": randn(n, n), "y": randn(n, n)}, [], torch.float32, 12 * n * n)
+    text = graph("transpose_add", [f"input x : f32[{n}, {n}]", f"input y : f32[{n}, {n}]", "t = transpose(x, dim0=0, dim1=1)", "out = add(t, y)", "output out"])
+    return Workload(f"x.t() + y f32 {n}^2", text, lambda x, y: x.t() + y, lambda: {"x": randn(n, n), "y": randn(n, n)}, [], 12 * n * n)
 
 
 def embedding_norm(rows, cols, vocabulary=50000):
-    text = f"""graph embedding_norm {{
-  size B in [1, 1048576] hint {rows}
-  input ids : i64[B]
-  const table : bf16[{vocabulary}, {cols}]
-  const w : bf16[{cols}]
-  const b : bf16[{cols}]
-  e = embedding(table, ids)
-  out = layer_norm(e, w, b, normalized_shape=[{cols}])
-  output out
-}}"""
+    text = graph("embedding_norm", ["input ids : i64[B]", f"const table : bf16[{vocabulary}, {cols}]", f"const w : bf16[{cols}]", f"const b : bf16[{cols}]",
+                                    "e = embedding(table, ids)", f"out = layer_norm(e, w, b, normalized_shape=[{cols}])", "output out"], rows)
     bf16 = torch.bfloat16
     return Workload(f"embedding + layer_norm bf16 {rows} x {cols}", text, lambda ids, table, w, b: F.layer_norm(F.embedding(ids, table), (cols,), w, b),
                     lambda: {"ids": torch.randint(vocabulary, (rows,), device="cuda"), "table": randn(vocabulary, cols, dtype=bf16),
-                             "w": randn(cols, dtype=bf16), "b": randn(cols, dtype=bf16)}, [rows], bf16, 4 * rows * cols)
+                             **{k: randn(cols, dtype=bf16) for k in "wb"}}, [rows], 4 * rows * cols)
+
+
+def index_add(rows, cols, into):
+    text = graph("index_add", [f"input x : f32[{into}, {cols}]", "input index : i64[B]", f"input source : f32[B, {cols}]",
+                               "out = index_add(x, index, source, dim=0)", "output out"], rows)
+    return Workload(f"index_add f32 {rows} x {cols} into {into}", text, lambda x, index, source: x.index_add(0, index, source),
+                    lambda: {"x": randn(into, cols), "index": torch.randint(into, (rows,), device="cuda"), "source": randn(rows, cols)}, [rows],
+                    4 * cols * (2 * into + rows) + 8 * rows)
+
+
+def cumsum(rows, cols):
+    text = graph("cumsum", [f"input x : f32[B, {cols}]", "out = cumsum(x, dim=1)", "output out"], rows)
+    return Workload(f"cumsum f32 {rows} x {cols}", text, lambda x: x.cumsum(1), lambda: {"x": randn(rows, cols)}, [rows], 8 * rows * cols)
 
 
 def matmul_gelu(m, n, k):
-    text = f"""graph matmul_gelu {{
-  size M in [1, 1048576] hint {m}
-  input a : bf16[M, {k}]
-  const b : bf16[{k}, {n}]
-  const c : bf16[{n}]
-  p = addmm(c, a, b)
-  out = gelu(p)
-  output out
-}}"""
+    text = graph("matmul_gelu", [f"input a : bf16[B, {k}]", f"const b : bf16[{k}, {n}]", f"const c : bf16[{n}]", "p = addmm(c, a, b)", "out = gelu(p)",
+                                 "output out"], m)
     bf16 = torch.bfloat16
     return Workload(f"gelu(a @ b + c) bf16 {m} x {n} x {k}", text, lambda a, b, c: F.gelu(torch.addmm(c, a, b)),
-                    lambda: {"a": randn(m, k, dtype=bf16), "b": randn(k, n, dtype=bf16, scale=k**-0.5), "c": randn(n, dtype=bf16)}, [m], bf16,
+                    lambda: {"a": randn(m, k, dtype=bf16), "b": randn(k, n, dtype=bf16, scale=k**-0.5), "c": randn(n, dtype=bf16)}, [m],
                     2 * (m * k + k * n + m * n))
+
+
+def quantised_product(m, n, k):
+    text = graph("quantised_product", [f"input a : bf16[B, {k}]", f"const b : i8[{k}, {n}]", f"const s : bf16[{n}]", "bf = cast(b, dtype=bf16)",
+                                       "p = matmul(a, bf)", "out = mul(p, s)", "output out"], m)
+    bf16 = torch.bfloat16
+    return Workload(f"(a @ int8 b) * s bf16 {m} x {n} x {k}", text, lambda a, b, s: (a @ b.to(a.dtype)) * s,
+                    lambda: {"a": randn(m, k, dtype=bf16), "b": torch.randint(-127, 128, (k, n), dtype=torch.int8, device="cuda"),
+                             "s": randn(n, dtype=bf16, scale=0.01)}, [m], 2 * m * k + k * n + 2 * m * n)
 
 
 # ---- the network of all-MiniLM-L6-v2, random weights
@@ -203,9 +230,31 @@ def minilm(batch, length, attention, name):
 
     weights = sum(int(torch.Size(s).numel()) for n, s in minilm_shapes().items() if n != "word")
     moved = 2 * (weights + batch * length * WIDTH + batch * WIDTH)
-    return Workload(f"MiniLM bf16 {batch} x {length}, {name}", minilm_text(), minilm_torch(attention), inputs, [batch, length], bf16, moved)
+    return Workload(f"MiniLM bf16 {batch} x {length}, {name}", minilm_text(), minilm_torch(attention), inputs, [batch, length], moved)
 
 
 WORKLOADS = [minilm(32, 128, attention_plain, "plain attention"), minilm(32, 128, attention_library, "library attention"), pointwise(),
-             softmax(8192, 4096), softmax(4096, 65536), layer_norm(16384, 4096), column_sum(16384, 4096), transpose_add(8192),
-             embedding_norm(16384, 2048), matmul_gelu(4096, 4096, 4096)]
+             softmax(8192, 4096), softmax(4096, 65536), add_layer_norm(16384, 4096), column_sum(16384, 4096), sum_squares(256 << 20),
+             cross_entropy(8192, 128256), transpose_add(8192), embedding_norm(16384, 2048), index_add(65536, 512, 32768), cumsum(4096, 16384),
+             matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
+
+SWEEP_BYTES = 256 << 20
+# Powers of two, odd and prime ones.
+LENGTHS = (128, 257, 1000, 1024, 2048, 4093, 4096, 8192, 16384, 16411, 32768, 65536, 65537, 131072, 262144, 262147, 524288)
+SMALL_ROWS = (1, 2, 4, 8, 16, 32, 64)
+
+
+def sweep(family, dtypes, lengths=LENGTHS):
+    """A tensor of 256 MiB of every length of row."""
+    make = FAMILIES[family]
+    for dtype in dtypes:
+        for cols in lengths:
+            rows = max(1, SWEEP_BYTES // DTYPES[dtype].itemsize // cols)
+            yield {"family": family, "dtype": dtype, "rows": rows, "cols": cols}, make(rows, cols, dtype)
+
+
+def small():
+    """What a decoder runs between its products: few rows, where the launch is most of the time."""
+    for family, make in FAMILIES.items():
+        for rows in SMALL_ROWS:
+            yield {"family": family, "dtype": "bf16", "rows": rows, "cols": 4096}, make(rows, 4096, "bf16")

@@ -22,7 +22,7 @@ many("three_steps", {"z": "f32[1, 1859, 2]"}, ["fft_fft(z)"])
 many("f64", {"x": "f64[3, 24]", "z": "f64[3, 24, 2]", "h": "f64[3, 13, 2]", "l": "f64[1, 210]"},
      ["fft_rfft(x)", "fft_fft(z)", "fft_ifft(z)", "fft_irfft(h)", "fft_hfft(h)", "fft_ihfft(x)", "fft_rfft(l)"])
 for t in ("bool", "u8", "i32", "i64"):
-    many(f"of_{t}", {"x": f"{t}[3, 10]"}, ["fft_rfft(x)", "fft_ihfft(x)", "_fft_r2c(x, [0], 2, true)"])
+    many(f"of_{t}", {"x": f"{t}[3, 10]"}, ["fft_rfft(x)", "fft_ihfft(x)"])
 
 # ---- sizes, dimensions, norms
 

@@ -35,7 +35,7 @@ many("losses_transposed", {"x": "f32[5, 3]", "w": "f32[3, 5]"}, ["smooth_l1_loss
 case("more_losses_views", "input x : f32[5, 3]; input y : f32[3, 10]; t = transpose(x, 0, 1); s = slice(y, 1, 0, 10, 2); a = smooth_l1_loss(t, s); b = huber_loss(t, s); "
      "c = kl_div(t, s, log_target=true); d = poisson_nll_loss(t, s); e = dist(t, s); output a, b, c, d, e")
 many("losses_broadcast", {"x": "f32[3, 1]", "w": "f32[7]", "o": "f32[]"}, ["smooth_l1_loss(x, w)", 'huber_loss(x, w, reduction="none")', "huber_loss(o, o)", "kl_div(o, x, log_target=true)",
-     "dist(x, w)", "soft_margin_loss(x, w)"])
+     "dist(x, w)", "soft_margin_loss(w, o)"])
 many("losses_empty", {"x": "f32[0, 3]"}, ['smooth_l1_loss(x, x, "sum")', 'huber_loss(x, x, "none")', 'soft_margin_loss(x, x, "none")', "dist(x, x)"])
 many("losses_ends", {"x": "f32[5]", "t": "f32[5]", "l": "f32[5]"}, ['binary_cross_entropy(x, t, reduction="none")', 'binary_cross_entropy_with_logits(l, t, reduction="none")',
      'kl_div(l, t, "none")', "softsign(l)", "tanhshrink(t)"], x="values 0 1 0 1 0.5", t="values 0 1 1 0 0", l="values 0 100 -100 30 -30")
@@ -69,11 +69,11 @@ for t in INTS + ("bool",):
 # ---- reductions and products
 
 for t in DTYPES:
-    many(f"products_{t}", {"a": f"{t}[5]", "b": f"{t}[5]", "m": f"{t}[3, 5]", "n": f"{t}[2, 5]", "c": f"{t}[4, 3]", "s": f"{t}[3, 3]", "u": f"{t}[3]"},
+    many(f"products_{t}", {"a": f"{t}[5]", "b": f"{t}[5]", "m": f"{t}[3, 5]", "n": f"{t}[2, 5]", "c": f"{t}[4, 3]", "s": f"{t}[3, 3]", "u": f"{t}[1, 3]"},
          ["outer(a, b)", "kron(m, n)", "kron(a, m)", "trace(s)", "t(m)", "ravel(m)", "fliplr(m)", "flipud(m)", "diag(a)", "diag(s, 1)", "hstack([a, b])", "vstack([m, n])", "dstack([m, m])",
           "column_stack([a, b])", "rot90(m)", "adjoint(m)", "diag_embed(m)"]
          + (["dot(a, b)", "inner(m, n)", "mv(m, a)", "tensordot(m, n, [1], [1])", 'einsum([m, n], "ij,kj->ik")'] if t in ("i32", "i64") + FLOATS else [])
-         + (["cross(c, u)", "linalg_vecdot(m, m)"] if t in ("i32", "i64") + FLOATS else []))
+         + (["cross(c, u)"] if t in ("i32", "i64") + FLOATS else []) + (["linalg_vecdot(m, m)"] if t in FLOATS else []))
 many("reductions", {"x": "f32[4, 6]", "y": "f32[4, 6]", "z": "f64[3, 3]"}, ["nansum(x)", "nansum(x, [0])", "nanmean(x, [1], true)", "nanmean(x)", "nansum(x, dtype=f64)", "trace(z)", "trace(y)",
      "trapezoid(y)", "trapezoid(y, 0.5, 0)"], x="values 1 nan 2 0.5 nan nan -3")
 case("more_reductions_symbolic", "size B in [1, 9]; input x : f32[B, 6]; a = nansum(x, [1]); b = nanmean(x); d = trapezoid(x); e = trace(x); output a, b, d, e", BATCH)
@@ -84,7 +84,7 @@ many("added", {"x": "f32[5]", "m": "f32[5, 3]", "v": "f32[3]", "b": "f32[2, 5, 4
       "addbmm(m, b, c)", "addbmm(m, b, c, alpha=0.5)", "addmv(j, i, j, 2, 3)", "addr(i, j, j)"])
 case("more_added_nothing_of_nan", "input x : f32[3]; input m : f32[3, 2]; input v : f32[2]; y = addmv(x, m, v, beta=0); output y", x="values nan inf 1")
 many("bilinear", {"a": "f32[3, 4]", "b": "f32[3, 5]", "w": "f32[2, 4, 5]", "c": "f32[2]", "d": "f64[4]", "e": "f64[5]", "f": "f64[2, 4, 5]"}, ["bilinear(a, b, w)", "bilinear(a, b, w, c)", "bilinear(d, e, f)"])
-many("cross", {"a": "f32[4, 3]", "b": "f32[3]", "c": "f64[3, 2]"}, ["cross(a, b)", "cross(a, a)", "cross(c, c, 0)"])
+many("cross", {"a": "f32[4, 3]", "b": "f32[1, 3]", "c": "f64[3, 2]"}, ["cross(a, b)", "cross(a, a)", "cross(c, c, 0)"])
 EINSUMS = [("a", "ii->i"), ("a", "ii"), ("a", "ij->ji"), ("a", "ij"), ("a", "ba"), ("a", "ij->"), ("m", "ij->i"), ("m, n", "ij,kj->ik"), ("m, n", "ij,kj"), ("m, n", "ij,kj->ijk"), ("m, m", "ij,ij->"), ("m, m", "ij,ij->ij"),
            ("v, v", "i,j->ij"), ("v, v", "i,i"), ("b, c", "bij,bjk->bik"), ("b, c", "bij,bjk"), ("b, c", "...ij,...jk->...ik"), ("b, m", "...ij,kj->...ik"), ("b", "...ij->...ji"), ("b", "...i->..."),
            ("q, q", "bhqd,bhkd->bhqk"), ("b, c, m", "bij,bjk,ij->k"), ("m, n, v", "ij,kj,j->ik"), ("a, n", "ii,kj->ikj"), ("o, b", "bxy,bij->bij"), ("m, o", "ij,xyz->zi"), ("d", "iji->j"), ("b, c", "bij, bjk -> k"), ("s, v", ",i->i")]
@@ -104,7 +104,8 @@ many("movement", {"x": "f32[2, 6, 4]", "m": "f32[3, 4]", "v": "f32[5]", "s": "f3
       "hstack([x, x])", "hstack([s, v])", "vstack([v, v])", "vstack([m, m])", "dstack([v, v])", "dstack([x, x])", "column_stack([v, v])", "column_stack([m, m])", "hstack([m, m])", "column_stack([s, s])"],
      bits=True, i="ints 0 6", j="ints 0 12")
 case("more_movement_symbolic", "size B in [1, 9]; input x : f32[B, 6]; a = t(x); b = ravel(x); c = rot90(x); d = diag_embed(x, 1); e = vstack([x, a2]); f = fliplr(x); output a, b, c, d, e, f".replace("a2", "x"), BATCH)
-many("sources", {"x": "f32[4]", "i": "i64[3]"}, ["vander(x)", "vander(x, 3, true)", "vander(i, 4)", "logspace(-2, 1, 9)", "logspace(0, 3, 5, 2, dtype=f64)", "logspace(1, 1, 1)"], i="ints 1 5")
+many("sources", {"x": "f32[4]", "i": "i64[3]"}, ["vander(x)", "vander(x, 3, true)", "vander(i, 4)", "logspace(-2, 1, 9)", "logspace(0, 3, 5, 2, dtype=f64)", "logspace(1, 1, 1)"]
+     + [f"logspace(1.3, 3, 5, 2.5, dtype={t})" for t in INTS], i="ints 1 5")
 
 # ---- embedding bags
 

@@ -163,7 +163,7 @@ def as_type(x, dtype):
     """Operand x of an op that computes in `dtype`: f16 and bf16 are computed in f32."""
     compute = compute_type(dtype)
     if not is_float(dtype):
-        return Tensor(x.v if dtype != "bool" else x.v != 0, dtype) if not is_float(x.dtype) else bad("implicit float to integer")
+        return Tensor(wrap(x.v, dtype) if dtype != "bool" else x.v != 0, dtype) if not is_float(x.dtype) else bad("implicit float to integer")
     v = x.v.astype(np.float64)
     narrowed = v.astype(np.float32).astype(np.float64) if compute == "f32" else v
     with np.errstate(invalid="ignore"):

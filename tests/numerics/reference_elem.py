@@ -269,7 +269,9 @@ def pair_in_double(fn, error, dtype_of):
 special_zeta = pair_in_double(zeta_of, lambda x, a, r: 32 * zeta_terms(x, a), true_type)
 
 
-def polygamma(n, x):
+def polygamma(*operands, n=None):
+    """polygamma(n, x), or as the library prints it: polygamma(x, n=n)."""
+    (n, x) = operands if n is None else (n, *operands)
     if n == 0:
         return digamma(x)
     dtype = x.dtype if is_float(x.dtype) else "f32"

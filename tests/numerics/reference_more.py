@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from reference import *
-from reference import ROUNDOFF, Tensor, as_type, bad, binary, compute_type, lift, made, result_type, summed
+from reference import ROUNDOFF, Tensor, as_type, bad, binary, compute_type, lift, made, result_type, summed, wrap
 from reference_elem import clamp, erfc, exp2, isinf, isnan, log1p, log_sigmoid, logical_and, logical_not, logical_or, sign, trunc, xlogy
 from reference_reduce import linalg_vector_norm
 from reference_views import linspace
@@ -29,12 +29,12 @@ def smooth_l1_loss(x, target, reduction="mean", beta=1.0):
 def huber_loss(x, target, reduction="mean", delta=1.0):
     d = sub(x, target)
     d = Tensor(np.abs(d.v), d.dtype, d.e)
-    return reduced(pick(d.v < delta, mul(mul(d, 0.5), d), mul(sub(d, 0.5 * delta), delta), d.dtype), reduction)
+    return reduced(cast(pick(d.v < delta, mul(mul(d, 0.5), d), mul(sub(d, 0.5 * delta), delta), d.dtype), x.dtype), reduction)
 
 
 def binary_cross_entropy(x, target, weight=None, reduction="mean"):
     y = sub(mul(sub(target, 1), maximum(log1p(neg(x)), -100.0)), mul(target, maximum(log(x), -100.0)))
-    return reduced(y if weight is None else mul(y, weight), reduction)
+    return reduced(y if weight is None else cast(mul(y, weight), x.dtype), reduction)
 
 
 def binary_cross_entropy_with_logits(x, target, weight=None, pos_weight=None, reduction="mean"):
@@ -42,7 +42,7 @@ def binary_cross_entropy_with_logits(x, target, weight=None, pos_weight=None, re
     if pos_weight is not None:
         on = mul(add(mul(sub(pos_weight, 1), target), 1), on)
     y = sub(mul(sub(1, target), x), on)
-    return reduced(y if weight is None else mul(y, weight), reduction)
+    return reduced(cast(y if weight is None else mul(y, weight), target.dtype), reduction)
 
 
 def kl_div(x, target, reduction="mean", log_target=False):
@@ -57,7 +57,7 @@ def poisson_nll_loss(x, target, log_input=True, full=False, eps=1e-8, reduction=
     if full:
         with np.errstate(all="ignore"):
             stirling = add(sub(mul(target, log(target)), target), mul(log(mul(target, 2 * math.pi)), 0.5))
-        y = add(y, where(gt(target, 1), stirling, 0.0))
+        y = cast(add(y, where(gt(target, 1), stirling, 0.0)), y.dtype)
     return reduced(y, reduction)
 
 
@@ -70,12 +70,15 @@ def gaussian_nll_loss(x, target, var, full=False, eps=1e-6, reduction="mean"):
 
 
 def hinge_embedding_loss(x, target, margin=1.0, reduction="mean"):
-    apart = maximum(sub(margin, x), 0.0)
-    return reduced(add(where(ne(target, 1), apart, 0.0), where(ne(target, -1), x, 0.0)), reduction)
+    margin, zero = (margin, 0.0) if is_float(x.dtype) else (int(margin), 0)
+    apart = maximum(sub(margin, x), zero)
+    return reduced(add(where(ne(target, 1), apart, zero), where(ne(target, -1), x, zero)), reduction)
 
 
 def soft_margin_loss(x, target, reduction="mean"):
-    return reduced(log1p(exp(mul(neg(target), x))), reduction)
+    grown = exp(cast(mul(neg(x), target), x.dtype))
+    grown.v = np.where(np.abs(grown.v) > np.finfo(np.float32).max, np.inf, grown.v) if compute_type(x.dtype) == "f32" else grown.v
+    return reduced(expand(log1p(grown), x.v.shape), reduction)
 
 
 def margin_ranking_loss(x1, x2, target, margin=0.0, reduction="mean"):
@@ -105,7 +108,8 @@ def unit(x, p, dim, eps):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    shape = np.broadcast_shapes(x1.v.shape, x2.v.shape)
+    shape, dtype = np.broadcast_shapes(x1.v.shape, x2.v.shape), result_type(x1, x2)
+    x1, x2 = cast(x1, dtype), cast(x2, dtype)
     return sum_(mul(unit(expand(x1, shape), 2.0, dim, eps), unit(expand(x2, shape), 2.0, dim, eps)), [dim])
 
 
@@ -175,8 +179,16 @@ def float_power(x, exponent):
     return pow_(wide(x), wide(exponent))
 
 
+def float_type_of(*xs):
+    """What they promote to, f32 where they are integers."""
+    dtype = result_type(*xs)
+    return dtype if is_float(dtype) else "f32"
+
+
 def ldexp(x, other):
-    return mul(x, exp2(other))
+    dtype = float_type_of(x, other)
+    wide = "f64" if dtype == "f64" else "f32"
+    return cast(mul(cast(x, wide), exp2(cast(other, wide))), dtype)
 
 
 def logaddexp2(a, b):
@@ -239,6 +251,8 @@ def special_entr(x):
 
 def special_xlog1py(x, y):
     x, y = lift(x), lift(y)
+    dtype = float_type_of(x, y)
+    x, y = cast(x, dtype), cast(y, dtype)
     v = where(Tensor(x.v == 0, "bool"), 0.0, mul(x, log1p(y)))
     return where(Tensor(np.isnan(y.v), "bool"), float("nan"), v)
 
@@ -261,12 +275,6 @@ def nansum(x, dim=None, keepdim=False, dtype=None):
 def nanmean(x, dim=None, keepdim=False, dtype=None):
     axes = axes_of(dim, x.v.ndim)
     return div(nansum(x, dim, keepdim, dtype), Tensor((~np.isnan(x.v)).sum(axis=axes, keepdims=keepdim), "i64"))
-
-
-def trapezoid(y, dx=1.0, dim=-1):
-    size = y.v.shape[dim]
-    at = lambda a, b: moved(lambda v: np.take(v, range(a, b), dim))(y)
-    return mul(sum_(add(at(1, size), at(0, size - 1)), [dim]), dx / 2)
 
 
 # ---- products
@@ -314,7 +322,8 @@ def addmv(x, mat, vec, beta=1, alpha=1):
 
 
 def addr(x, a, b, beta=1, alpha=1):
-    return accumulated(x, outer(a, b), beta, alpha)
+    dtype = result_type(x, a, b)
+    return accumulated(x, outer(cast(a, dtype), cast(b, dtype)), beta, alpha)
 
 
 def baddbmm(x, a, b, beta=1, alpha=1):
@@ -352,7 +361,8 @@ def linalg_vecdot(x, y, dim=-1):
 
 
 def bilinear(x1, x2, weight, bias=None):
-    y = multilinear(lambda a, b, w: np.einsum("...i,...j,oij->...o", a, b, w), x1, x2, weight, terms=weight.v[0].size)
+    fn = lambda a, b, w: np.einsum("...oj,...j->...o", np.einsum("...i,oij->...oj", a, w), b)
+    y = multilinear(fn, x1, x2, weight, terms=math.prod(weight.v.shape[1:]))
     return y if bias is None else add(y, bias)
 
 
@@ -367,6 +377,9 @@ def einsum(operands, equation):
         for i, c in enumerate(reversed(term.split("...")[-1] if "..." in term else "")):
             lengths[c] = max(lengths.get(c, 1), x.v.shape[-1 - i])
     terms = math.prod(n for c, n in lengths.items() if c not in kept)
+    summed_alone = any(sum(c in term for term in left) == 1 and c not in kept for term in left for c in term if c != ".")
+    if summed_alone and not is_float(operands[0].dtype):  # by sum, not in a product
+        operands = [cast(x, "i64") for x in operands]
     return multilinear(lambda *vs: np.einsum(equation, *vs), *operands, terms=max(terms, 1))
 
 
@@ -422,8 +435,12 @@ def type_as(x, other):
 
 
 def logspace(start, end, steps, base=10.0, dtype="f32"):
-    power = linspace(start, end, steps, dtype)
-    return pow_(Tensor(base, "f32", weak=True), power)
+    weak = Tensor(base, "f32", weak=True)
+    if is_float(dtype):
+        return pow_(weak, linspace(start, end, steps, dtype))
+    y = pow_(weak, linspace(int(start), int(end), steps, "f64"))
+    assert (np.abs(y.v - np.round(y.v)) > y.e).all(), "a cast to an integer hangs on rounding"
+    return Tensor(wrap(np.trunc(y.v), dtype), dtype)
 
 
 # ---- embedding bags
@@ -497,6 +514,8 @@ lp_pool1d, lp_pool2d = lp_pool(1), lp_pool(2)
 
 
 def local_response_norm(x, size, alpha=1e-4, beta=0.75, k=1.0):
+    if not x.v.size:
+        return x
     square = mul(x, x)
     edge = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.v.ndim - 2)
     around = moved(lambda v: np.lib.stride_tricks.sliding_window_view(np.pad(v, edge), size, 1))(square)
