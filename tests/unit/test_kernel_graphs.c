@@ -180,7 +180,7 @@ static void test_bad_combine(ind_context *c) {
         {"add(l0, r0); ", "expected the end, found \";\""},
         {"", "a value"},
         {"load(l0)", "load is no loop op on values"},
-        {"plus(l0, bool(1))", "plus: b is bool, which does not become f32"},
+        {"plus(l0, f64(1))", "plus: b is f64, which does not become f32"},
     };
     char text[300];
     for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
