@@ -147,16 +147,17 @@ extern "C" {
        }
 
    DIFFERENCES TO PYTORCH
-   linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
-   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
-   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
-   instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
-   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
-   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
-   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
-   to 2048. */
+   f16 and bf16 are rounded where a value is stored, not behind each op: between ops of one kernel they are f32, as in
+   TorchInductor. linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be
+   f32 beside f16 and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never
+   squeezed; on integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are
+   infinite; mean and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its
+   weight); batch and instance norm do not update running statistics (_native_batch_norm_legit_functional gives new
+   ones); gradients that are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of
+   _softmax also takes bf16; of several NaN the indices of a max pool name the first; split, chunk and unbind need a
+   number of results that does not hang on the sizes; as_strided needs an input, a constant or a reshape of one;
+   fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
+   are numbers, with prime factors up to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -1306,7 +1307,8 @@ IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor
 
 /* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
    reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
-   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+   of their own above, the composites, it is the builder; "add_($0, 1)" works in place. x may be NULL where num is 0.
+   Returns the first result, in place the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
@@ -6747,7 +6749,8 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    if (other && ind__is_source(g, other)) {
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not one given to it by an op in place */
+    if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
                                "another",
@@ -8456,6 +8459,19 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
+/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
+    ind_expr zero = ind_int(ind_op_context(o), 0);
+    ind_value mask = {0};
+    for (int d = 0; d < t->rank; d++) {
+        ind_expr some = ind_expr_lt(zero, t->size[d]);
+        if (!ind__expr_has_kind(index[d], IND_SYMBOL_INDIRECT) || ind_known_true(some)) continue;
+        ind_value has = ind_op_index(o, some, IND_BOOL);
+        mask = mask.id ? ind_op_and(o, mask, has) : has;
+    }
+    return mask;
+}
+
 /* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
@@ -8475,7 +8491,12 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
         return none;
     }
     uint32_t source = ind__custom_operand(u, x.id);
-    return source == UINT32_MAX ? none : ind__emit_load(o, source, t->dtype, index, rank);
+    if (source == UINT32_MAX) return none;
+    ind_value outer = o->mask, some = ind__custom_has_some(o, t, index);
+    if (some.id) o->mask = outer.id ? ind_op_and(o, outer, some) : some;
+    ind_value v = ind__emit_load(o, source, t->dtype, index, rank);
+    o->mask = outer;
+    return v;
 }
 
 static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, const ind_expr *size, int rank,
@@ -10561,6 +10582,7 @@ static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *
         return false;
     }
     f->window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, dtype);
+    if (!ind_dtype_is_float(ind_tensor_dtype(f->window))) f->window = ind_cast(f->window, dtype);
     if (f->win < f->n) f->window = ind_pad(f->window, pad, 2, IND_PAD_CONSTANT, 0);
     return true;
 }
@@ -13072,6 +13094,16 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
 }
 
+static ind_tensor ind__apply_parsed(ind_graph *g, const ind__parsed_call *call) {
+    char op[IND__MAX_NAME + 2];
+    ind_tensor y = ind__graph_add(g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs,
+                                  NULL, call->function ? call->function->name : NULL);
+    if (!call->in_place || !y.id) return y;
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    ind__write(g, op, call->operand[0], y.id);
+    return ind__graph_tensor(g, g->status ? 0 : call->operand[0]);
+}
+
 ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
     static const ind_tensor none;
     ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
@@ -13084,8 +13116,7 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     }
     memset(&parsed, 0, sizeof parsed);
     if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
-        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
-                           NULL, parsed.function ? parsed.function->name : NULL);
+        y = ind__apply_parsed(graph, &parsed);
     else
         ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);
@@ -14899,6 +14930,7 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
@@ -20402,12 +20434,19 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* Zeros of these sizes. */
-static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+/* What changes nothing when it is joined so, of these sizes. */
+static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
+                                       ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);
-    ind__attr a[3] = {
-        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
+    ind__attr scalar = {.kind = IND__ATTR_SCALAR, .is_int = !is_float};
+    if (!is_float) scalar.i = ind__neutral_int(how, dtype);
+    scalar.f = is_float ? ind__neutral_float(how) : (double)scalar.i;
+    ind__attr a[3] = {ind__attr_sizes(size, rank), scalar, ind__attr_dtype(dtype)};
     return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    return graph__raise_neutral(r, size, rank, dtype, IND_REDUCE_SUM);
 }
 
 static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
@@ -20878,7 +20917,10 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         y = graph__raise_fill(r, b, e, x);
     }
     /* the first part of a concatenation: the kernels of the others fill the rest */
-    if (!y.id && !b->held.id && b->parts) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && (i->flags & IND__INST_RUN))
+        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -20976,7 +21018,7 @@ static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {
         const ind__inst *i = &body->inst[n];
-        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        if (i->op != IND_LOOP_STORE || i->flags & (IND__INST_SCATTER | IND__INST_RUN)) continue;
         const graph__raised_buffer *b = &r->buffer[i->source];
         ind_expr stride = ind_int(r->c, 1);
         for (int d = b->rank; d-- > 1;) {

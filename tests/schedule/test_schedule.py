@@ -12,7 +12,7 @@ import pytest
 from conftest import make
 
 from graphs import HERE, MODELS
-from patterns import COMBOS, PATTERNS, PROLOGUES
+from patterns import COMBOS, MIXED, PATTERNS, PROLOGUES, ROWS
 
 TORCH = json.loads((HERE / "torch_counts.json").read_text())["graphs"]
 ALLOCATION = 512  # bytes that torch's allocator gives at the least, and in multiples of
@@ -78,6 +78,20 @@ def test_prologue(name, text, least, tmp_path):
     assert elements(plan, value) == least and len(plan["kernels"]) == 1
 
 
+@pytest.mark.parametrize("name, text, least", ROWS, ids=[p[0] for p in ROWS])
+def test_rows(name, text, least, tmp_path):
+    plan, value = schedule("graph p {\n" + text.replace("; ", "\n") + "\n}\n", {}, tmp_path)
+    assert elements(plan, value) == least and len(plan["kernels"]) == 1
+
+
+@pytest.mark.parametrize("name, text, least, partial", MIXED, ids=[p[0] for p in MIXED])
+def test_mixed(name, text, least, partial, tmp_path):
+    plan, value = schedule(text, {}, tmp_path)
+    ours = elements(plan, value)
+    assert ours == least + 2 * partial and len(plan["kernels"]) == 2
+    assert name not in TORCH or ours <= TORCH[name]["bytes"] / 4, TORCH[name]
+
+
 @pytest.mark.parametrize("name, text, least, number", COMBOS, ids=[p[0] for p in COMBOS])
 def test_combo(name, text, least, number, tmp_path):
     """Whole tensors are few elements here, so that what counts is the launches; TorchInductor's where they were counted."""
@@ -94,6 +108,7 @@ APART = [
     ("read in two ways", "input x: f32[16, 16]; a = silu(x); t = transpose(a, 0, 1); y = matmul(a, t); output y", 2, "operand"),
     ("columns that compute it again", "input x: f32[256, 512]; input w: f32[4096, 512]; a = silu(x); y = linear(a, w); output y", 2, "few bytes"),
     ("a large product of 16 bits", "input x: bf16[2048, 512]; input w: bf16[1024, 512]; a = mul(x, 2.0); y = linear(a, w); output y", 2, "few bytes"),
+    ("columns of rows that are scanned", "input x: f32[8192, 512]; a = sum(x, [1]); b = sum(x, [0]); c = cumsum(x, 1); output a, b, c", 3, "runs of rows"),
 ]  # fmt: skip
 
 
