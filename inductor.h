@@ -1540,12 +1540,15 @@ typedef struct ind_kernel_info {
     ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
-    int num_variants;
+    int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
+    int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
     ind_variant_info variant[2];
 } ind_kernel_info;
 
-/* The kernels in the order in which they run. A host module has the launches that CUDA would have on the default target
-   (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past the last. */
+/* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
+   of a run are ind_module_query_stats's num_kernels). A host module has the launches that CUDA would have on the
+   default target (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past
+   the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
@@ -10579,6 +10582,7 @@ static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *
         return false;
     }
     f->window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, dtype);
+    if (!ind_dtype_is_float(ind_tensor_dtype(f->window))) f->window = ind_cast(f->window, dtype);
     if (f->win < f->n) f->window = ind_pad(f->window, pad, 2, IND_PAD_CONSTANT, 0);
     return true;
 }
@@ -20437,12 +20441,19 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* Zeros of these sizes. */
-static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+/* What changes nothing when it is joined so, of these sizes. */
+static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
+                                       ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);
-    ind__attr a[3] = {
-        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
+    ind__attr scalar = {.kind = IND__ATTR_SCALAR, .is_int = !is_float};
+    if (!is_float) scalar.i = ind__neutral_int(how, dtype);
+    scalar.f = is_float ? ind__neutral_float(how) : (double)scalar.i;
+    ind__attr a[3] = {ind__attr_sizes(size, rank), scalar, ind__attr_dtype(dtype)};
     return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    return graph__raise_neutral(r, size, rank, dtype, IND_REDUCE_SUM);
 }
 
 static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
@@ -20913,7 +20924,10 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         y = graph__raise_fill(r, b, e, x);
     }
     /* the first part of a concatenation: the kernels of the others fill the rest */
-    if (!y.id && !b->held.id && b->parts) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && (i->flags & IND__INST_RUN))
+        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -21011,7 +21025,7 @@ static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {
         const ind__inst *i = &body->inst[n];
-        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        if (i->op != IND_LOOP_STORE || i->flags & (IND__INST_SCATTER | IND__INST_RUN)) continue;
         const graph__raised_buffer *b = &r->buffer[i->source];
         ind_expr stride = ind_int(r->c, 1);
         for (int d = b->rank; d-- > 1;) {
@@ -21836,7 +21850,7 @@ static const char *const graph__page_script[] = {
     "",
     "// ---- kernels",
     "function variant(n) {",
-    "  const all = P.kernels[n].variants;",
+    "  const all = P.kernels[P.kernels[n].launch].variants;",
     "  return all.find(v => v.guard === null || value(v.guard)) || last(all);",
     "}",
     "S.kernels.forEach((k, n) => {",
@@ -21847,8 +21861,10 @@ static const char *const graph__page_script[] = {
     "  const strategy = add(r, 'td', '', 'line'), launch = add(r, 'td', '', 'num wide-only');",
     "  cells.push(() => {",
     "    const v = variant(n);",
-    "    strategy.textContent = v ? v.strategy : 'opaque call';",
-    "    launch.textContent = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';",
+    "    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'opaque call';",
+    "    const first = P.kernels[n].launch;",
+    "    const blocks = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';",
+    "    launch.textContent = first !== n ? 'with kernel ' + first : blocks;",
     "  });",
     "  const sum = '(' + k.bytes_read + ') + (' + k.bytes_written + ')';",
     "  cell(r, 'td', sum, bytes, 'num');",
@@ -22034,6 +22050,7 @@ static const char *const graph__page_script[] = {
     "    else ops.append(o);",
     "    if (i + 1 < k.origins.length) ops.append(', ');",
     "  });",
+    "  if (p.part) say('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);",
     "  if (v) {",
     "    say('why', v.strategy + ': ' + v.why);",
     "    say('launch', v.grid.join(' \\u00d7 ') + ' = ' + v.grid.map(value).join(' \\u00d7 ') + ' blocks of ' +",
@@ -22068,7 +22085,8 @@ static const char *const graph__page_script[] = {
     "  });",
     "  showDetail();",
     "  const k = marked.kernels[0];",
-    "  const from = k === undefined ? undefined : blocks[k][Math.max(0, P.kernels[k].variants.indexOf(variant(k)))];",
+    "  const first = k === undefined ? k : P.kernels[k].launch;",
+    "  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];",
     "  $('where').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';",
     "  if (marked.ops.length) show($('graph'), lines.get(marked.ops[0]), 0.3);",
     "  if (k === undefined) return;",
@@ -22081,7 +22099,9 @@ static const char *const graph__page_script[] = {
     "}",
     "",
     "// ---- the page",
-    "document.querySelector('h1').textContent = S.kernels.length + ' kernels of ' + D.name + ' for ' + P.arch;",
+    "const launches = P.kernels.filter((k, n) => k.launch === n).length;",
+    "document.querySelector('h1').textContent = S.kernels.length + ' kernels' +",
+    "  (launches < S.kernels.length ? ' in ' + launches + ' launches' : '') + ' of ' + D.name + ' for ' + P.arch;",
     "const facts = document.querySelector('.facts');",
     "[['predicted', P.time_ns, time], ['read', D.bytes_read, bytes], ['written', D.bytes_written, bytes],",
     "  ['flops', D.flops, flops], ['arena', S.arena_bytes, bytes], ['peak', S.peak_bytes, bytes],",
@@ -22287,6 +22307,7 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     info->bytes_written = k->bytes_written;
     info->flops = k->flops;
     info->time_ns = p->time_ns;
+    info->launch = (int)p->first;
     info->num_variants = p->num_variants;
     for (int v = 0; v < p->num_variants; v++) {
         ind__fill_variant(c, &info->variant[v], &p->variant[v]);

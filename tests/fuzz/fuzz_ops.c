@@ -1690,26 +1690,56 @@ enum { ON_HOST = 0x11f, ON_GPU = ON_HOST | 0x2a0, EMULATED = ON_HOST | 0x60, PLA
 static bool strict_memory;
 
 /* Every field of the policies, and what else it may be than the default: all are tried in turn on and off. */
-#define REALISE(name, kind, choices) {"realise." #name, offsetof(ind_compile_desc, realise.name), kind, choices},
-#define FUSION(name, kind, choices)  {"fusion." #name, offsetof(ind_compile_desc, fusion.name), kind, choices},
+#define REALISE(name, kind, choices)                                                                                   \
+    { "realise." #name, offsetof(ind_compile_desc, realise.name), kind, choices }
+#define FUSION(name, kind, choices)                                                                                    \
+    { "fusion." #name, offsetof(ind_compile_desc, fusion.name), kind, choices }
 static const struct {
     const char *name;
     size_t at;
     char kind; /* b bool, i int, l int64_t */
     const char *choices;
 } switches[] = {
-    REALISE(max_reads_shared, 'i', "1|2|30") REALISE(max_ops_shared, 'i', "1|4|500") REALISE(max_reads, 'i', "1|3|40")
-        REALISE(max_ops, 'i', "1|8|1000") REALISE(disable_parts, 'b', "1") REALISE(disable_rows, 'b', "1")
-            FUSION(disable, 'b', "1") FUSION(max_loops, 'i', "1|2|3|5") FUSION(max_args, 'i', "1|3|6|12")
-                FUSION(min_saved, 'l', "1|1000000") FUSION(max_distance, 'i', "1|2|4") FUSION(disable_inplace, 'b', "1")
-                    FUSION(disable_reorder, 'b', "1") FUSION(disable_scans, 'b', "1") FUSION(disable_mutation, 'b', "1")
-                        FUSION(max_scan_stride, 'i', "1|4|1000") FUSION(disable_split, 'b', "1")
-                            FUSION(split_from, 'l', "1|20|200") FUSION(split_share, 'l', "1|2|100")
-                                FUSION(launch_bytes, 'l', "1|1099511627776") FUSION(disable_prologue, 'b', "1")
-                                    FUSION(l2_bytes, 'l', "1|1099511627776") FUSION(product_tile, 'i', "1|1000")
-                                        FUSION(ops_per_byte, 'i', "1|1000") FUSION(fill_blocks, 'i', "1|100000")
-                                            FUSION(macs_per_byte, 'i', "1|100000")
-                                                FUSION(step_bytes, 'l', "1|1099511627776")};
+    REALISE(max_reads_shared, 'i', "1|2|30"),
+    REALISE(max_ops_shared, 'i', "1|4|500"),
+    REALISE(max_reads, 'i', "1|3|40"),
+    REALISE(max_ops, 'i', "1|8|1000"),
+    REALISE(disable_parts, 'b', "1"),
+    REALISE(disable_rows, 'b', "1"),
+    FUSION(disable, 'b', "1"),
+    FUSION(max_loops, 'i', "1|2|3|5"),
+    FUSION(max_args, 'i', "1|3|6|12"),
+    FUSION(min_saved, 'l', "1|1000000"),
+    FUSION(max_distance, 'i', "1|2|4"),
+    FUSION(disable_inplace, 'b', "1"),
+    FUSION(disable_reorder, 'b', "1"),
+    FUSION(disable_scans, 'b', "1"),
+    FUSION(disable_mutation, 'b', "1"),
+    FUSION(max_scan_stride, 'i', "1|4|1000"),
+    FUSION(disable_split, 'b', "1"),
+    FUSION(split_from, 'l', "1|20|200"),
+    FUSION(split_share, 'l', "1|2|100"),
+    FUSION(launch_bytes, 'l', "1|1099511627776"),
+    FUSION(disable_prologue, 'b', "1"),
+    FUSION(l2_bytes, 'l', "1|1099511627776"),
+    FUSION(product_tile, 'i', "1|1000"),
+    FUSION(ops_per_byte, 'i', "1|1000"),
+    FUSION(fill_blocks, 'i', "1|100000"),
+    FUSION(macs_per_byte, 'i', "1|100000"),
+    FUSION(step_bytes, 'l', "1|1099511627776"),
+    FUSION(max_scans, 'i', "1|2|6"),
+    FUSION(disable_row_mutation, 'b', "1"),
+    FUSION(disable_sorts, 'b', "1"),
+    FUSION(disable_rescans, 'b', "1"),
+    FUSION(disable_prefixes, 'b', "1"),
+    FUSION(disable_mix, 'b', "1"),
+    FUSION(mix_rows, 'i', "2|5|100"),
+    FUSION(mix_columns, 'i', "1|100000"),
+    FUSION(mix_from, 'l', "1|1000"),
+    FUSION(mix_flight, 'l', "1|1099511627776"),
+    FUSION(disable_combo, 'b', "1"),
+    FUSION(max_parts, 'i', "1|2|5"),
+};
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];
 

@@ -142,6 +142,7 @@ def istft(x, window=None, n_fft=None, hop_length=None, win_length=None, center=T
     frames = _fft_c2r(x, [2], 1 if normalized else 2, n_fft)
     left = (n_fft - win) // 2
     weights = window if window is not None else Tensor(np.ones(win), x.dtype)
+    weights = cast(weights, x.dtype) if weights.dtype not in ("f16", "bf16", "f32", "f64") else weights
     weights = moved(lambda v: np.pad(v, (left, n_fft - win - left)))(weights)
     squares = moved(lambda v: np.broadcast_to(v, (1, frames.v.shape[1], n_fft)))(mul(weights, weights))
     y = div(overlapped(mul(frames, weights), hop), overlapped(squares, hop))
