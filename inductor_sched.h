@@ -4113,6 +4113,7 @@ static bool sched__check_parts(sched__check *v) {
         for (uint32_t i = 1; i < body->num_inst; i++) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* nothing uses it */
             if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
             if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
