@@ -60,6 +60,8 @@ $(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
 	@mkdir -p $(@D)
 	$(CC) $(STRICT) $(SANITIZE) -I. -Iexamples $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(IMPLEMENTATION)) -o $@ $(LIBS)
 
+$(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
+
 $(BUILD):
 	@mkdir -p $@
 

@@ -147,16 +147,17 @@ extern "C" {
        }
 
    DIFFERENCES TO PYTORCH
-   linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be f32 beside f16
-   and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never squeezed; on
-   integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are infinite; mean
-   and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its weight); batch and
-   instance norm do not update running statistics (_native_batch_norm_legit_functional gives new ones); gradients that
-   are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of _softmax also takes bf16;
-   of several NaN the indices of a max pool name the first; split, chunk and unbind need a number of results that does
-   not hang on the sizes; as_strided needs an input, a constant or a reshape of one; fft_fft, ifft and their kin take
-   complex tensors (pairs in a last dimension of two) only, and lengths of transforms are numbers, with prime factors up
-   to 2048. */
+   f16 and bf16 are rounded where a value is stored, not behind each op: between ops of one kernel they are f32, as in
+   TorchInductor. linear takes a 2-D weight; indices may be i32 beside i64; weights of layer_norm and rms_norm may be
+   f32 beside f16 and bf16 input; full gives f32 unless told otherwise; arange takes integers; a symbolic size is never
+   squeezed; on integers x // 0 is 0 and x % 0 is x; what PyTorch calls empty is 0; i0 and special_i1 of infinity are
+   infinite; mean and rstd of native norms are f32 for f16 and bf16 input, as on PyTorch's GPUs (group norm: as its
+   weight); batch and instance norm do not update running statistics (_native_batch_norm_legit_functional gives new
+   ones); gradients that are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of
+   _softmax also takes bf16; of several NaN the indices of a max pool name the first; split, chunk and unbind need a
+   number of results that does not hang on the sizes; as_strided needs an input, a constant or a reshape of one;
+   fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
+   are numbers, with prime factors up to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -549,6 +550,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "size:sizes=none scale_factor:floats=none mode:str=\"nearest\" align_corners:bool=false", 1, "G")                \
     X(GRID_SAMPLER_2D, "grid_sampler_2d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
       1, "G")                                                                                                          \
+    X(GRID_SAMPLER_3D, "grid_sampler_3d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
+      1, "G")                                                                                                          \
     X(IM2COL, "im2col", "self", "kernel_size:ints dilation:ints padding:ints stride:ints", 1, "D")                     \
     X(COL2IM, "col2im", "self", "output_size:sizes kernel_size:ints dilation:ints padding:ints stride:ints", 1, "R")   \
     X(CONVOLUTION_BACKWARD, "convolution_backward", "grad_output input weight",                                        \
@@ -601,13 +604,17 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "out_int32:bool=false right:bool=false side:str=none", 1, "G")                                                   \
     X(BUCKETIZE, "bucketize", "self boundaries", "out_int32:bool=false right:bool=false", 1, "G")                      \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
-    X(NONZERO, "nonzero", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                    \
-    X(ARGWHERE, "argwhere", "self", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")                  \
-    X(MASKED_SELECT, "masked_select", "self mask", "min_length:int=0 max_length:size=none length:size=none", 1, "Z")   \
+    X(NONZERO, "nonzero", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                   \
+    X(ARGWHERE, "argwhere", "self", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")                 \
+    X(MASKED_SELECT, "masked_select", "self mask", "min_length:size=0 max_length:size=none length:size=none", 1, "Z")  \
     X(UNIQUE, "unique", "self",                                                                                        \
-      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")     \
+      "sorted:bool=true return_inverse:bool=false return_counts:bool=false dim:int=none min_length:size=0 "            \
+      "max_length:size=none length:size=none",                                                                         \
+      0, "Z")                                                                                                          \
     X(UNIQUE_CONSECUTIVE, "unique_consecutive", "self",                                                                \
-      "return_inverse:bool=false return_counts:bool=false dim:int=none length:size=none", 0, "Z")                      \
+      "return_inverse:bool=false return_counts:bool=false dim:int=none min_length:size=0 max_length:size=none "        \
+      "length:size=none",                                                                                              \
+      0, "Z")                                                                                                          \
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
       "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")                         \
     X(MATMUL, "matmul", "self other", "", 1, "M")                                                                      \
@@ -672,7 +679,10 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TRACE, "trace", "self", "", 1, "E")                                                                              \
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
-    X(TRAPEZOID, "trapezoid", "y", "dx:float=1 dim:int=-1", 1, "En")                                                   \
+    X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "En")                                                \
+    X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                           \
+    X(HISTC, "histc", "self", "bins:int=100 min:float=0 max:float=0", 1, "E")                                          \
+    X(BINCOUNT, "bincount", "self weights?", "minlength:size=0 max_output_size:size=none", 1, "E")                     \
     X(DOT, "dot", "self tensor", "", 1, "Eo")                                                                          \
     X(INNER, "inner", "self other", "", 1, "E")                                                                        \
     X(OUTER, "outer", "self vec2", "", 1, "E")                                                                         \
@@ -709,12 +719,20 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
       "window_length:int periodic:bool=true alpha:float=0.54 beta:float=0.46 dtype:dtype=f32", 1, "E")                 \
     X(BLACKMAN_WINDOW, "blackman_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
     X(BARTLETT_WINDOW, "bartlett_window", "", "window_length:int periodic:bool=true dtype:dtype=f32", 1, "E")          \
+    X(KAISER_WINDOW, "kaiser_window", "", "window_length:int periodic:bool=true beta:float=12 dtype:dtype=f32", 1,     \
+      "E")                                                                                                             \
     X(EMBEDDING_BAG, "embedding_bag", "weight indices offsets? per_sample_weights?",                                   \
       "mode:str=\"mean\" include_last_offset:bool=false padding_idx:int=none scale_grad_by_freq:bool=false "           \
       "sparse:bool=false",                                                                                             \
       1, "E")                                                                                                          \
     X(UPSAMPLE_BICUBIC2D, "upsample_bicubic2d", "self",                                                                \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(UPSAMPLE_BILINEAR2D_AA, "_upsample_bilinear2d_aa", "self",                                                       \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(UPSAMPLE_BICUBIC2D_AA, "_upsample_bicubic2d_aa", "self",                                                         \
+      "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")                             \
+    X(GRID_SAMPLER, "grid_sampler", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool", 1,     \
+      "E")                                                                                                             \
     X(AFFINE_GRID, "affine_grid", "theta", "size:sizes align_corners:bool=false", 1, "E")                              \
     X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
       "Ef")                                                                                                            \
@@ -748,7 +766,15 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(STFT, "stft", "input window?",                                                                                   \
       "n_fft:int hop_length:int=none win_length:int=none center:bool=true pad_mode:str=\"reflect\" "                   \
       "normalized:bool=false onesided:bool=true",                                                                      \
-      1, "E")
+      1, "E")                                                                                                          \
+    X(ISTFT, "istft", "input window?",                                                                                 \
+      "n_fft:int hop_length:int=none win_length:int=none center:bool=true normalized:bool=false onesided:bool=true "   \
+      "length:size=none",                                                                                              \
+      1, "E")                                                                                                          \
+    X(FFT_FFTSHIFT, "fft_fftshift", "self", "dim:ints=none", 1, "E")                                                   \
+    X(FFT_IFFTSHIFT, "fft_ifftshift", "self", "dim:ints=none", 1, "E")                                                 \
+    X(FFT_FFTFREQ, "fft_fftfreq", "", "n:size d:float=1 dtype:dtype=f32", 1, "E")                                      \
+    X(FFT_RFFTFREQ, "fft_rfftfreq", "", "n:size d:float=1 dtype:dtype=f32", 1, "E")
 
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
@@ -1137,8 +1163,11 @@ typedef enum ind_interpolation {
 IND_API ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, const double *scale_factor,
                                    int num_scale_factor, ind_interpolation mode, bool align_corners);
 /* torch.grid_sampler_2d: x [batch, channels, h, w], grid [batch, rows, columns, 2] of x and y in [-1, 1].
-   interpolation_mode 0 bilinear, 1 nearest; padding_mode 0 zeros, 1 border, 2 reflection. */
+   interpolation_mode 0 bilinear, 1 nearest, 2 bicubic; padding_mode 0 zeros, 1 border, 2 reflection. _3d: x [batch,
+   channels, d, h, w], grid [batch, planes, rows, columns, 3] of x, y and z; 0 trilinear, 1 nearest. */
 IND_API ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                                       bool align_corners);
+IND_API ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
                                        bool align_corners);
 /* torch.nn.functional.unfold and fold of images of two dimensions; a stride of 0 means 1 here. */
 IND_API ind_tensor ind_im2col(ind_tensor x, const ind_pool_desc *window);
@@ -1234,8 +1263,10 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
 /* Results of a size that only the data decide: a symbol u0, u1, .. (ind_size_of) that later ops may use, at most the
    number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
    the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
-   In the text form two attributes bound the size for later ops that need it, min_length and max_length: elements fewer
-   or more are found at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written outside. ind_nonzero: the indices of
+   In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
+   sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
+   nothing is written outside. Where both are one size, the result has that. A fact behind the op, as u1 == u0 or
+   u0 <= 4*N, sets them (torch._check). ind_nonzero: the indices of
    the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
    the elements of x where mask holds, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
@@ -1246,6 +1277,10 @@ IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
    row-major order the first. */
 IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
+/* The same of whole slices along dim (torch.unique with dim), in the order of their elements; inverse and counts are of
+   the slices. x without dimensions or with one: as above. The sizes of the slices must be known to be above 0. */
+IND_API ind_tensor ind_unique_dim(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
+IND_API ind_tensor ind_unique_dim_consecutive(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
 /* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
    element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
    data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
@@ -1272,7 +1307,8 @@ IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor
 
 /* Any op of the table by a call of the text form, in which $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
    reduction=\"sum\")", x, 2). Sizes of the graph stand by their names, and so do tensors. Of ops that have no function
-   of their own above, the composites, it is the builder. x may be NULL where num is 0. Returns the first result. */
+   of their own above, the composites, it is the builder; "add_($0, 1)" works in place. x may be NULL where num is 0.
+   Returns the first result, in place the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
@@ -1504,12 +1540,15 @@ typedef struct ind_kernel_info {
     ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
-    int num_variants;
+    int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
+    int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
     ind_variant_info variant[2];
 } ind_kernel_info;
 
-/* The kernels in the order in which they run. A host module has the launches that CUDA would have on the default target
-   (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past the last. */
+/* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
+   of a run are ind_module_query_stats's num_kernels). A host module has the launches that CUDA would have on the
+   default target (its plan is made when first asked for; IND_NOT_SUPPORTED where there can be none). IND_NOT_FOUND past
+   the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
@@ -1860,10 +1899,10 @@ typedef struct ind__infer {
     ind__type *result;    /* few, or allocated */
     uint32_t num_results; /* the table's, or as the rule says */
     ind__type few[5];
-    ind_expr length, limit; /* Z: the size that comes from data, and what it never exceeds */
-    int64_t least;          /* Z: what it never is below */
-    bool bounded;           /* Z: the caller gave bounds */
-    uint32_t source;        /* Z: as in ind__unbacked */
+    ind_expr length;       /* Z: the size that comes from data .. */
+    ind_expr least, limit; /* Z: .. and what it is never below or above; least: invalid is 0 */
+    bool bounded;          /* Z: the caller gave bounds */
+    uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
     char scratch[8][360]; /* texts of operands and types while an error is written */
@@ -2488,6 +2527,14 @@ static ind_status ind__rule_call(ind__infer *in) {
     return IND_OK;
 }
 
+/* Can an opaque call be told these sizes? Its strides are numbers: of sizes from data only the first, as it is. */
+static bool ind__is_opaque_type(const ind_expr *size, int rank) {
+    for (int d = 0; d < rank; d++) {
+        if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
+    }
+    return true;
+}
+
 /* An opaque call's declared results: for each a dtype, a rank and the sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
@@ -2498,6 +2545,9 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
     if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
     const ind_expr *size = types->list + *at + 2;
     if (ind__need_sizes(in, size, (int)rank)) return in->status;
+    if (!ind__is_opaque_type(size, (int)rank))
+        return ind__reject(in, IND_NOT_SUPPORTED,
+                           "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
     ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
     *at += 2 + (int)rank;
     return IND_OK;
@@ -2529,6 +2579,8 @@ static ind_status ind__rule_extern(ind__infer *in) {
         return ind__reject(in, IND_LIMIT, "%d results; 1 to %d are possible", num + overwritten,
                            IND_MAX_EXTERN_RESULTS);
     }
+    if (ind__expr_has_kind(in->attr[1].e, IND_SYMBOL_UNBACKED))
+        return ind__reject(in, IND_NOT_SUPPORTED, "the bytes of workspace come from data; give what they are at most");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
     ind_expr_bounds(in->attr[1].e, &least, &most);
@@ -4283,27 +4335,29 @@ static ind_status ind__rule_upsample(ind__infer *in) {
 
 static ind_status ind__rule_grid_sampler(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0), *grid = ind__operand(in, 1);
+    const int dims = in->op == IND_OP_GRID_SAMPLER_3D ? 3 : 2;
     int64_t mode = in->attr[0].i, padding = in->attr[1].i;
-    if (ind__need_rank(in, 0, 4) || ind__need_rank(in, 1, 4) || ind__need_float(in, 0) ||
+    if (ind__need_rank(in, 0, dims + 2) || ind__need_rank(in, 1, dims + 2) || ind__need_float(in, 0) ||
         ind__need_same_dtype(in, 0, 1))
         return in->status;
     ind__agreement batch = {0, 0, " images", 1, 0, "has", ""};
     if (ind__need_agree(in, batch)) return in->status;
-    if (!ind__is_int(grid->size[3], 2)) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be 2: x and y",
-                           ind__say_name(in, 1), ind__say_type(in, 1));
+    if (!ind__is_int(grid->size[dims + 1], dims)) {
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
+                           ind__say_name(in, 1), ind__say_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
-    if (mode == 2) return ind__reject(in, IND_NOT_SUPPORTED, "interpolation_mode 2 (bicubic); 0 and 1 are supported");
-    if (mode < 0 || mode > 1 || padding < 0 || padding > 2) {
+    if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
         return ind__reject(in, IND_INVALID_ARGUMENT,
-                           "interpolation_mode is 0 (bilinear) or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
-                           "(reflection)");
+                           "interpolation_mode is 0 (linear)%s or 1 (nearest), padding_mode 0 (zeros), 1 (border) or 2 "
+                           "(reflection)",
+                           dims == 2 ? ", 2 (bicubic)" : "");
     }
-    for (int d = 2; d < 4; d++) {
-        if (ind__need_positive(in, x->size[d], "input size")) return in->status;
+    ind_expr size[5] = {x->size[0], x->size[1]};
+    for (int s = 0; s < dims; s++) {
+        if (ind__need_positive(in, x->size[2 + s], "input size")) return in->status;
+        size[2 + s] = grid->size[1 + s];
     }
-    ind_expr size[4] = {x->size[0], x->size[1], grid->size[1], grid->size[2]};
-    ind__set_result(in, 0, x->dtype, size, 4);
+    ind__set_result(in, 0, x->dtype, size, dims + 2);
     return IND_OK;
 }
 
@@ -4875,7 +4929,7 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
     ind_expr_bounds(in->limit, NULL, &s.hi);
-    s.lo = in->least;
+    if (ind__ok(in->least)) ind_expr_bounds(in->least, &s.lo, NULL);
     s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
     return ind_symbol_expr(in->c, &s);
 }
@@ -4910,30 +4964,34 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
-/* What the elements chosen from so many are at most; checks what the caller promises of that. */
-static ind_expr ind__length_limit(ind__infer *in, ind_expr limit) {
-    const ind__attr *least = &in->attr[0], *most = &in->attr[1];
-    ind_expr none = {in->c, 0};
-    if (most->kind != IND__ATTR_NONE) limit = most->e;
-    in->least = least->i;
-    in->bounded = least->i > 0 || most->kind != IND__ATTR_NONE;
-    if (most->kind != IND__ATTR_NONE && ind__is_int(limit, 0)) {
-        ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
-        return none;
-    }
-    if (least->i >= 0 && ind__expr_is_size(limit) && ind_known_le(ind_int(in->c, least->i), limit)) return limit;
-    if (ind__ok(limit))
-        ind__reject(in, IND_OUT_OF_RANGE, "min_length is %lld; it must lie between 0 and the largest length, %s",
-                    (long long)least->i, ind__say_size(in, limit));
-    return none;
+/* min_length of an op that has bounds; max_length stands behind it. */
+static const ind__attr *ind__length_bounds(ind_graph_op op, const ind__attr *attr, uint32_t num_attrs) {
+    return op == IND_OP_REPEAT_INTERLEAVE ? NULL : &attr[num_attrs - 3];
+}
+
+/* The size of a result that chooses among so many, as ind__data_length gives it; what the caller promises of it is
+   checked. Where that is one expression, the result has that for its size. */
+static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
+    const ind__attr *least = ind__length_bounds(in->op, in->attr, in->g->schema[in->op].num_attrs), *most = least + 1;
+    const bool given = most->kind != IND__ATTR_NONE;
+    if (given) limit = most->e;
+    in->least = least->e;
+    in->bounded = given || !ind__is_int(least->e, 0);
+    if (given && ind__is_int(limit, 0)) return ind__reject(in, IND_OUT_OF_RANGE, "max_length is 0; it must be above 0");
+    if (!ind__ok(limit)) return ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
+    if (!ind__expr_is_size(least->e) || !ind__expr_is_size(limit) || !ind_known_le(ind_int(in->c, 0), least->e) ||
+        !ind_known_le(least->e, limit))
+        return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
+                           ind__say_size(in, least->e), ind__say_size(in, limit));
+    if (ind__data_length(in, limit, source, length)) return in->status;
+    if (given && ind_expr_same(least->e, limit)) *length = limit;
+    return IND_OK;
 }
 
 static ind_status ind__rule_nonzero(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[2] = {{0}, ind_int(in->c, x->rank)};
-    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, x->size, x->rank));
-    if (in->status) return in->status;
-    if (ind__data_length(in, limit, in->operand[0], size)) return in->status;
+    if (ind__bounded_length(in, ind_expr_product(in->c, x->size, x->rank), in->operand[0], size)) return in->status;
     ind__set_result(in, 0, IND_I64, size, 2);
     return IND_OK;
 }
@@ -4949,9 +5007,24 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     const ind__tensor_info *mask = ind__operand(in, 1);
     bool whole = mask->rank == s.rank;
     for (int d = 0; whole && d < s.rank; d++) whole = ind_expr_same(mask->size[d], s.size[d]);
-    ind_expr limit = ind__length_limit(in, ind_expr_product(in->c, s.size, s.rank));
-    if (in->status || ind__data_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
+    ind_expr limit = ind_expr_product(in->c, s.size, s.rank);
+    if (ind__bounded_length(in, limit, whole ? in->operand[1] : 0, &length)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, &length, 1);
+    return IND_OK;
+}
+
+/* Along a dimension: the slices that differ; for each slice which of them it is; how many of x each of them is. */
+static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__attr *inverse) {
+    const ind__tensor_info *x = ind__operand(in, 0);
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        size[d] = x->size[d];
+        if (d != dim && ind__need_positive(in, x->size[d], "a dimension of the slices of")) return in->status;
+    }
+    if (ind__bounded_length(in, x->size[dim], 0, &size[dim])) return in->status;
+    ind__set_result(in, 0, x->dtype, size, x->rank);
+    if (inverse->i) ind__set_result(in, 1, IND_I64, &x->size[dim], 1);
+    if (inverse[1].i) ind__set_result(in, 1 + (inverse->i != 0), IND_I64, &size[dim], 1);
     return IND_OK;
 }
 
@@ -4962,11 +5035,9 @@ static ind_status ind__rule_unique(ind__infer *in) {
     ind_expr length;
     int dim, r = 1;
     if (along->kind != IND__ATTR_NONE && ind__dim(in, 0, along->i, x->rank, &dim)) return in->status;
-    if (along->kind != IND__ATTR_NONE && x->rank > 1)
-        return ind__reject(in, IND_NOT_SUPPORTED, "dim %d of %s (%s): whole slices are not compared, only elements",
-                           dim, ind__say_name(in, 0), ind__say_type(in, 0));
     if (ind__need_results(in, 1 + (inverse->i != 0) + (counts->i != 0))) return in->status;
-    if (ind__data_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
+    if (along->kind != IND__ATTR_NONE && x->rank > 1) return ind__rule_unique_slices(in, dim, inverse);
+    if (ind__bounded_length(in, ind_expr_product(in->c, x->size, x->rank), 0, &length)) return in->status;
     ind__set_result(in, 0, x->dtype, &length, 1);
     if (inverse->i) ind__set_result(in, r++, IND_I64, x->size, x->rank);
     if (counts->i) ind__set_result(in, r, IND_I64, &length, 1);
@@ -5345,6 +5416,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_UPSAMPLE_TRILINEAR3D] = ind__rule_upsample,
     [IND_OP_INTERPOLATE] = ind__rule_upsample,
     [IND_OP_GRID_SAMPLER_2D] = ind__rule_grid_sampler,
+    [IND_OP_GRID_SAMPLER_3D] = ind__rule_grid_sampler,
     [IND_OP_IM2COL] = ind__rule_im2col,
     [IND_OP_COL2IM] = ind__rule_col2im,
     [IND_OP_CONVOLUTION_BACKWARD] = ind__rule_convolution_backward,
@@ -5430,11 +5502,11 @@ static ind_status ind__check_operands(ind__infer *in) {
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
         const ind__tensor_info *x = &in->g->tensor[id];
-        for (int d = 0; in->op == IND_OP_EXTERN && d < x->rank; d++) {
-            if (ind__expr_has_kind(x->size[d], IND_SYMBOL_UNBACKED))
-                return ind__reject(in, IND_NOT_SUPPORTED,
-                                   "%s is %s: an opaque call is given numbers, and this size is known to kernels alone",
-                                   ind__say_name(in, k), ind__say_type(in, k));
+        if (in->op == IND_OP_EXTERN && !ind__is_opaque_type(x->size, x->rank)) {
+            return ind__reject(in, IND_NOT_SUPPORTED,
+                               "%s is %s: an opaque call is given numbers, and where to find a size that comes from "
+                               "data; only dimension 0 can be one, and by itself",
+                               ind__say_name(in, k), ind__say_type(in, k));
         }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
@@ -5923,7 +5995,25 @@ static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length
     return NULL;
 }
 
-/* Takes the size from data of the node that was added last into the graph, with the fact that bounds it. */
+/* The one expression that both bounds of a size from data are: it stands for it everywhere. Invalid: they differ. */
+static ind_expr ind__equal_of(const ind__infer *in) {
+    bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
+    return equal ? in->limit : (ind_expr){in->c, 0};
+}
+
+/* Facts about a size from data: its bounds, where its symbol does not say them. */
+static ind_status ind__assume_length(ind_graph *g, const ind__infer *in) {
+    if (g->facts_borrowed || ind__ok(ind__equal_of(in))) return IND_OK;
+    ind_expr most = ind_expr_le(in->length, in->limit);
+    ind_status status = ind_known(g->facts, most) ? IND_OK : ind_facts_assume(g->facts, most);
+    if (!status && ind__ok(in->least)) {
+        ind_expr least = ind_expr_le(in->least, in->length);
+        if (!ind_known(g->facts, least)) status = ind_facts_assume(g->facts, least);
+    }
+    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+}
+
+/* Takes the size from data of the node that was added last into the graph, with the facts that bound it. */
 static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
     ind__attr *own = &g->node[g->num_nodes - 1].attr[g->schema[in->op].num_attrs - 1];
     ind_expr most = ind__most(g->unbacked, g->num_unbacked, in->limit);
@@ -5932,10 +6022,9 @@ static ind_status ind__add_length(ind_graph *g, ind__infer *in) {
                                in->op_name);
     *own = (ind__attr){.kind = IND__ATTR_SIZE, .e = in->length};
     if (ind__find_length(g, in->length)) return IND_OK;
-    g->unbacked[g->num_unbacked++] = (ind__unbacked){in->length, most, 0, g->num_nodes - 1, in->source};
-    if (g->facts_borrowed || ind_expr_is_int(in->limit, NULL)) return IND_OK;
-    ind_status status = ind_facts_assume(g->facts, ind_expr_le(in->length, in->limit));
-    return status ? ind__graph_fail(g, status, "%s: %s", in->op_name, ind_error(g->context)) : IND_OK;
+    g->unbacked[g->num_unbacked++] = (ind__unbacked){
+        .symbol = in->length, .most = most, .node = g->num_nodes - 1, .source = in->source, .equal = ind__equal_of(in)};
+    return ind__assume_length(g, in);
 }
 
 static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32_t *operands, uint32_t num_operands,
@@ -6561,8 +6650,9 @@ static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t leng
         if (ind__same_name(s, strlen(s), name, length)) return g->size_symbol[i];
     }
     for (uint32_t u = 0; u < g->num_unbacked; u++) {
-        const char *s = ind_expr_symbol(g->unbacked[u].symbol)->name;
-        if (ind__same_name(s, strlen(s), name, length)) return g->unbacked[u].symbol;
+        const ind__unbacked *size = &g->unbacked[u];
+        const char *s = ind_expr_symbol(size->symbol)->name;
+        if (ind__same_name(s, strlen(s), name, length)) return ind__ok(size->equal) ? size->equal : size->symbol;
     }
     return (ind_expr){g->context, 0};
 }
@@ -6659,7 +6749,8 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    if (other && ind__is_source(g, other)) {
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not one given to it by an op in place */
+    if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
                                "another",
@@ -7982,11 +8073,21 @@ ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, con
     return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 4);
 }
 
-ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
-                               bool align_corners) {
+static ind_tensor ind__call_grid_sampler(ind_graph_op op, ind_tensor x, ind_tensor grid, int interpolation_mode,
+                                         int padding_mode, bool align_corners) {
     ind_tensor operands[2] = {x, grid};
     ind__attr a[3] = {ind__attr_int(interpolation_mode), ind__attr_int(padding_mode), ind__attr_bool(align_corners)};
-    return ind__call(IND_OP_GRID_SAMPLER_2D, operands, 2, a, 3);
+    return ind__call(op, operands, 2, a, 3);
+}
+
+ind_tensor ind_grid_sampler_2d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    return ind__call_grid_sampler(IND_OP_GRID_SAMPLER_2D, x, grid, interpolation_mode, padding_mode, align_corners);
+}
+
+ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_mode, int padding_mode,
+                               bool align_corners) {
+    return ind__call_grid_sampler(IND_OP_GRID_SAMPLER_3D, x, grid, interpolation_mode, padding_mode, align_corners);
 }
 
 /* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
@@ -8264,21 +8365,35 @@ ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask) {
     return ind__call(IND_OP_MASKED_SELECT, operands, 2, NULL, 0);
 }
 
-static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
-    ind__attr a[5] = {ind__attr_bool(true), ind__attr_bool(inverse != NULL), ind__attr_bool(counts != NULL)};
+/* dim NULL: none. */
+static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, const int *dim, ind_tensor *inverse,
+                                   ind_tensor *counts) {
+    ind__attr a[4] = {ind__attr_bool(true),
+                      ind__attr_bool(inverse != NULL),
+                      ind__attr_bool(counts != NULL),
+                      {.kind = IND__ATTR_NONE}};
     bool sorted = op == IND_OP_UNIQUE;
-    ind_tensor y = ind__call(op, &x, 1, a + !sorted, 2 + sorted), none = ind__graph_tensor(x.graph, 0);
+    if (dim) a[3] = ind__attr_int(*dim);
+    ind_tensor y = ind__call(op, &x, 1, a + !sorted, 3 + sorted), none = ind__graph_tensor(x.graph, 0);
     if (inverse) *inverse = y.id ? ind__graph_tensor(y.graph, y.id + 1) : none;
     if (counts) *counts = y.id ? ind__graph_tensor(y.graph, y.id + 1 + (inverse != NULL)) : none;
     return y;
 }
 
 ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
-    return ind__call_unique(IND_OP_UNIQUE, x, inverse, counts);
+    return ind__call_unique(IND_OP_UNIQUE, x, NULL, inverse, counts);
 }
 
 ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts) {
-    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, inverse, counts);
+    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, NULL, inverse, counts);
+}
+
+ind_tensor ind_unique_dim(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE, x, &dim, inverse, counts);
+}
+
+ind_tensor ind_unique_dim_consecutive(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts) {
+    return ind__call_unique(IND_OP_UNIQUE_CONSECUTIVE, x, &dim, inverse, counts);
 }
 
 ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
@@ -8344,6 +8459,19 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
+/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
+    ind_expr zero = ind_int(ind_op_context(o), 0);
+    ind_value mask = {0};
+    for (int d = 0; d < t->rank; d++) {
+        ind_expr some = ind_expr_lt(zero, t->size[d]);
+        if (!ind__expr_has_kind(index[d], IND_SYMBOL_INDIRECT) || ind_known_true(some)) continue;
+        ind_value has = ind_op_index(o, some, IND_BOOL);
+        mask = mask.id ? ind_op_and(o, mask, has) : has;
+    }
+    return mask;
+}
+
 /* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
@@ -8363,7 +8491,12 @@ static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *inde
         return none;
     }
     uint32_t source = ind__custom_operand(u, x.id);
-    return source == UINT32_MAX ? none : ind__emit_load(o, source, t->dtype, index, rank);
+    if (source == UINT32_MAX) return none;
+    ind_value outer = o->mask, some = ind__custom_has_some(o, t, index);
+    if (some.id) o->mask = outer.id ? ind_op_and(o, outer, some) : some;
+    ind_value v = ind__emit_load(o, source, t->dtype, index, rank);
+    o->mask = outer;
+    return v;
 }
 
 static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, const ind_expr *size, int rank,
@@ -9279,13 +9412,134 @@ static void ind__expand_nansum(ind__expansion *e) {
     e->y = ind_div(sum, count);
 }
 
+/* The distances between places in x, to go with those between neighbours in y: x of one dimension lies along dim. */
+static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) {
+    const int rank = ind_tensor_rank(e->x[0]), own = ind_tensor_rank(e->x[1]);
+    ind_tensor x = e->x[1];
+    ind_expr size[IND_MAX_RANK], none = {0};
+    if (!ind__need_rank_of(e, 1, 1, rank)) return false;
+    if (own == 1 && !ind_known_eq(ind_tensor_size(x, 0), ind_tensor_size(e->x[0], dim))) {
+        char text[300], of_y[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
+                    ind__say_operand(e, 1, text, sizeof text), dim, ind__say_operand(e, 0, of_y, sizeof of_y));
+        return false;
+    }
+    for (int d = 0; d < rank; d++) size[d] = d < rank - own ? ind__e(e, 1) : ind_tensor_size(x, d - (rank - own));
+    if (own == 1) {
+        for (int d = 0; d < rank; d++) size[d] = d == dim ? ind_tensor_size(x, 0) : ind__e(e, 1);
+    }
+    if (own < rank) x = ind_view(x, size, rank);
+    *steps = ind_sub(ind_slice(x, dim, ind__e(e, 1), none, none), ind_slice(x, dim, none, ind__e(e, -1), none));
+    return true;
+}
+
 static void ind__expand_trapezoid(ind__expansion *e) {
+    const bool given = ind__given(e, 1), running = e->node->op == IND_OP_CUMULATIVE_TRAPEZOID;
     int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
     ind_expr none = {0};
+    ind_tensor steps;
     if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
+    for (int k = 0; k <= given; k++) {
+        char text[300];
+        if (ind_tensor_dtype(e->x[k]) == IND_BOOL)
+            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__say_operand(e, k, text, sizeof text));
+    }
+    if (given && !ind__trapezoid_steps(e, dim, &steps)) return;
     ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);
-    ind_tensor here = ind_slice(e->x[0], dim, none, ind__e(e, -1), none);
-    e->y = ind_mul(ind__sum_last(ind_add(next, here), dim, false), ind_scalar(e->g, e->a[0].f / 2));
+    ind_tensor here = ind_slice(e->x[0], dim, none, ind__e(e, -1), none), pairs = ind_add(next, here);
+    if (given) pairs = ind_mul(pairs, steps);
+    e->y = running ? ind_cumsum(pairs, dim, IND_DTYPE_NONE) : ind__sum_last(pairs, dim, false);
+    e->y = ind_mul(e->y, ind_scalar(e->g, given ? 0.5 : e->a[0].f / 2));
+}
+
+/* ---- counts */
+
+/* The range of the bins as tensors without dimensions: the one given or, if it is empty, that of the data; one number
+   becomes a range of two. */
+static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2]) {
+    const double low = e->a[1].f, high = e->a[2].f;
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    ind_expr numel = ind_tensor_size(x, 0);
+    if (!(low <= high && isfinite(low) && isfinite(high))) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "min and max are %g and %g; finite numbers in order are needed", low,
+                    high);
+        return false;
+    }
+    const bool widened = low == high && ind__is_int(numel, 0);
+    range[0] = ind_full(e->g, NULL, 0, widened ? low - 1 : low, dtype);
+    range[1] = ind_full(e->g, NULL, 0, widened ? high + 1 : high, dtype);
+    if (low < high || widened) return true;
+    if (!ind_known_le(ind__e(e, 1), numel)) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "min and max are those of the data, which is not known to have any");
+        return false;
+    }
+    range[0] = ind_amin(x, NULL, 0, false);
+    range[1] = ind_amax(x, NULL, 0, false);
+    ind_tensor one = ind_cast(ind_eq(range[0], range[1]), dtype);
+    range[0] = ind_sub(range[0], one);
+    range[1] = ind_add(range[1], one);
+    return true;
+}
+
+/* Bins of one width; a number on an inner edge counts to the upper bin, the largest to the last. What is outside, or no
+   number, counts nowhere; neither does anything where the data's range is not finite. */
+static void ind__expand_histc(ind__expansion *e) {
+    const int64_t bins = e->a[0].i;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_tensor range[2];
+    if (!ind__need_float_of(e, 0)) return;
+    if (bins < 1 || bins > 1 << 27) {
+        ind__refuse(e, IND_OUT_OF_RANGE, "%lld bins; 1 to %d are possible", (long long)bins, 1 << 27);
+        return;
+    }
+    ind_tensor x = ind_flatten(e->x[0], 0, -1);
+    if (dtype != IND_F64) x = ind_cast(x, IND_F32);
+    if (e->g->status || !ind__histc_range(e, x, range)) return;
+    ind_tensor width = ind_sub(range[1], range[0]);
+    ind_tensor place = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
+    ind_tensor inside = ind_logical_and(ind_ge(x, range[0]), ind_le(x, range[1]));
+    inside = ind_logical_and(inside, ind_isfinite(place));
+    place = ind_minimum(ind_where(inside, place, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
+    ind_expr size = ind__e(e, bins);
+    ind_tensor counts = ind_full(e->g, &size, 1, 0, IND_I64);
+    counts = ind_index_add(counts, 0, ind_cast(place, IND_I64), ind_cast(inside, IND_I64), 1);
+    e->y = ind_cast(counts, dtype);
+}
+
+/* A tensor without dimensions that holds a size. */
+static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
+    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
+    return ind_select(one, 0, ind__e(e, 0));
+}
+
+/* Zeros, minlength or one more than the largest of x, whichever is more: an element is repeated as often. */
+static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
+    ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
+    if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
+    ind_tensor all[2] = {x, ind_unsqueeze(ind__size_number(e, ind_expr_sub(least, one), IND_I64), 0)};
+    ind_tensor length = ind__plus(e, ind_amax(ind_cat(all, 2, 0), NULL, 0, true), 1);
+    return ind_repeat_interleave(ind_full(e->g, &one, 1, 0, dtype), length, 0, none, e->a[1].e);
+}
+
+static void ind__expand_bincount(ind__expansion *e) {
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    char text[300];
+    ind_expr size = ind_tensor_size(e->x[0], 0), least = e->a[0].e;
+    if (!ind__need_rank_of(e, 0, 1, 1)) return;
+    if (dtype == IND_BOOL || ind_dtype_is_float(dtype)) {
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__say_operand(e, 0, text, sizeof text));
+        return;
+    }
+    if (!ind_known_le(ind__e(e, 0), least) || (e->a[1].kind == IND__ATTR_NONE && ind__is_int(least, 0))) {
+        ind__refuse(e, IND_INVALID_ARGUMENT,
+                    "give minlength, at least 1, or max_output_size, which the result's length, taken from data, never "
+                    "exceeds");
+        return;
+    }
+    ind_tensor x = ind_cast(e->x[0], IND_I64), weights = ind_full(e->g, &size, 1, 1, IND_I64);
+    if (ind__given(e, 1)) weights = e->x[1];
+    if (ind__given(e, 1) && ind_tensor_dtype(weights) != IND_F32) weights = ind_cast(weights, IND_F64);
+    e->y = ind_index_add(ind__bincount_zeros(e, x, ind_tensor_dtype(weights)), 0, x, weights, 1);
 }
 
 /* ---- products */
@@ -10238,17 +10492,20 @@ static void ind__expand_fft(ind__expansion *e) {
 
 /* ---- windows: cosines of a turn in steps */
 
+static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
+    if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
+    ind__refuse(e, IND_INVALID_ARGUMENT,
+                "a window of %lld of %s; a length that is not negative and a float type are needed", (long long)length,
+                ind_dtype_name(dtype));
+    return false;
+}
+
 static void ind__expand_window(ind__expansion *e) {
     const ind_graph_op op = e->node->op;
     const int64_t length = e->a[0].i, steps = e->a[1].i ? length : length - 1;
     const ind_dtype dtype = (ind_dtype)e->a[op == IND_OP_HAMMING_WINDOW ? 4 : 2].i;
     const ind_dtype compute = dtype == IND_F64 ? IND_F64 : IND_F32;
-    if (length < 0 || length > 1 << 27 || !ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_INVALID_ARGUMENT,
-                    "a window of %lld of %s; a length that is not negative and a float type are needed",
-                    (long long)length, ind_dtype_name(dtype));
-        return;
-    }
+    if (!ind__window_length(e, length, dtype)) return;
     if (length <= 1) {
         ind_expr size = ind__e(e, length);
         e->y = ind_full(e->g, &size, 1, 1, dtype);
@@ -10268,6 +10525,23 @@ static void ind__expand_window(ind__expansion *e) {
     e->y = ind_cast(w, dtype);
 }
 
+/* I0(beta sqrt(1 - r^2)) / I0(beta), r from -1 to 1 over the steps (Kaiser and Schafer 1980). */
+static void ind__expand_kaiser_window(ind__expansion *e) {
+    const int64_t length = e->a[0].i, steps = e->a[1].i ? length : length - 1;
+    const ind_dtype dtype = (ind_dtype)e->a[3].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    if (!ind__window_length(e, length, dtype)) return;
+    if (length <= 1) {
+        ind_expr size = ind__e(e, length);
+        e->y = ind_full(e->g, &size, 1, 1, dtype);
+        return;
+    }
+    ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, length), ind__e(e, 1), compute);
+    ind_tensor r = ind__times(e, ind__plus(e, i, -(double)steps / 2), 2 / (double)steps);
+    ind_tensor root = ind_sqrt(ind_relu(ind_sub(ind__num(e, 1), ind_mul(r, r))));
+    ind_tensor most = ind_i0(ind_full(e->g, NULL, 0, e->a[2].f, compute));
+    e->y = ind_cast(ind_div(ind_i0(ind_mul(root, ind_scalar(e->g, e->a[2].f))), most), dtype);
+}
+
 static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mode *mode) {
     static const char *const names[] = {"constant", "reflect", "replicate", "circular"};
     for (int i = 0; i < 4; i++) {
@@ -10281,54 +10555,152 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
     return false;
 }
 
-/* The window of win_length in the middle of n_fft elements; 1 where none is given. */
-static ind_tensor ind__stft_window(ind__expansion *e, ind_tensor frames, int64_t n_fft, int64_t win_length) {
-    int64_t left = (n_fft - win_length) / 2, have;
-    ind_expr size = ind__e(e, win_length), pad[2] = {ind__e(e, left), ind__e(e, n_fft - win_length - left)};
+/* The lengths of a short-time transform, and its window in the middle of n elements: none where it is 1 everywhere. */
+typedef struct ind__frames {
+    int64_t n, hop, win;
+    ind_tensor window;
+} ind__frames;
+
+static bool ind__frames_of(ind__expansion *e, ind__frames *f) {
+    f->n = e->a[0].i;
+    f->hop = e->a[1].kind == IND__ATTR_NONE ? f->n / 4 : e->a[1].i;
+    f->win = e->a[2].kind == IND__ATTR_NONE ? f->n : e->a[2].i;
+    if (f->n >= 1 && f->hop >= 1 && f->win >= 1 && f->win <= f->n && f->n <= 1 << 27) return true;
+    ind__refuse(
+        e, IND_INVALID_ARGUMENT,
+        "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
+        (long long)f->n, (long long)f->hop, (long long)f->win);
+    return false;
+}
+
+static bool ind__frames_window(ind__expansion *e, ind_dtype dtype, ind__frames *f) {
+    int64_t left = (f->n - f->win) / 2, have;
+    ind_expr size = ind__e(e, f->win), pad[2] = {ind__e(e, left), ind__e(e, f->n - f->win - left)};
     bool given = ind__given(e, 1);
-    if (!given && win_length == n_fft) return frames;
+    f->window = IND_NO_TENSOR;
+    if (!given && f->win == f->n) return true;
     if (given && (!ind__need_rank_of(e, 1, 1, 1) || !ind__known_size(e, e->x[1], 0, "the window's length", &have)))
-        return frames;
-    if (given && have != win_length) {
+        return false;
+    if (given && have != f->win) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "the window has %lld elements; win_length is %lld", (long long)have,
-                    (long long)win_length);
-        return frames;
+                    (long long)f->win);
+        return false;
     }
-    ind_tensor window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, ind_tensor_dtype(frames));
-    return ind_mul(frames, win_length < n_fft ? ind_pad(window, pad, 2, IND_PAD_CONSTANT, 0) : window);
+    f->window = given ? e->x[1] : ind_full(e->g, &size, 1, 1, dtype);
+    if (!ind_dtype_is_float(ind_tensor_dtype(f->window))) f->window = ind_cast(f->window, dtype);
+    if (f->win < f->n) f->window = ind_pad(f->window, pad, 2, IND_PAD_CONSTANT, 0);
+    return true;
 }
 
 static void ind__expand_stft(ind__expansion *e) {
-    const int64_t n = e->a[0].i, hop = e->a[1].kind == IND__ATTR_NONE ? n / 4 : e->a[1].i;
-    const int64_t win = e->a[2].kind == IND__ATTR_NONE ? n : e->a[2].i;
+    ind__frames w;
     ind_pad_mode mode;
     ind_tensor x = e->x[0];
+    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__need_float_of(e, 0)) return;
+    if (!ind__pad_mode_named(e, e->a[4].s, &mode) || !ind__frames_of(e, &w)) return;
     ind__fft_call f = {.num = 1,
                        .dim = {2},
-                       .n = {n},
+                       .n = {w.n},
                        .in_parts = 1,
                        .out_parts = 2,
                        .onesided = e->a[6].i,
                        .normalization = e->a[5].i ? 1 : 0};
-    if (!ind__need_rank_of(e, 0, 1, 2) || !ind__need_float_of(e, 0) || !ind__pad_mode_named(e, e->a[4].s, &mode))
-        return;
-    if (n < 1 || hop < 1 || win < 1 || win > n || n > 1 << 27) {
-        ind__refuse(
-            e, IND_INVALID_ARGUMENT,
-            "n_fft, hop_length and win_length are %lld, %lld and %lld; they must be above 0, the last at most n_fft",
-            (long long)n, (long long)hop, (long long)win);
-        return;
-    }
     const bool single = ind_tensor_rank(x) == 1;
     if (!ind__fft_operand(e, &f)) return;
     x = single ? ind_unsqueeze(e->x[0], 0) : e->x[0];
-    ind_expr pad[2] = {ind__e(e, n / 2), ind__e(e, n / 2)};
+    ind_expr pad[2] = {ind__e(e, w.n / 2), ind__e(e, w.n / 2)};
     if (e->a[3].i) x = ind_squeeze(ind_pad(ind_unsqueeze(x, 0), pad, 2, mode, 0), 0);
-    x = ind__stft_window(e, ind_unfold(x, 1, ind__e(e, n), ind__e(e, hop)), n, win);
-    if (e->g->status) return;
-    ind__fft_run(e, x, &f);
+    x = ind_unfold(x, 1, ind__e(e, w.n), ind__e(e, w.hop));
+    if (!ind__frames_window(e, ind_tensor_dtype(x), &w) || e->g->status) return;
+    ind__fft_run(e, w.window.id ? ind_mul(x, w.window) : x, &f);
     e->y = ind_transpose(e->y, 1, 2);
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
+}
+
+/* Frames [B, T, n], each moved by hop from the one before, added where they meet: [B, n + (T - 1) hop]. */
+static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, const ind__frames *w, ind_expr length) {
+    ind_pool_desc window = {.kernel_size = {1, (int)w->n}, .stride = {1, (int)w->hop}};
+    ind_tensor y = ind_col2im(ind_transpose(frames, 1, 2), ind__e(e, 1), length, &window);
+    return ind_squeeze(ind_squeeze(y, 2), 1);
+}
+
+/* What of the added frames is the signal: without what center was padded with, as long as is asked for. */
+static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
+    const ind__attr *length = &e->a[6];
+    ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
+    if (length->kind == IND__ATTR_NONE) return ind_slice(y, 1, start, ind_expr_sub(whole, start), none);
+    ind_expr end = ind_expr_add(start, length->e), have = ind_expr_min(end, whole);
+    pad[1] = ind_expr_sub(end, have);
+    y = ind_slice(y, 1, start, have, none);
+    return ind__is_int(pad[1], 0) ? y : ind_pad(y, pad, 2, IND_PAD_CONSTANT, 0);
+}
+
+/* Frames are added with the window, and divided by the sum of its squares (Griffin and Lim 1984). */
+static void ind__expand_istft(ind__expansion *e) {
+    ind__frames w;
+    if (!ind__need_complex(e, 0) || !ind__need_rank_of(e, 0, 3, 4) || !ind__frames_of(e, &w)) return;
+    ind__fft_call f = {.num = 1, .dim = {2}, .n = {w.n}, .in_parts = 2, .out_parts = 1, .inverse = true};
+    f.normalization = e->a[4].i ? 1 : 2;
+    if (!ind__fft_operand(e, &f)) return;
+    const bool single = ind_tensor_rank(e->x[0]) == 3;
+    const int64_t half = w.n / 2 + 1, rows = e->a[5].i ? half : w.n;
+    ind_tensor x = single ? ind_unsqueeze(e->x[0], 0) : e->x[0];
+    ind_expr frames = ind_tensor_size(x, 2);
+    if (!ind__is_int(ind_tensor_size(x, 1), rows) || !ind_known_le(ind__e(e, 1), frames)) {
+        char text[300];
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
+                    ind__say_operand(e, 0, text, sizeof text), (long long)rows);
+        return;
+    }
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    if (!ind__frames_window(e, dtype, &w)) return;
+    ind__fft_run(e, ind_transpose(ind__part(x, 1, 0, half), 1, 2), &f);
+    ind_expr last = ind_expr_mul(ind_expr_sub(frames, ind__e(e, 1)), ind__e(e, w.hop));
+    ind_expr whole = ind_expr_add(last, ind__e(e, w.n)), size[3] = {ind__e(e, 1), frames, ind__e(e, w.n)};
+    ind_tensor square = w.window.id ? ind_mul(w.window, w.window) : ind_full(e->g, &size[2], 1, 1, dtype);
+    ind_tensor y = ind__overlapped(e, w.window.id ? ind_mul(e->y, w.window) : e->y, &w, whole);
+    y = ind_div(y, ind__overlapped(e, ind_expand(square, size, 3), &w, whole));
+    e->y = e->g->status ? y : ind__istft_cut(e, y, w.n, whole);
+    if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
+}
+
+/* The frequency 0 into the middle, or back: half the length around. */
+static void ind__expand_fftshift(ind__expansion *e) {
+    const ind__attr *dims = &e->a[0];
+    const int rank = ind_tensor_rank(e->x[0]), n = dims->kind == IND__ATTR_NONE ? rank : dims->count;
+    const bool back = e->node->op == IND_OP_FFT_IFFTSHIFT;
+    e->y = e->x[0];
+    for (int i = 0; i < n && rank && !e->g->status; i++) {
+        int dim = dims->kind == IND__ATTR_NONE ? i : ind__dim_in(e, ind__list_int(dims, i), rank);
+        if (dim < 0) return;
+        ind_expr size = ind_expr_add(ind_tensor_size(e->x[0], dim), ind__e(e, back));
+        e->y = ind_roll(e->y, ind_expr_floordiv(size, ind__e(e, 2)), dim);
+    }
+}
+
+/* 0, 1, .. and of fftfreq then the negative ones up to -1, by n d. */
+static void ind__expand_fftfreq(ind__expansion *e) {
+    const bool half = e->node->op == IND_OP_FFT_RFFTFREQ;
+    const ind_dtype dtype = (ind_dtype)e->a[2].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
+    ind_expr n = e->a[0].e, one = ind__e(e, 1), two = ind__e(e, 2), zero = ind__e(e, 0);
+    int64_t known;
+    if (!ind_known_le(zero, n) || !ind_dtype_is_float(dtype)) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "n must not be negative, and the type a float type");
+        return;
+    }
+    ind_expr size = half ? ind_expr_add(ind_expr_floordiv(n, two), one) : n;
+    ind_tensor i = ind_arange(e->g, zero, size, one, IND_I64);
+    if (!half) {
+        ind_expr positive = ind_expr_floordiv(ind_expr_add(n, one), two);
+        ind_tensor below = ind_lt(i, ind__size_number(e, positive, IND_I64));
+        i = ind_where(below, i, ind_sub(i, ind__size_number(e, n, IND_I64)));
+    }
+    i = ind_cast(i, compute);
+    if (ind_expr_is_int(n, &known))
+        i = ind_mul(i, ind_scalar(e->g, 1 / ((double)known * e->a[1].f)));
+    else
+        i = ind_div(i, ind_mul(ind__size_number(e, n, compute), ind_scalar(e->g, e->a[1].f)));
+    e->y = ind_cast(i, dtype);
 }
 
 /* ---- complex numbers as pairs */
@@ -10561,12 +10933,6 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
 
 /* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
 
-/* A size as a tensor without dimensions. */
-static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
-    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
-    return ind_select(one, 0, ind__e(e, 0));
-}
-
 /* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
 static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
                                  ind_expr *out) {
@@ -10612,21 +10978,28 @@ static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, do
     return ind__plus(e, ind_mul(y, t), d);
 }
 
+/* What a place in the result is multiplied by to give one in the operand. */
+static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_expr out, bool corners, double scale,
+                                      ind_dtype dtype) {
+    ind_expr one = ind__e(e, 1);
+    if (corners) {
+        ind_expr gaps = ind_expr_sub(out, one); /* a single place is the first: the step is 0 */
+        in = ind_expr_mul(ind_expr_sub(in, one), ind_expr_min(gaps, one));
+        out = ind_expr_max(gaps, one);
+    } else if (scale > 0) {
+        return ind_scalar(e->g, 1 / scale);
+    }
+    return ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
+}
+
 /* x, which is computed in f32 or f64, resampled along a dimension. */
 static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
-    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), step, sum = {e->g, 0};
-    if (corners) {
-        ind_expr gaps = ind_expr_max(ind_expr_sub(out, one), one);
-        step = ind_div(ind__size_number(e, ind_expr_sub(in, one), dtype), ind__size_number(e, gaps, dtype));
-        place = ind_mul(place, step);
-    } else {
-        step = scale > 0 ? ind_scalar(e->g, 1 / scale)
-                         : ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
-        place = ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
-    }
+    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
+    ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
+    place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
@@ -10657,6 +11030,95 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
     }
     e->y = x;
     if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
+}
+
+/* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
+static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor far, bool cubic) {
+    const double a = -0.5;
+    ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
+    far = ind_abs(far);
+    if (!cubic) return ind_relu(ind_sub(one, far));
+    ind_tensor outer = ind__cubic(e, far, a, -5 * a, 8 * a, -4 * a);
+    outer = ind_where(ind_lt(far, ind__num(e, 2)), outer, zero);
+    return ind_where(ind_lt(far, one), ind__cubic(e, far, a + 2, -(a + 3), 0, 1), outer);
+}
+
+/* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
+static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out, int half, bool corners, double scale) {
+    ind_expr one = ind__e(e, 1), two = ind__e(e, 2), gaps = ind_expr_max(ind_expr_sub(out, one), one), reach;
+    if (corners) {
+        reach = ind_expr_ceildiv(ind_expr_mul(ind__e(e, half), ind_expr_max(ind_expr_sub(in, one), gaps)), gaps);
+    } else if (scale > 0) {
+        reach = ind__e(e, (int64_t)ceil(half * (scale < 1 ? 1 / scale : 1)));
+    } else {
+        reach = ind_expr_ceildiv(ind_expr_mul(ind__e(e, half), ind_expr_max(in, out)), out);
+    }
+    return ind_expr_add(ind_expr_mul(two, reach), one);
+}
+
+/* Of each element of the result, [out, taps]: which elements meet in it, their weights, which come to 1, and whether
+   there are so many. */
+typedef struct ind__aa_met {
+    ind_tensor at, weight, inside;
+} ind__aa_met;
+
+static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out, ind_expr taps,
+                                   ind_dtype dtype) {
+    const bool cubic = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA;
+    ind_expr zero = ind__e(e, 0), one = ind__e(e, 1);
+    ind_tensor wide = ind_maximum(ind_add(ind_full(e->g, NULL, 0, 0, dtype), step), ind__num(e, 1));
+    ind_tensor reach = ind__times(e, wide, cubic ? 2 : 1);
+    ind_tensor middle = ind_mul(ind__plus(e, ind_arange(e->g, zero, out, one, dtype), 0.5), step);
+    ind_tensor first = ind__plus(e, ind_sub(middle, reach), 0.5), end = ind__plus(e, ind_add(middle, reach), 0.5);
+    ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
+    first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
+    ind__aa_met met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
+    ind_tensor far = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
+    met.inside = ind_lt(met.at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
+    met.inside = ind_logical_and(met.inside, ind_le(met.at, last));
+    met.weight = ind_where(met.inside, ind__aa_filter(e, ind_div(far, wide), cubic), ind_scalar(e->g, 0));
+    met.weight = ind_div(met.weight, ind__sum_last(met.weight, 1, true));
+    met.at = ind_minimum(met.at, last);
+    return met;
+}
+
+static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
+                                double scale) {
+    const int half = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA ? 2 : 1;
+    const ind_dtype dtype = ind_tensor_dtype(x);
+    ind_expr in = ind_tensor_size(x, dim), taps = ind__aa_taps(e, in, out, half, corners, scale);
+    ind_expr both[2] = {out, taps};
+    ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
+    ind__aa_met met = ind__aa_weights(e, step, in, out, taps, dtype);
+    for (int d = dim; d < ind_tensor_rank(x) - 1; d++) {
+        met.weight = ind_unsqueeze(met.weight, -1);
+        met.inside = ind_unsqueeze(met.inside, -1);
+    }
+    ind_tensor y = ind_unflatten(ind_index_select(x, dim, ind_flatten(met.at, 0, -1)), dim, both, 2);
+    y = ind_where(met.inside, y, ind_scalar(e->g, 0));
+    return ind__sum_last(ind_mul(y, met.weight), dim + 1, false);
+}
+
+/* Resampling of which every element of the operand has its share, also where the result is much smaller. */
+static void ind__expand_upsample_aa(ind__expansion *e) {
+    const ind__attr *scales = &e->a[2];
+    const bool scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_expr out[2];
+    if (!ind__need_rank_of(e, 0, 4, 4) || !ind__need_float_of(e, 0)) return;
+    if (!ind__resampled_sizes(e, &e->a[0], scales, 2, out)) return;
+    ind_tensor x = dtype == IND_F64 || dtype == IND_F32 ? e->x[0] : ind_cast(e->x[0], IND_F32);
+    for (int s = 1; s >= 0; s--) {
+        double scale = scaled ? scales->floats[scales->count == 1 ? 0 : s] : 0;
+        x = ind__aa_along(e, x, 2 + s, out[s], e->a[1].i, scale);
+    }
+    e->y = dtype != ind_tensor_dtype(x) ? ind_cast(x, dtype) : x;
+}
+
+static void ind__expand_grid_sampler(ind__expansion *e) {
+    if (!ind__need_rank_of(e, 0, 4, 5)) return;
+    const bool flat = ind_tensor_rank(e->x[0]) == 4;
+    e->y = ind__call_in(e->g, flat ? IND_OP_GRID_SAMPLER_2D : IND_OP_GRID_SAMPLER_3D, e->x, 2, e->a, 3);
 }
 
 /* interpolate in a mode that is written as other ops. */
@@ -10752,6 +11214,9 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_NANSUM] = ind__expand_nansum,
     [IND_OP_NANMEAN] = ind__expand_nansum,
     [IND_OP_TRAPEZOID] = ind__expand_trapezoid,
+    [IND_OP_CUMULATIVE_TRAPEZOID] = ind__expand_trapezoid,
+    [IND_OP_HISTC] = ind__expand_histc,
+    [IND_OP_BINCOUNT] = ind__expand_bincount,
     [IND_OP_DOT] = ind__expand_dot,
     [IND_OP_INNER] = ind__expand_inner,
     [IND_OP_OUTER] = ind__expand_outer,
@@ -10787,8 +11252,12 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_HAMMING_WINDOW] = ind__expand_window,
     [IND_OP_BLACKMAN_WINDOW] = ind__expand_window,
     [IND_OP_BARTLETT_WINDOW] = ind__expand_window,
+    [IND_OP_KAISER_WINDOW] = ind__expand_kaiser_window,
     [IND_OP_EMBEDDING_BAG] = ind__expand_embedding_bag,
     [IND_OP_UPSAMPLE_BICUBIC2D] = ind__expand_upsample_bicubic,
+    [IND_OP_UPSAMPLE_BILINEAR2D_AA] = ind__expand_upsample_aa,
+    [IND_OP_UPSAMPLE_BICUBIC2D_AA] = ind__expand_upsample_aa,
+    [IND_OP_GRID_SAMPLER] = ind__expand_grid_sampler,
     [IND_OP_AFFINE_GRID] = ind__expand_affine_grid,
     [IND_OP_LP_POOL1D] = ind__expand_lp_pool,
     [IND_OP_LP_POOL2D] = ind__expand_lp_pool,
@@ -10817,6 +11286,11 @@ static const ind__expander ind__expanders[IND_NUM_OPS] = {
     [IND_OP_FFT_RFFTN] = ind__expand_fft,
     [IND_OP_FFT_IRFFTN] = ind__expand_fft,
     [IND_OP_STFT] = ind__expand_stft,
+    [IND_OP_ISTFT] = ind__expand_istft,
+    [IND_OP_FFT_FFTSHIFT] = ind__expand_fftshift,
+    [IND_OP_FFT_IFFTSHIFT] = ind__expand_fftshift,
+    [IND_OP_FFT_FFTFREQ] = ind__expand_fftfreq,
+    [IND_OP_FFT_RFFTFREQ] = ind__expand_fftfreq,
 };
 
 static ind__expander ind__expander_of(const ind__node *node) {
@@ -10954,16 +11428,143 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
+/* Is it in what the node does for each element, or in how its memory lies? Then it stays as it is. */
+static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
+    for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
+        if (ind__expr_depends(n->body->index[i], length)) return true;
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; t->stride && d < t->rank; d++)
+            if (ind__expr_depends(t->stride[d], length)) return true;
+    }
+    return false;
+}
+
+/* An expression of the graph in which a size from data gets its value, as it is under the facts. */
+static ind_expr ind__with_length(const ind_graph *g, ind_expr e, ind_expr length, ind_expr value) {
+    if (!ind__ok(e) || !ind__expr_depends(e, length)) return e;
+    return ind__under_facts(g, ind__substitute(e, &length, &value, 1));
+}
+
+/* A list of the arena is copied when it changes. */
+static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_expr value) {
+    ind_expr *list = (ind_expr *)ind__arena_copy(&g->arena, a->list, (size_t)a->count * sizeof *list);
+    for (int k = 0; list && k < a->count; k++) list[k] = ind__with_length(g, list[k], length, value);
+    a->list = list;
+    return list != NULL;
+}
+
+/* The node sees the value where it saw the size. The last attribute of an op that makes a size is the symbol itself. */
+static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
+    for (uint32_t r = 0; r < n->num_results; r++) {
+        ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) t->size[d] = ind__with_length(g, t->size[d], length, value);
+    }
+    uint32_t own = ind__op_has(n->op, 'Z');
+    for (uint32_t k = 0; k + own < n->num_attrs; k++) {
+        ind__attr *a = &n->attr[k];
+        bool list = a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_EXPRS;
+        if (a->kind == IND__ATTR_SIZE) a->e = ind__with_length(g, a->e, length, value);
+        if (list && !ind__renew_list(g, a, length, value)) return ind__graph_no_memory(g, "fact");
+    }
+    if (own && ind_expr_same(n->attr[n->num_attrs - 1].e, length)) n->attr[n->num_attrs - 1].e = symbol;
+    return IND_OK;
+}
+
+/* The size has got bounds, and with them perhaps another symbol, of a narrower range; or something is equal to it. */
+static ind_status ind__renew_length(ind_graph *g, ind__unbacked *u) {
+    ind_expr old = u->symbol, value = u->equal;
+    if (!ind__ok(value)) value = u->symbol = ind__under_facts(g, old);
+    for (uint32_t i = u->node; i < g->num_nodes && !g->status; i++)
+        ind__renew_node(g, &g->node[i], old, value, u->symbol);
+    for (ind__unbacked *later = u + 1; later < g->unbacked + g->num_unbacked; later++)
+        later->equal = ind__with_length(g, later->equal, old, value);
+    return g->status;
+}
+
+/* u <= x, u >= x or u == x, or what comes to it, as bounds of u; one that it does not give has no id. */
+static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
+    const ind_expr_kind kind = ind_expr_query_kind(condition);
+    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
+    ind_expr strict = ind_int(u.context, kind == IND_EXPR_LT);
+    ind_expr room = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
+    ind_expr below = ind_expr_sub(u, room), above = ind_expr_add(u, room); /* 0 <= room */
+    bound[0] = bound[1] = (ind_expr){u.context, 0};
+    if (ind__ok(below) && !ind__expr_depends(below, u)) bound[0] = below;
+    if (ind__ok(above) && !ind__expr_depends(above, u)) bound[1] = above;
+    if (kind == IND_EXPR_EQ) bound[0] = bound[1] = ind__ok(bound[0]) ? bound[0] : bound[1];
+    return ind__ok(bound[0]) || ind__ok(bound[1]);
+}
+
+/* Puts bounds that are not known already into the attributes of the op that makes the size. */
+static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
+    ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
+    bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
+    bool least = ind__ok(bound[0]) && (equal || !ind_known_le(bound[0], u->symbol));
+    bool most = ind__ok(bound[1]) && (equal || !ind_known_le(u->symbol, bound[1]));
+    if (least) a[0].e = equal ? bound[0] : ind_expr_max(bound[0], ind_int(g->context, 0));
+    if (most) a[1] = (ind__attr){.kind = IND__ATTR_SIZE, .e = bound[1]};
+    return least || most;
+}
+
+/* The op that makes the size gets these bounds, and its results the sizes that follow; the facts are in force. */
+static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
+    ind__node *n = &g->node[u->node];
+    ind__infer in;
+    if (!ind__set_bounds(g, u, bound)) return IND_OK;
+    ind__infer_init(&in, g, n);
+    if (ind__infer_results(&in)) {
+        ind__graph_fail(g, in.status, "fact: %s: %s", in.op_name, in.error);
+    } else {
+        ind_expr most = ind__most(g->unbacked, (uint32_t)(u - g->unbacked), in.limit);
+        u->most = ind__ok(most) ? most : u->most;
+        u->equal = ind__equal_of(&in);
+        if (!ind__assume_length(g, &in)) ind__renew_length(g, u);
+    }
+    ind__infer_free(&in);
+    return g->status;
+}
+
+/* A fact about a size from data: it is checked where the elements are counted. */
+static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
+    ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
+    while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
+    const ind__node *n = &g->node[u->node];
+    const char *name = ind_expr_symbol(u->symbol)->name, *op = ind__op_name(n->op);
+    ind_expr bound[2];
+    if (n->op == IND_OP_REPEAT_INTERLEAVE)
+        return ind__graph_fail(g, IND_NOT_SUPPORTED, "fact: %s: of %s, output_size or max_output_size says that", text,
+                               op);
+    if (!ind__bounds_of(e, u->symbol, bound))
+        return ind__graph_fail(
+            g, IND_NOT_SUPPORTED,
+            "fact: %s: of a size that comes from data, what it is equal to, or not above or below, can "
+            "be checked, as in %s <= 4*N",
+            text, name);
+    for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
+        if (ind__holds_length(g, &g->node[i], u->symbol))
+            return ind__graph_fail(g, IND_INVALID_ARGUMENT,
+                                   "fact: %s comes after an op of the user's or in place with %s in its size; it must "
+                                   "stand right behind the %s that makes it",
+                                   text, name, op);
+    }
+    ind_facts *before = ind__graph_enter(g);
+    ind__bound_length(g, u, bound);
+    ind__graph_leave(g, before);
+    return g->status;
+}
+
 /* Takes a condition, as read from `text` (of the graph's arena), into the graph; see ind_fact and ind_guard_that. No
    fact set is in force. */
 static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text, bool guard, bool *holds) {
     const char *what = guard ? "guard" : "fact";
     char declared[200];
-    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED))
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
         return ind__graph_fail(g, IND_NOT_SUPPORTED,
-                               "%s: %s is about a size that comes from data, which no launch can check; min_length and "
-                               "max_length of the op that makes it bound it, and are checked where it is counted",
-                               what, text);
+                               "guard: %s is about a size that comes from data, which no launch can check; a fact "
+                               "behind the op that makes it is checked where it is counted",
+                               text);
+    if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return ind__add_length_fact(g, e, text);
     ind_expr now = ind__under_facts(g, e);
     if (!ind__ok(now)) return ind__graph_fail(g, ind__failed(g->context), "%s %s: out of memory", what, text);
     if (!ind__is_condition(e)) {
@@ -12498,6 +13099,16 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
 }
 
+static ind_tensor ind__apply_parsed(ind_graph *g, const ind__parsed_call *call) {
+    char op[IND__MAX_NAME + 2];
+    ind_tensor y = ind__graph_add(g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs,
+                                  NULL, call->function ? call->function->name : NULL);
+    if (!call->in_place || !y.id) return y;
+    snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
+    ind__write(g, op, call->operand[0], y.id);
+    return ind__graph_tensor(g, g->status ? 0 : call->operand[0]);
+}
+
 ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num) {
     static const ind_tensor none;
     ind__parser p = {.g = graph, .text = call, .at = call, .given = x ? x : &none, .num_given = x && num > 0 ? num : 0};
@@ -12510,8 +13121,7 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     }
     memset(&parsed, 0, sizeof parsed);
     if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
-        y = ind__graph_add(graph, parsed.op, parsed.operand, parsed.num_operands, parsed.attr, parsed.schema->num_attrs,
-                           NULL, parsed.function ? parsed.function->name : NULL);
+        y = ind__apply_parsed(graph, &parsed);
     else
         ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);
@@ -13265,6 +13875,12 @@ struct graph__lower_ctx {
         graph__lower_element_fn flag;
         ind__box *counts;
     } chosen;
+    struct { /* unique along a dimension: how many slices of how many parts; what a row of parts is ordered by */
+        int dim;
+        ind_expr num, parts;
+        graph__lower_element_fn key;
+        ind__box *ranks; /* of the parts, [parts, num], where they have been joined: equal ones have the same */
+    } slices;
     struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
         int dim;
         ind_expr most;
@@ -14319,6 +14935,7 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
+    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
@@ -17060,14 +17677,15 @@ static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
 /* Did the caller bound it? */
 static bool graph__is_bounded(const graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
-    bool chooses = n->op == IND_OP_NONZERO || n->op == IND_OP_ARGWHERE || n->op == IND_OP_MASKED_SELECT;
-    return chooses && (n->attr[0].i > 0 || n->attr[1].kind != IND__ATTR_NONE);
+    const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
+    return a && (!ind__is_int(a[0].e, 0) || a[1].kind != IND__ATTR_NONE);
 }
 
 /* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
 static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    const ind__attr *a = graph__counting_node(l)->attr;
-    ind_expr least = ind_int(l->context, a[0].i);
+    const ind__node *n = graph__counting_node(l);
+    const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
+    ind_expr least = a[0].e;
     ind_expr most = a[1].kind == IND__ATTR_NONE ? l->chosen.counts->size[0] : a[1].e;
     ind_value count = graph__count_element(o, index, rank, l), none = ind_op_constant_int(o, -1, IND_I64);
     count = ind_op_where(o, ind_op_ge(o, count, ind_op_index(o, least, IND_I64)), count, none);
@@ -17091,6 +17709,13 @@ static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size,
     return status ? status : graph__lower_length(l, count);
 }
 
+/* Is there room for the chosen point of this number (from 1)? Invalid: there always is. */
+static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind_value number) {
+    ind_value none = {0};
+    if (!graph__is_bounded(l)) return none;
+    return ind_op_le(o, number, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64));
+}
+
 /* The number of a chosen point among all that are; *mask: is this one chosen? */
 static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
     ind_context *c = l->context;
@@ -17098,9 +17723,8 @@ static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank,
     ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
     ind_value outer = o->mask, count = ind__box_load(o, l->chosen.counts, &at, 1);
     *mask = l->chosen.flag(o, index, rank, l);
-    if (graph__is_bounded(l))
-        *mask = ind_op_and(o, *mask,
-                           ind_op_le(o, count, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64)));
+    ind_value within = graph__within_bounds(o, l, count);
+    if (within.id) *mask = ind_op_and(o, *mask, within);
     o->mask = *mask;
     at = ind_op_indirect(o, ind_op_sub(o, count, ind_op_constant_int(o, 1, IND_I64)), most, false);
     o->mask = outer;
@@ -17166,13 +17790,14 @@ static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Is it the first, or another than the one before? NaN is always another. */
+/* Is it the first of its row, or another than the one before? NaN is always another. */
 static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
-    ind_expr before = ind_expr_sub(index[0], ind_int(c, 1));
+    ind_expr before[2] = {index[0], index[rank - 1]};
+    before[rank - 1] = ind_expr_sub(index[rank - 1], ind_int(c, 1));
     ind_value x = ind__box_load(o, l->part[0], index, rank);
-    ind_value first = ind_op_index(o, ind_expr_eq(index[0], ind_int(c, 0)), IND_BOOL);
-    ind_value y = ind_op_masked(o, ind_op_not(o, first), graph__lower_box_element, &before, 1, l->part[0], 0);
+    ind_value first = ind_op_index(o, ind_expr_eq(index[rank - 1], ind_int(c, 0)), IND_BOOL);
+    ind_value y = ind_op_masked(o, ind_op_not(o, first), graph__lower_box_element, before, rank, l->part[0], 0);
     return ind_op_or(o, first, ind_op_ne(o, x, y));
 }
 
@@ -17202,8 +17827,11 @@ static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, 
 static void graph__unique_count_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr some = ind_expr_max(l->chosen.size[0], ind_int(l->context, 1));
     ind_value number = ind__box_load(o, l->chosen.counts, index, rank), one = ind_op_constant_int(o, 1, IND_I64);
+    ind_value outer = o->mask, mask = graph__within_bounds(o, l, number);
+    if (mask.id) o->mask = mask;
     ind_expr at = ind_op_indirect(o, ind_op_sub(o, number, one), some, false);
-    ind__emit_scatter(o, to, &at, 1, one, (ind_value){0}, IND_REDUCE_SUM);
+    o->mask = outer;
+    ind__emit_scatter(o, to, &at, 1, one, mask, IND_REDUCE_SUM);
 }
 
 static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {
@@ -17215,15 +17843,195 @@ static ind_status graph__lower_inverse(graph__lower_ctx *l, bool sorted, ind__bo
     return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__inverse_element, IND_REDUCE_NONE, result);
 }
 
-static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
+static ind_status graph__lower_unique_counts(graph__lower_ctx *l, ind_expr length, ind__box **result) {
+    ind__box *base;
+    ind_status status = graph__lower_zeros(l, IND_I64, &length, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__unique_count_element, IND_REDUCE_SUM, result);
+}
+
+/* ---- unique along a dimension: slices are ordered by their first parts, of equal ones by the next, and so on. All
+   parts are ranked at once; then two by two their ranks are joined to one number and ranked, until one is left. */
+
+/* Where part `part` of slice `number` is: the parts lie in row-major order. */
+static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    ind_expr size[IND_MAX_RANK], rest[IND_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++)
+        if (d != l->slices.dim) size[rank++] = x->size[d];
+    ind__delinearise(l->context, part, size, rank, rest);
+    for (int d = 0; d < x->rank; d++) at[d] = d == l->slices.dim ? number : rest[d - (d > l->slices.dim)];
+}
+
+/* At index {part, number}. */
+static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK];
+    (void)rank;
+    graph__slice_place(l, index[1], index[0], at);
+    return ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
+}
+
+/* The ranks of two parts as one number, in the order of the pairs; the last of an odd number of parts stands alone. */
+static ind_value graph__joined_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_context *c = l->context;
+    ind_expr at[2] = {ind_expr_mul(index[0], ind_int(c, 2)), index[1]};
+    ind_value first = ind__box_load(o, l->slices.ranks, at, rank);
+    at[0] = ind_expr_add(at[0], ind_int(c, 1));
+    ind_value two = ind_op_index(o, ind_expr_lt(at[0], l->slices.ranks->size[0]), IND_BOOL);
+    ind_value next = ind_op_masked(o, two, graph__lower_box_element, at, rank, l->slices.ranks, 0);
+    return ind_op_add(o, ind_op_mul(o, first, ind_op_index(o, l->slices.num, IND_I64)), next);
+}
+
+static ind_value graph__last_key(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr at[2] = {ind_int(l->context, 0), index[0]};
+    (void)rank;
+    return l->slices.key(o, at, 2, l);
+}
+
+static ind_value graph__new_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_cast(o, graph__is_new(o, index, rank, l), IND_I64);
+}
+
+static void graph__rank_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1)), at[2] = {index[0]};
+    ind_value number = ind__box_load(o, l->chosen.counts, index, rank);
+    at[1] = ind_op_indirect(o, ind__box_load(o, l->part[1], index, rank), some, false);
+    number = ind_op_sub(o, number, ind_op_constant_int(o, 1, IND_I64));
+    ind__emit_scatter(o, to, at, 2, number, (ind_value){0}, IND_REDUCE_NONE);
+}
+
+/* The ranks of the keys in each of so many rows. */
+static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_expr rows) {
+    ind_expr size[2] = {rows, l->slices.num};
+    ind__lowered *p = l->w->program;
+    ind__box *base;
+    ind_status status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, dtype, size, 2, 1, l->slices.key, l->part);
+    for (int k = 0; k < 2 && !status; k++) status = ind__box_realise(p, l->part[k]);
+    if (!status)
+        status = graph__lower_scan_of(l, IND_SCAN_SUM, IND_I64, size, 2, 1, graph__new_number, &l->chosen.counts);
+    if (!status) status = ind__box_realise(p, l->chosen.counts);
+    if (!status) status = graph__lower_zeros(l, IND_I64, size, 2, &base);
+    if (!status)
+        status = graph__lower_scatter_loop(l, base, size, 2, graph__rank_element, IND_REDUCE_NONE, &l->slices.ranks);
+    return status ? status : ind__box_realise(p, l->slices.ranks);
+}
+
+/* In part[0] the keys of the slices, ascending, and in part[1] whose they are. */
+static ind_status graph__sort_slices(graph__lower_ctx *l) {
+    ind_dtype dtype = graph__lower_operand_info(l, 0)->dtype;
+    ind_expr rows = l->slices.parts, two = ind_int(l->context, 2);
+    int64_t most;
+    ind_status status = IND_OK;
+    ind_expr_bounds(rows, NULL, &most);
+    l->slices.key = graph__slice_part;
+    for (; most > 1 && !status; most = most / 2 + most % 2) {
+        status = graph__rank_rows(l, dtype, rows);
+        rows = ind_expr_ceildiv(rows, two);
+        l->slices.key = graph__joined_ranks;
+        dtype = IND_I64;
+    }
+    if (!status)
+        status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, dtype, &l->slices.num, 1, 0, graph__last_key, l->part);
+    for (int k = 0; k < 2 && !status; k++) status = ind__box_realise(l->w->program, l->part[k]);
+    return status;
+}
+
+/* At index {number, part}: is there no slice before, or has it another part there? */
+static ind_value graph__slice_differs(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_expr zero = ind_int(l->context, 0), at[IND_MAX_RANK];
+    ind_value outer = o->mask, first = ind_op_index(o, ind_expr_eq(index[0], zero), IND_BOOL);
+    (void)rank;
+    ind_value x = graph__slice_part(o, (const ind_expr[]){index[1], index[0]}, 2, l), later = ind_op_not(o, first);
+    graph__slice_place(l, ind_expr_sub(index[0], ind_int(l->context, 1)), index[1], at);
+    o->mask = outer.id ? ind_op_and(o, outer, later) : later;
+    ind_value y = ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
+    o->mask = outer;
+    return ind_op_or(o, first, ind_op_ne(o, x, y));
+}
+
+static ind_value graph__slice_is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind__box_load(o, l->part[0], index, rank);
+}
+
+/* In part[0] whether a slice is another than the one before. */
+static ind_status graph__compare_slices(graph__lower_ctx *l) {
+    l->axes.rank = 2;
+    l->axes.num_kept = l->axes.num_reduced = 1;
+    l->axes.kept[0] = 0;
+    l->axes.reduced[0] = 1;
+    l->axes.size[0] = l->slices.num;
+    l->axes.range[0] = l->axes.count = l->slices.parts;
+    ind_status status = graph__lower_reduce(l, IND_REDUCE_ANY, IND_BOOL, graph__slice_differs, l->part);
+    return status ? status : ind__box_realise(l->w->program, l->part[0]);
+}
+
+/* At index {place in order, part}. */
+static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr at[IND_MAX_RANK], number = index[0];
+    ind_value mask;
+    (void)rank;
+    ind_expr place = graph__chosen_place(o, index, 1, l, &mask);
+    if (l->node->op == IND_OP_UNIQUE) {
+        ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1));
+        number = ind_op_indirect(o, ind__box_load(o, l->part[1], index, 1), some, false);
+    }
+    ind_value v = graph__slice_part(o, (const ind_expr[]){index[1], number}, 2, l);
+    graph__slice_place(l, place, index[1], at);
+    ind__emit_scatter(o, to, at, graph__lower_operand_info(l, 0)->rank, v, mask, IND_REDUCE_NONE);
+}
+
+static ind_value graph__slice_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    return ind_op_sub(o, ind__box_load(o, l->chosen.counts, index, rank), ind_op_constant_int(o, 1, IND_I64));
+}
+
+static void graph__slice_inverse(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
+    ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1));
+    ind_expr at = ind_op_indirect(o, ind__box_load(o, l->part[1], index, rank), some, false);
+    ind__emit_scatter(o, to, &at, 1, graph__slice_number(o, index, rank, l), (ind_value){0}, IND_REDUCE_NONE);
+}
+
+static ind_status graph__lower_slice_inverse(graph__lower_ctx *l, bool sorted, ind__box **result) {
+    ind__box *base;
+    if (!sorted) return graph__lower_loop(l, IND_I64, &l->slices.num, 1, graph__slice_number, result);
+    ind_status status = graph__lower_zeros(l, IND_I64, &l->slices.num, 1, &base);
+    if (status) return status;
+    return graph__lower_scatter_loop(l, base, &l->slices.num, 1, graph__slice_inverse, IND_REDUCE_NONE, result);
+}
+
+static ind_status graph__lower_unique_slices(graph__lower_ctx *l, int dim, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const bool sorted = l->node->op == IND_OP_UNIQUE;
     const ind__attr *inverse = &l->node->attr[sorted];
+    ind_expr both[2], one = ind_int(l->context, 1);
+    ind__box *base;
+    int r = 1;
+    l->slices.dim = dim;
+    both[0] = l->slices.num = x->size[dim];
+    l->slices.parts = one;
+    for (int d = 0; d < x->rank; d++)
+        if (d != dim) l->slices.parts = ind_expr_mul(l->slices.parts, x->size[d]);
+    both[1] = l->slices.parts;
+    ind_status status = sorted ? graph__sort_slices(l) : graph__compare_slices(l);
+    if (!status) status = graph__lower_choose(l, both, 1, sorted ? graph__is_new : graph__slice_is_new);
+    if (!status) status = graph__lower_zeros(l, x->dtype, l->result->size, x->rank, &base);
+    if (!status) status = graph__lower_scatter_loop(l, base, both, 2, graph__unique_slice, IND_REDUCE_NONE, results);
+    if (!status && inverse->i) status = graph__lower_slice_inverse(l, sorted, &results[r++]);
+    if (status || !inverse[1].i) return status;
+    return graph__lower_unique_counts(l, l->result->size[dim], &results[r]);
+}
+
+static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    const bool sorted = l->node->op == IND_OP_UNIQUE;
+    const ind__attr *inverse = &l->node->attr[sorted], *along = inverse + 2;
     ind_expr numel = ind_expr_product(l->context, x->size, x->rank);
     ind__lowered *p = l->w->program;
     ind__box *base;
     int r = 1;
     ind_status status;
+    if (along->kind != IND__ATTR_NONE && x->rank > 1)
+        return graph__lower_unique_slices(l, (int)(along->i < 0 ? along->i + x->rank : along->i), results);
     if (sorted)
         status = graph__lower_scan_of(l, IND_SCAN_ASCENDING, x->dtype, &numel, 1, 0, graph__flat_element, l->part);
     else
@@ -17235,9 +18043,7 @@ static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
         status = graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_element, IND_REDUCE_NONE, results);
     if (!status && inverse->i) status = graph__lower_inverse(l, sorted, &results[r++]);
     if (status || !inverse[1].i) return status;
-    status = graph__lower_zeros(l, IND_I64, l->result->size, 1, &base);
-    if (status) return status;
-    return graph__lower_scatter_loop(l, base, &numel, 1, graph__unique_count_element, IND_REDUCE_SUM, &results[r]);
+    return graph__lower_unique_counts(l, l->result->size[0], &results[r]);
 }
 
 /* ---- repeat_interleave ---- */
@@ -17454,7 +18260,7 @@ static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results)
                              r.mode == IND__LINEAR ? graph__linear_resample_element : graph__nearest_element, results);
 }
 
-/* ---- grid_sampler_2d ---- */
+/* ---- grid_sampler_2d, grid_sampler_3d ---- */
 
 /* Coordinate x folded back into [low / 2, high / 2] as often as it takes (ATen's reflect_coordinates). */
 static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr low, ind_expr high) {
@@ -17468,19 +18274,21 @@ static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_index(o, ind_expr_eq(low, high), IND_BOOL), zero, ind_op_where(o, odd, back, there));
 }
 
-/* From [-1, 1] to elements of a dimension; what is no number, or far outside, is before the first element. */
-static ind_value graph__grid_place(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
+/* From [-1, 1] to elements of a dimension. */
+static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
+    ind_expr last = ind_expr_sub(size, ind_int(l->context, 1));
+    ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
+    x = ind_op_add(o, x, unit);
+    if (l->node->attr[2].i) return ind_op_mul(o, ind_op_mul(o, x, half), ind_op_index(o, last, l->compute));
+    return ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
+}
+
+/* A place as the padding has it; what is no number, or far outside, is before the first element. */
+static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     bool align = l->node->attr[2].i != 0;
     int64_t padding = l->node->attr[1].i;
     ind_context *c = l->context;
     ind_expr one = ind_int(c, 1), two = ind_int(c, 2), last = ind_expr_sub(size, one);
-    ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
-    x = ind_op_add(o, x, unit);
-    if (align) {
-        x = ind_op_mul(o, ind_op_mul(o, x, half), ind_op_index(o, last, l->compute));
-    } else {
-        x = ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
-    }
     if (padding == 2) {
         ind_expr twice = ind_expr_mul(two, align ? last : size);
         x = graph__reflected(o, l, x, ind_int(c, align ? 0 : -1), align ? twice : ind_expr_sub(twice, one));
@@ -17494,47 +18302,95 @@ static ind_value graph__grid_place(ind_ops *o, const graph__lower_ctx *l, ind_va
     return ind_op_where(o, near, x, ind_op_constant(o, -100, l->compute));
 }
 
-/* The image's element at a row and a column, 0 outside of it. */
-static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, ind_value row,
-                                     ind_value column) {
+/* The image's element at a place in each dimension, 0 outside of it. */
+static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
     const ind__box *x = graph__lower_operand_box(l, 0);
-    ind_value at[2] = {ind_op_cast(o, row, IND_I64), ind_op_cast(o, column, IND_I64)}, inside = {0}, outer = o->mask;
-    ind_value zero = ind_op_constant_int(o, 0, IND_I64);
-    for (int s = 0; s < 2; s++) {
+    const int dims = x->rank - 2;
+    ind_value at[3], inside = {0}, outer = o->mask, zero = ind_op_constant_int(o, 0, IND_I64);
+    ind_expr from[5] = {index[0], index[1]};
+    for (int s = 0; s < dims; s++) {
+        at[s] = ind_op_cast(o, place[s], IND_I64);
         ind_value size = ind_op_index(o, x->size[2 + s], IND_I64);
         ind_value within = ind_op_and(o, ind_op_le(o, zero, at[s]), ind_op_lt(o, at[s], size));
         inside = inside.id ? ind_op_and(o, inside, within) : within;
     }
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
-    ind_expr place[4] = {index[0], index[1], ind_op_indirect(o, at[0], x->size[2], false),
-                         ind_op_indirect(o, at[1], x->size[3], false)};
-    ind_value v = graph__lower_cast(o, ind__box_load(o, x, place, 4), l->compute);
+    for (int s = 0; s < dims; s++) from[2 + s] = ind_op_indirect(o, at[s], x->size[2 + s], false);
+    ind_value v = graph__lower_cast(o, ind__box_load(o, x, from, x->rank), l->compute);
     o->mask = outer;
     return ind_op_where(o, inside, v, ind_op_constant(o, 0, l->compute));
 }
 
-static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    ind_value place[2], first[2], weight[2][2], sum = {0}, unit = ind_op_constant(o, 1, l->compute);
-    (void)rank;
-    for (int s = 0; s < 2; s++) { /* the grid has x before y */
-        ind_expr at[4] = {index[0], index[2], index[3], ind_int(l->context, 1 - s)};
-        ind_value x = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 1), at, 4), l->compute);
-        place[s] = graph__grid_place(o, l, x, graph__lower_operand_info(l, 0)->size[2 + s]);
-        first[s] = ind_op_floor(o, place[s]);
-        weight[s][1] = ind_op_sub(o, place[s], first[s]);
-        weight[s][0] = ind_op_sub(o, ind_op_add(o, first[s], unit), place[s]);
+/* In each dimension the places that count and their weights. */
+typedef struct graph__grid_taps {
+    ind_value place[3][4], weight[3][4];
+    int num;
+} graph__grid_taps;
+
+static void graph__linear_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x) {
+    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), next = ind_op_add(o, first, unit);
+    t->place[s][0] = first;
+    t->place[s][1] = next;
+    t->weight[s][0] = ind_op_sub(o, next, x);
+    t->weight[s][1] = ind_op_sub(o, x, first);
+}
+
+/* ((a t + b) t + c) t + d */
+static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, double c, double d, ind_dtype dtype) {
+    ind_value y = ind_op_add(o, ind_op_mul(o, t, ind_op_constant(o, a, dtype)), ind_op_constant(o, b, dtype));
+    y = ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, c, dtype));
+    return ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, d, dtype));
+}
+
+/* Keys 1981, a = -3/4; each place for itself is padded. */
+static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
+                              ind_expr size) {
+    const double a = -0.75;
+    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), near = ind_op_sub(o, x, first);
+    ind_value back = ind_op_sub(o, unit, near);
+    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+        ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), far = k < 2 ? near : back;
+        t->place[s][k] = graph__grid_padded(o, l, at, size);
+        t->weight[s][k] = k == 0 || k == 3
+                              ? graph__cubic(o, ind_op_add(o, far, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
+                              : graph__cubic(o, far, a + 2, -(a + 3), 0, 1, l->compute);
     }
-    if (l->node->attr[0].i == 1)
-        return graph__grid_element(o, l, index, ind_op_rint(o, place[0]), ind_op_rint(o, place[1]));
-    for (int k = 0; k < 4; k++) {
-        int y = k >> 1, x = k & 1;
-        ind_value row = y ? ind_op_add(o, first[0], unit) : first[0],
-                  column = x ? ind_op_add(o, first[1], unit) : first[1];
-        ind_value v =
-            ind_op_mul(o, graph__grid_element(o, l, index, row, column), ind_op_mul(o, weight[0][y], weight[1][x]));
+}
+
+static ind_value graph__grid_sum(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const graph__grid_taps *t,
+                                 int dims) {
+    const int all = dims == 3 ? t->num * t->num * t->num : t->num * t->num;
+    ind_value sum = {0};
+    for (int k = 0; k < all; k++) {
+        ind_value place[3], weight = {0};
+        for (int s = dims - 1, left = k; s >= 0; s--, left /= t->num) {
+            ind_value w = t->weight[s][left % t->num];
+            place[s] = t->place[s][left % t->num];
+            weight = weight.id ? ind_op_mul(o, w, weight) : w;
+        }
+        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, place), weight);
         sum = sum.id ? ind_op_add(o, sum, v) : v;
     }
     return sum;
+}
+
+static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    const int64_t mode = l->node->attr[0].i;
+    const int dims = rank - 2;
+    graph__grid_taps taps = {.num = mode == 2 ? 4 : 2};
+    ind_value nearest[3];
+    for (int s = 0; s < dims; s++) { /* the grid has x first, which is the last dimension */
+        ind_expr at[5] = {index[0]}, size = graph__lower_operand_info(l, 0)->size[2 + s];
+        for (int d = 0; d < dims; d++) at[1 + d] = index[2 + d];
+        at[1 + dims] = ind_int(l->context, dims - 1 - s);
+        ind_value x = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 1), at, rank), l->compute);
+        x = graph__grid_scaled(o, l, x, size);
+        if (mode != 2) x = graph__grid_padded(o, l, x, size);
+        if (mode == 0) graph__linear_taps(o, l, &taps, s, x);
+        if (mode == 1) nearest[s] = ind_op_rint(o, x);
+        if (mode == 2) graph__cubic_taps(o, l, &taps, s, x, size);
+    }
+    return mode == 1 ? graph__grid_element(o, l, index, nearest) : graph__grid_sum(o, l, index, &taps, dims);
 }
 
 static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **results) {
@@ -18395,6 +19251,7 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(UPSAMPLE_TRILINEAR3D, upsample, NULL, NONE, NONE)                                                                \
     X(INTERPOLATE, upsample, NULL, NONE, NONE)                                                                         \
     X(GRID_SAMPLER_2D, grid_sampler, NULL, NONE, NONE)                                                                 \
+    X(GRID_SAMPLER_3D, grid_sampler, NULL, NONE, NONE)                                                                 \
     X(IM2COL, im2col, NULL, NONE, NONE)                                                                                \
     X(COL2IM, col2im, NULL, NONE, NONE)                                                                                \
     X(CONVOLUTION_BACKWARD, convolution_backward, NULL, NONE, NONE)                                                    \
@@ -19582,12 +20439,19 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* Zeros of these sizes. */
-static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+/* What changes nothing when it is joined so, of these sizes. */
+static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
+                                       ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);
-    ind__attr a[3] = {
-        ind__attr_sizes(size, rank), {.kind = IND__ATTR_SCALAR, .is_int = !is_float}, ind__attr_dtype(dtype)};
+    ind__attr scalar = {.kind = IND__ATTR_SCALAR, .is_int = !is_float};
+    if (!is_float) scalar.i = ind__neutral_int(how, dtype);
+    scalar.f = is_float ? ind__neutral_float(how) : (double)scalar.i;
+    ind__attr a[3] = {ind__attr_sizes(size, rank), scalar, ind__attr_dtype(dtype)};
     return graph__raise_call(r, IND_OP_FULL, NULL, 0, a, 3);
+}
+
+static ind_tensor graph__raise_zeros(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype) {
+    return graph__raise_neutral(r, size, rank, dtype, IND_REDUCE_SUM);
 }
 
 static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
@@ -20058,7 +20922,10 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
         y = graph__raise_fill(r, b, e, x);
     }
     /* the first part of a concatenation: the kernels of the others fill the rest */
-    if (!y.id && !b->held.id && b->parts) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && (i->flags & IND__INST_RUN))
+        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -20156,7 +21023,7 @@ static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {
         const ind__inst *i = &body->inst[n];
-        if (i->op != IND_LOOP_STORE || i->flags & IND__INST_SCATTER) continue;
+        if (i->op != IND_LOOP_STORE || i->flags & (IND__INST_SCATTER | IND__INST_RUN)) continue;
         const graph__raised_buffer *b = &r->buffer[i->source];
         ind_expr stride = ind_int(r->c, 1);
         for (int d = b->rank; d-- > 1;) {
@@ -20981,7 +21848,7 @@ static const char *const graph__page_script[] = {
     "",
     "// ---- kernels",
     "function variant(n) {",
-    "  const all = P.kernels[n].variants;",
+    "  const all = P.kernels[P.kernels[n].launch].variants;",
     "  return all.find(v => v.guard === null || value(v.guard)) || last(all);",
     "}",
     "S.kernels.forEach((k, n) => {",
@@ -20992,8 +21859,10 @@ static const char *const graph__page_script[] = {
     "  const strategy = add(r, 'td', '', 'line'), launch = add(r, 'td', '', 'num wide-only');",
     "  cells.push(() => {",
     "    const v = variant(n);",
-    "    strategy.textContent = v ? v.strategy : 'opaque call';",
-    "    launch.textContent = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';",
+    "    strategy.textContent = v ? (P.kernels[n].part || v).strategy : 'opaque call';",
+    "    const first = P.kernels[n].launch;",
+    "    const blocks = v ? v.grid.map(value).filter(g => g !== 1n).concat(v.threads).join(' \\u00d7 ') : '';",
+    "    launch.textContent = first !== n ? 'with kernel ' + first : blocks;",
     "  });",
     "  const sum = '(' + k.bytes_read + ') + (' + k.bytes_written + ')';",
     "  cell(r, 'td', sum, bytes, 'num');",
@@ -21179,6 +22048,7 @@ static const char *const graph__page_script[] = {
     "    else ops.append(o);",
     "    if (i + 1 < k.origins.length) ops.append(', ');",
     "  });",
+    "  if (p.part) say('part', 'launched by kernel ' + p.launch + ': ' + p.part.strategy + ': ' + p.part.why);",
     "  if (v) {",
     "    say('why', v.strategy + ': ' + v.why);",
     "    say('launch', v.grid.join(' \\u00d7 ') + ' = ' + v.grid.map(value).join(' \\u00d7 ') + ' blocks of ' +",
@@ -21213,7 +22083,8 @@ static const char *const graph__page_script[] = {
     "  });",
     "  showDetail();",
     "  const k = marked.kernels[0];",
-    "  const from = k === undefined ? undefined : blocks[k][Math.max(0, P.kernels[k].variants.indexOf(variant(k)))];",
+    "  const first = k === undefined ? k : P.kernels[k].launch;",
+    "  const from = k === undefined ? k : blocks[first][Math.max(0, P.kernels[first].variants.indexOf(variant(k)))];",
     "  $('where').textContent = from ? 'kernel ' + k + ': lines ' + from.lines.join(' to ') : '';",
     "  if (marked.ops.length) show($('graph'), lines.get(marked.ops[0]), 0.3);",
     "  if (k === undefined) return;",
@@ -21226,7 +22097,9 @@ static const char *const graph__page_script[] = {
     "}",
     "",
     "// ---- the page",
-    "document.querySelector('h1').textContent = S.kernels.length + ' kernels of ' + D.name + ' for ' + P.arch;",
+    "const launches = P.kernels.filter((k, n) => k.launch === n).length;",
+    "document.querySelector('h1').textContent = S.kernels.length + ' kernels' +",
+    "  (launches < S.kernels.length ? ' in ' + launches + ' launches' : '') + ' of ' + D.name + ' for ' + P.arch;",
     "const facts = document.querySelector('.facts');",
     "[['predicted', P.time_ns, time], ['read', D.bytes_read, bytes], ['written', D.bytes_written, bytes],",
     "  ['flops', D.flops, flops], ['arena', S.arena_bytes, bytes], ['peak', S.peak_bytes, bytes],",
@@ -21432,6 +22305,7 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     info->bytes_written = k->bytes_written;
     info->flops = k->flops;
     info->time_ns = p->time_ns;
+    info->launch = (int)p->first;
     info->num_variants = p->num_variants;
     for (int v = 0; v < p->num_variants; v++) {
         ind__fill_variant(c, &info->variant[v], &p->variant[v]);

@@ -34,12 +34,15 @@
    with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
    needs it.
 
+   A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
+   behind it stores what it has joined.
+
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>predict >>arch >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -87,7 +90,8 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
-    X(MATMUL_WGMMA, "matmul, wgmma tiles")
+    X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
+    X(COMBO, "several kernels in one launch")
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -103,6 +107,8 @@ typedef struct ind__kernel_arg {
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
     bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
+    bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;   /* ERROR in a COMBO: for the kernel that is so many behind the first of the launch */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -120,6 +126,7 @@ typedef struct ind__variant {
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
+    int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
     ind__kernel_arg *arg;  /* in the plan's arena */
@@ -133,8 +140,11 @@ typedef struct ind__variant {
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant variant[IND__MAX_VARIANTS];
-    int num_variants; /* 0: an opaque call */
-    ind_expr time_ns; /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    int num_variants;   /* 0: an opaque call, or a part of an earlier kernel's launch */
+    uint32_t first;     /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
+    uint32_t num_parts; /* kernels in this one's launch; 0: it is in another one's */
+    ind__variant *part; /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
+    ind_expr time_ns;   /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -144,7 +154,7 @@ typedef struct ind_plan {
     ind_target target;
     ind__arena arena;
     ind_kernel_plan *kernel;
-    uint32_t num_kernels;
+    uint32_t num_kernels, num_launches;
     ind_expr time_ns; /* predicted, of all kernels */
 } ind_plan;
 
@@ -197,13 +207,17 @@ typedef struct ind__writer {
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its pass over the row */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
+    uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;                /* variant 0: likely conditions may become guards */
+    bool part;                      /* the kernel becomes a part of a launch */
+    int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     uint64_t prelude;               /* pieces used: bits of the prelude table */
@@ -1353,6 +1367,13 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return a == b || (s->storage && s->storage[a] == s->storage[b]);
 }
 
+/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 0; i < w->kernel->num_args; i++)
+        if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
+    return false;
+}
+
 /* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
@@ -1685,9 +1706,18 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
 
+static bool cg__joins_run(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && (cg__inst(w, i)->flags & IND__INST_RUN);
+}
+static void cg__join_column(ind__writer *w, uint32_t i);
+
 /* A STORE: under its mask, and joined with what is there, if it says so. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
+    if (cg__joins_run(w, i)) {
+        cg__join_column(w, i);
+        return;
+    }
     if (inst->arg[1]) {
         ind__textf(&w->code, "if (");
         cg__value(w, inst->arg[1]);
@@ -2016,7 +2046,52 @@ static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
     w->kept[used] = 1;
 }
 
-/* With a scan: REDUCEs that only results per row need can wait for its pass, which is the last one; those of its
+static bool cg__is_scan(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_SCAN && !ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
+}
+
+/* A sort is a stage of its own, as a reduction is: later passes over the row find its results. */
+static bool cg__is_sort(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
+}
+
+/* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
+enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
+
+static void cg__join_origin(ind__writer *w, uint32_t user, uint32_t used) {
+    if (w->kept[used] > w->kept[user]) w->kept[user] = w->kept[used];
+}
+
+/* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
+   several passes. */
+static bool cg__rescans(ind__writer *w) {
+    bool again = false;
+    memset(w->kept, 0, w->body->num_inst);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool reduces = cg__inst(w, i)->op == IND_LOOP_REDUCE;
+        cg__each_use(w, i, cg__join_origin);
+        if (w->kept[i] == IND__CG_BEHIND && (reduces || w->varies[i] & cg__r_mask(w))) again = true;
+        if (cg__is_scan(w, i)) w->kept[i] = IND__CG_SCANNED;
+        if (reduces && w->kept[i]) w->kept[i] = IND__CG_BEHIND;
+    }
+    memset(w->kept, 0, w->body->num_inst);
+    return again;
+}
+
+static void cg__join_level(ind__writer *w, uint32_t user, uint32_t used) {
+    if (w->level[used] > w->level[user]) w->level[user] = w->level[used];
+}
+
+static void cg__find_levels(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->level[i] = 0;
+        cg__each_use(w, i, cg__join_level);
+        if (cg__is_scan(w, i) && w->level[i] < 255) w->level[i]++;
+        if (cg__is_sort(w, i) || cg__inst(w, i)->op == IND_LOOP_REDUCE) w->level[i] = 0;
+    }
+}
+
+/* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
    results must. They, and what is computed from them, get the stage after it. */
 static void cg__defer_reductions(ind__writer *w) {
     uint32_t num = w->body->num_inst;
@@ -2042,7 +2117,32 @@ static void cg__defer_reductions(ind__writer *w) {
     memset(w->kept, 0, num);
 }
 
-/* Fills `varies`, `stage` and `only_check`, once the domain is final. */
+/* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
+static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i), *value = cg__inst(w, inst->arg[0]);
+    if (w->variant->strategy != IND_STRATEGY_SORT_LONG || inst->op != IND_LOOP_STORE) return -1;
+    if (value->op != IND_LOOP_PART || !cg__is_sort(w, value->arg[0])) return -1;
+    for (uint32_t k = 1; k < i; k++) /* the first store of it */
+        if (cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->arg[0] == inst->arg[0]) return -1;
+    return (int)value->imm.i;
+}
+
+static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
+    bool varies = w->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
+}
+
+static int cg__last_stage(const ind__writer *w) {
+    int last = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool ends = cg__inst(w, i)->op == IND_LOOP_REDUCE || cg__is_sort(w, i);
+        int s = cg__stores_per_element(w, i) ? w->stage[i] : ends ? w->stage[i] - 1 : 0;
+        last = s > last ? s : last;
+    }
+    return last;
+}
+
+/* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
 static void cg__analyse(ind__writer *w) {
     bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -2054,14 +2154,20 @@ static void cg__analyse(ind__writer *w) {
                 if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
+        if (cg__joins_run(w, i)) w->varies[i] |= cg__r_mask(w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
         if (scanned) w->varies[i] |= cg__r_mask(w);
+        if (cg__is_sort(w, i) && w->stage[i] < 254) w->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
         reduces = true;
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
-    if (reduces && ind__body_scan(w->body)) cg__defer_reductions(w);
+    if (ind__body_scan(w->body)) {
+        cg__find_levels(w);
+        w->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
+        if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
+    }
     cg__find_only_checks(w);
 }
 
@@ -2592,7 +2698,8 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* A long row of vectors: full ones, and at its end single elements. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = cg__expr_string(w, w->domain.extent[0]);
+    const char *extent = w->part ? cg__string(w, "n%u", cg__formula_arg(w, w->domain.extent[0], false))
+                                 : cg__expr_string(w, w->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -2601,7 +2708,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = ind_known_multiple(w->domain.extent[0], n);
+    bool full = !w->part && ind_known_multiple(w->domain.extent[0], n); /* a part's function is for other sizes too */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -2797,9 +2904,14 @@ typedef struct cg__sweep {
 /* Marks of cg__choose_kept in ind__writer.kept while it works. */
 enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
 
+static bool cg__sorts_rows(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
+}
+
 static bool cg__scans_rows(const ind__writer *w) {
     ind_strategy s = w->variant->strategy;
-    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN;
+    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN ||
+           cg__sorts_rows(w);
 }
 
 static bool cg__in_registers(const ind__writer *w) {
@@ -2815,21 +2927,6 @@ static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s)
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
-}
-
-static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE && (w->varies[i] & cg__r_mask(w));
-}
-
-static int cg__last_stage(const ind__writer *w) {
-    int last = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        int s = cg__stores_per_element(w, i)            ? w->stage[i]
-                : cg__inst(w, i)->op == IND_LOOP_REDUCE ? w->stage[i] - 1
-                                                        : 0;
-        last = s > last ? s : last;
-    }
-    return last;
 }
 
 static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
@@ -2882,6 +2979,11 @@ static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
     if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
 }
 
+/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+static bool cg__repeats(const ind__writer *w, uint32_t i) {
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
+}
+
 /* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
    that saves registers against the loads behind them, or expensive work. */
 static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
@@ -2895,7 +2997,7 @@ static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
             cg__each_use(w, i, cg__mark_front);
         else
             expensive |= cg__expensive(inst);
-        loads += inst->op == IND_LOOP_LOAD;
+        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
@@ -2932,7 +3034,7 @@ static void cg__choose_kept(ind__writer *w) {
         for (uint32_t i = 1; i < num; i++) {
             if (!w->needed[i]) continue;
             bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
-            if (load && w->kept[i] & IND__CG_READ) w->kept[i] |= IND__CG_KEPT_LOAD;
+            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
             w->kept[i] |= IND__CG_READ;
         }
     }
@@ -2943,12 +3045,13 @@ static void cg__choose_kept(ind__writer *w) {
 }
 
 /* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
-   lie in memory, other kept ones as values. */
+   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector;
+        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
@@ -3261,6 +3364,7 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
+    if (cg__repeats(w, i)) return false;
     if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
@@ -3404,22 +3508,173 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* What is stored once per row is written by its first thread, after all sweeps. */
+/* Does the instruction store where the kernel also reads? */
+static bool cg__stores_over(const ind__writer *w, uint32_t i) {
+    for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
+        if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
+    return false;
+}
+
+/* What is stored once per row is written by its first thread, after all sweeps; where others may read it still, once
+   all are there. */
 static void cg__emit_row_stores(ind__writer *w) {
-    bool any = false;
+    bool any = false, over = false;
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || cg__stores_per_element(w, i)) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || (w->varies[i] & cg__r_mask(w))) continue;
         cg__need(w, i);
         any = true;
+        over = over || cg__stores_over(w, i);
     }
     if (!any) return;
     cg__close_needed(w);
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     bool alone = column ? !cg__shares_states(w) : cg__row_threads(w) == 1;
+    if (over && !alone) ind__textf(&w->code, cg__row_threads(w) > 32 ? "__syncthreads();\n" : "__syncwarp();\n");
     if (!alone) cg__begin(w, "%s", column ? "if (live && y == 0)" : "if (lane == 0)");
     cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
     if (!alone) cg__end(w);
+}
+
+/* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
+   row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
+
+/* "ind_sum<float>": what the values of a column are joined in. */
+static const char *cg__column_state(ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    cg__use(w, cg__states[r].piece);
+    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
+}
+
+/* The partial result of the column at hand: "out0[run * 1024 + r0]". */
+static const char *cg__column_element(ind__writer *w, uint32_t i) {
+    ind_expr zero[IND_MAX_RANK];
+    for (int v = 0; v < w->domain.rank; v++) zero[v] = ind_int(w->context, 0);
+    ind_expr column = ind__substitute(cg__index_of(w, i), w->domain.var, zero, w->domain.rank);
+    const char *columns = cg__expr_string(w, cg__r_numel(w));
+    return cg__string(w, "%s[run * %s + %s]", cg__buffer(w, cg__inst(w, i)->source), columns,
+                      cg__expr_string(w, column));
+}
+
+static void cg__join_column(ind__writer *w, uint32_t i) {
+    const char *state = cg__column_state(w, i), *element = NULL;
+    const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
+    if (!cg__in_registers(w)) {
+        element = cg__column_element(w, i);
+        ind__textf(&w->code, "%s c%u = {%s};\n", state, i, neutral);
+        ind__textf(&w->code, "if (row != 0) c%u.value = %s;\n", i, element);
+        ind__textf(&w->code, "c%u.join({", i);
+    } else {
+        ind__textf(&w->code, "c%u[%s].join({", i, cg__kept_place(w));
+    }
+    if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, "});\n");
+    if (element) ind__textf(&w->code, "%s = c%u.value;\n", element, i);
+}
+
+static bool cg__has_teams(const ind__writer *w) {
+    return w->kernel->run && w->variant->strategy == IND_STRATEGY_ROW_WARP;
+}
+
+/* Columns of a team's states in shared memory. */
+static int cg__team_columns(const ind__writer *w) {
+    return w->variant->per_thread * cg__row_threads(w);
+}
+
+/* The states of all columns, before the first row. */
+static void cg__emit_columns(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__joins_run(w, i) || !cg__in_registers(w)) continue;
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__column_state(w, i), i, v->per_thread);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
+                   cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+    }
+}
+
+/* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
+   row after the other. */
+static void cg__begin_run(ind__writer *w) {
+    bool one = w->domain.rank == 1, teams = cg__has_teams(w);
+    const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    ind__textf(&w->code, "const %s run = blockIdx.x;\n", type);
+    cg__emit_columns(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int row = %s; row < %lld; row += %d)", teams ? cg__string(w, "threadIdx.x / 32") : "0",
+              (long long)w->kernel->run, teams ? w->variant->rows : 1);
+    ind__textf(&w->code, "const %s %s = run * %lld + row;\n", type, name, (long long)w->kernel->run);
+    ind__textf(&w->code, "if (%s >= %s) break;\n", name, rows);
+}
+
+/* Partial results out of the registers of a block. */
+static void cg__store_columns(ind__writer *w) {
+    int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__joins_run(w, i)) continue;
+        ind_dtype memory = cg__memory_dtype(w, i);
+        bool vector = n > 1 && w->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
+        const char *base = w->var[last], *element = cg__column_element(w, i);
+        if (vector) ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[memory].memory, n, i);
+        if (n > 1) cg__unroll(w);
+        if (n > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+        if (n > 1) w->var[last] = cg__string(w, "(%s + j)", base);
+        if (vector) cg__use(w, IND__CG_VEC);
+        ind__textf(&w->code, "%s = c%u[%s].value;\n", vector ? cg__string(w, "y%u.at[j]", i) : cg__column_element(w, i),
+                   i, cg__kept_place(w));
+        if (n > 1) cg__end(w);
+        if (vector) ind__textf(&w->code, "ind_store(&%s, y%u);\n", element, i);
+        w->var[last] = base;
+    }
+    while (scopes--) cg__end(w);
+}
+
+/* Partial results of the warps of a block, joined in shared memory, always in the same order. */
+static void cg__store_team_columns(ind__writer *w, uint32_t i) {
+    const ind__variant *v = w->variant;
+    int n = v->vector, columns = cg__team_columns(w);
+    bool one_r = w->domain.rrank == 1;
+    const char *r = one_r ? "r0" : "r";
+    int scopes = cg__emit_sweep_loops(w);
+    if (n > 1) cg__unroll(w);
+    ind__textf(&w->code, n > 1 ? "for (int j = 0; j < %d; j++) " : "", n);
+    ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
+               cg__kept_place(w));
+    while (scopes--) cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
+              v->threads);
+    if (one_r)
+        w->var[w->domain.rank] = "r0";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
+               columns, i, r);
+    cg__end(w);
+}
+
+static void cg__end_run(ind__writer *w) {
+    bool reduces = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) reduces |= cg__inst(w, i)->op == IND_LOOP_REDUCE;
+    if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
+    cg__end(w);
+    if (!cg__in_registers(w)) return;
+    ind__textf(&w->code, "// What the run has joined of each column.\n");
+    if (!cg__has_teams(w)) {
+        cg__store_columns(w);
+        return;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__joins_run(w, i)) cg__store_team_columns(w, i);
+}
+
+static void cg__emit_team_columns(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
+        if (cg__joins_run(w, i))
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__column_state(w, i), i, w->variant->rows,
+                       cg__team_columns(w));
 }
 
 /* Which row (P point) this thread works on, and which part of it. */
@@ -3436,6 +3691,11 @@ static void cg__emit_row_position(ind__writer *w) {
         if (!cg__shares_states(w)) ind__textf(&w->code, "if (!live) return;\n");
         if (w->domain.rank)
             ind__textf(&w->code, "const %s %s = live ? column : (%s)(%s) - 1;\n", type, name, type, rows);
+    } else if (w->kernel->run) {
+        ind__textf(&w->code,
+                   per_row < v->threads ? "const int lane = threadIdx.x %% %d;\n" : "const int lane = threadIdx.x;\n",
+                   per_row);
+        cg__begin_run(w);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
         ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, name, block, v->rows, per_row);
@@ -3458,10 +3718,12 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     else
         memset(w->kept, 0, w->body->num_inst);
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
+    cg__emit_team_columns(w);
     cg__emit_row_position(w);
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
+    if (w->kernel->run) cg__end_run(w);
     return IND_OK;
 }
 
@@ -3479,30 +3741,49 @@ static const struct {
     [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
 };
 
-static ind_scan cg__scan_kind(const ind__writer *w) {
-    return (ind_scan)cg__inst(w, ind__body_scan(w->body))->reduction;
+static ind_scan cg__scan_kind(const ind__writer *w, uint32_t scan) {
+    return (ind_scan)cg__inst(w, scan)->reduction;
+}
+
+static bool cg__finds_positions(const ind__writer *w, uint32_t scan) {
+    return ind__scan_results(cg__scan_kind(w, scan)) > 1;
 }
 
 /* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
-static const char *cg__scan_type(const ind__writer *w) {
-    ind_dtype t = (ind_dtype)cg__inst(w, ind__body_scan(w->body))->dtype;
-    bool extreme = cg__scan_kind(w) == IND_SCAN_MAX || cg__scan_kind(w) == IND_SCAN_MIN;
+static const char *cg__scan_type(const ind__writer *w, uint32_t scan) {
+    ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
+    bool extreme = cg__scan_kind(w, scan) == IND_SCAN_MAX || cg__scan_kind(w, scan) == IND_SCAN_MIN;
     if (ind_dtype_is_float(t)) return cg__types[t].value;
     if (!extreme) return cg__types[t].wrapping;
     return ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
 }
 
+/* The type of a scan's state. */
+static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
+    ind_scan kind = cg__scan_kind(w, scan);
+    cg__use(w, cg__scans[kind].piece);
+    if (cg__finds_positions(w, scan))
+        return cg__string(w, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w, scan), cg__int(w),
+                          kind == IND_SCAN_MAX ? "true" : "false");
+    return cg__string(w, "%s<%s>", cg__scans[kind].state, cg__scan_type(w, scan));
+}
+
+/* A name of the scan: of one alone as it stands, of several with its number. */
+static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) {
+    uint32_t scans = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
+    return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
+}
+
 /* The state with one element in it: "{v7}" or "{v7, r}". */
-static void cg__scan_element(ind__writer *w, const char *into) {
-    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
-    ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w));
-    cg__value(w, x);
-    ind__textf(&w->code, ind__scan_results(cg__scan_kind(w)) > 1 ? ", r};\n" : "};\n");
+static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
+    ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w, scan));
+    cg__value(w, cg__inst(w, scan)->arg[0]);
+    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : "};\n");
 }
 
 /* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
-static void cg__scan_results(ind__writer *w, const char *element, const char *position) {
-    uint32_t scan = ind__body_scan(w->body);
+static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element, const char *position) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     const char *value = t == IND_BOOL           ? cg__string(w, "(%s != 0)", element)
                         : ind_dtype_is_float(t) ? element
@@ -3515,13 +3796,10 @@ static void cg__scan_results(ind__writer *w, const char *element, const char *po
     }
 }
 
-/* Marks what the scan's element needs and writes what of it is the same all along the row. */
-static void cg__need_scanned(ind__writer *w) {
-    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
-    cg__need_none(w);
-    cg__need(w, x);
-    cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+/* The results are what the state called `name` holds. */
+static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
+    cg__scan_results(w, scan, cg__string(w, "%s.value", name),
+                     cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
 /* The row that the thread works on: one per block, warp or thread. */
@@ -3542,9 +3820,9 @@ static void cg__emit_scan_position(ind__writer *w) {
     w->var[w->domain.rank] = "r";
 }
 
-/* ---- what shares the kernel: reductions of the same rows, and what they and the scan are then used for */
+/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
 
-/* The sweep that the scan's pass is for the reductions that waited for it. */
+/* The last sweep over the row, in which elements are stored. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
     return (cg__sweep){.stage = w->scan_stage, .stores = true};
 }
@@ -3553,110 +3831,281 @@ static cg__sweep cg__scan_sweep(const ind__writer *w) {
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !cg__stores_per_element(w, i))) return true;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)))) return true;
     }
     return false;
 }
 
-/* The sweeps over the row before that of the scan; what is the same all along the row then stands ready. */
-static void cg__emit_scan_sweeps(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
+/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
+static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= last.stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
     else
-        ind__textf(&w->code, "const int lane = %s;\n",
-                   w->variant->strategy == IND_STRATEGY_SCAN_BLOCK ? "threadIdx.x" : "threadIdx.x % 32");
-    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
-    w->var[w->domain.rank] = "r";
-    cg__need_all(w);
-    cg__emit(w, cg__p_mask(w), last.stage);
-    cg__emit_states(w, &last);
+        ind__textf(&w->code, "const int lane = %s;\n", block ? "threadIdx.x" : "threadIdx.x % 32");
 }
 
-/* Writes the stores per element, once the results of the scan have their spelling, and adds up what waited for it. */
-static void cg__emit_scanned(ind__writer *w) {
+/* What is the same all along the row, and the states of the reductions of this sweep. */
+static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
+    w->var[w->domain.rank] = "r";
+    if (!cg__has_row_values(w)) return;
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__emit_states(w, s);
+}
+
+static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
+    cg__emit_join(w, s);
+    cg__emit_results(w, s);
+}
+
+/* The sweeps over the row before the only one that has the scan. */
+static void cg__emit_scan_sweeps(ind__writer *w) {
     cg__sweep last = cg__scan_sweep(w);
+    cg__emit_row_values(w);
+    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
+    cg__begin_scan_sweep(w, &last);
+}
+
+/* Does the sweep compute what the sort at i begins with? */
+static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
+}
+
+/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
+static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__stores_per_element(w, i) || w->only_check[i]) cg__need(w, i);
-        if (!cg__reduces_in(w, i, &last)) continue;
-        cg__need(w, cg__inst(w, i)->arg[0]);
+        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
+        if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
     }
     cg__close_needed(w);
-    cg__emit_chunk_arrays(w, &last);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__emit_accumulate(w, &last, "r");
-    cg__emit_chunk_adds(w, &last);
+}
+
+static void cg__emit_sort_element(ind__writer *w);
+
+/* Writes that, once the results of the scans have their spelling. */
+static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+    cg__need_scanned(w, s);
+    cg__emit_chunk_arrays(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
+    cg__emit_accumulate(w, s, "r");
+    cg__emit_chunk_adds(w, s);
+    if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
 }
 
 /* What is known of the row behind its last element. */
 static void cg__emit_scan_end(ind__writer *w) {
     cg__sweep last = cg__scan_sweep(w);
-    cg__emit_join(w, &last);
-    cg__emit_results(w, &last);
+    cg__end_scan_sweep(w, &last);
     cg__emit_row_stores(w);
 }
 
-/* Each thread takes a run of neighbours: they are joined in the thread, then with what comes before. */
-static void cg__emit_scan_rows(ind__writer *w, const char *state, const char *none) {
-    const ind__variant *v = w->variant;
-    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
-    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
-    if (warps > 1) ind__textf(&w->code, "__shared__ %s shared[%d];\n", state, warps);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_scanned(w);
-    ind__textf(&w->code, "const %s none = {%s};\n%s carry = none;\n", state, none, state);
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
-    ind__textf(&w->code, "%s s[%d];\n", state, n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = none;\n", type, thread, n);
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__scan_element(w, cg__string(w, "s[j] = %s", state));
-    cg__end(w);
-    ind__textf(&w->code, "if (j > 0) {\n    %s t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n",
-               state);
-    cg__end(w);
-    ind__textf(&w->code, "const %s before = ind_scan_threads<%d>(s[%d], none, %s, carry);\n", state, warps, n - 1,
-               warps > 1 ? "shared" : cg__string(w, "(%s *)0", state));
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    ind__textf(&w->code, "%s t = before;\nt.join(s[j]);\n", state);
-    cg__scan_results(w, "t.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "t.at" : NULL);
-    cg__emit_scanned(w);
-    cg__end(w);
-    cg__end(w);
-    cg__emit_scan_end(w);
+/* ---- sweeps with scans: those of a level need only those of lower ones */
+
+/* Which scans the sweep needs; returns how many levels they have. */
+static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
+    int levels = 0;
+    cg__need_scanned(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->runs[i] = w->needed[i] && cg__is_scan(w, i);
+        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
+    }
+    return levels;
 }
 
-static void cg__emit_scan_columns(ind__writer *w, const char *state, const char *none) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_scanned(w);
-    ind__textf(&w->code, "%s s = {%s};\n#pragma unroll 4\n", state, none);
-    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__scan_element(w, cg__string(w, "const %s x = ", state));
-    ind__textf(&w->code, "s.join(x);\n");
-    cg__scan_results(w, "s.value", ind__scan_results(cg__scan_kind(w)) > 1 ? "s.at" : NULL);
-    cg__emit_scanned(w);
+static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
+    return w->runs[i] && w->level[i] == level;
+}
+
+/* Marks the elements of the scans of a level. */
+static void cg__need_elements_at(ind__writer *w, int level) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__runs_at(w, i, level)) cg__need(w, cg__inst(w, i)->arg[0]);
+    cg__close_needed(w);
+}
+
+/* Writes what of all scans' elements is the same all along the row. */
+static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__need(w, cg__inst(w, i)->arg[0]);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+}
+
+/* The next pass has to scan again. */
+static void cg__forget_scans(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (w->runs[i] || (inst->op == IND_LOOP_PART && w->runs[inst->arg[0]])) w->value[i] = NULL;
+    }
+}
+
+static int cg__scan_warps(const ind__writer *w) {
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
+    return block ? w->variant->threads / 32 : 1;
+}
+
+#define IND__CG_SCAN_RUN 4 /* neighbours that a thread scans by itself */
+
+static int cg__scan_run(const ind__writer *w) {
+    return cg__sorts_rows(w) ? IND__CG_SCAN_RUN : w->variant->per_thread;
+}
+
+/* "const int r = begin + threadIdx.x * 4 + j;" */
+static void cg__emit_run_position(ind__writer *w) {
+    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", cg__int(w),
+               cg__scan_warps(w) > 1 ? "threadIdx.x" : "(threadIdx.x % 32)", cg__scan_run(w));
+}
+
+/* The results of the scans up to a level, at element j of the thread's run. */
+static void cg__emit_run_results(ind__writer *w, int levels) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->runs[i] || w->level[i] > levels) continue;
+        const char *t = cg__of_scan(w, "t", i);
+        ind__textf(&w->code, "%s %s = %s;\n%s.join(%s[j]);\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), t,
+                   cg__of_scan(w, "s", i));
+        cg__scan_results_of(w, i, t);
+    }
+}
+
+/* The scans of one level in one chunk of the row: each thread joins a run of neighbours, then what comes before. */
+static void cg__emit_scan_level(ind__writer *w, const cg__sweep *sweep, int level, const char *size) {
+    int n = cg__scan_run(w), warps = cg__scan_warps(w);
+    uint32_t num = w->body->num_inst;
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i), n);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    cg__emit_run_position(w);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s[j] = %s;\n", cg__of_scan(w, "s", i), cg__of_scan(w, "none", i));
+    cg__begin(w, "if (r < %s)", size);
+    cg__emit_run_results(w, level - 1);
+    cg__need_elements_at(w, level);
+    cg__emit(w, IND__CG_ALL_VARS, sweep->stage);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            cg__scan_element(w, i, cg__string(w, "%s[j] = %s", cg__of_scan(w, "s", i), cg__scan_state(w, i)));
     cg__end(w);
+    ind__textf(&w->code, "if (j > 0) {\n");
+    for (uint32_t i = 1; i < num; i++) {
+        if (!cg__runs_at(w, i, level)) continue;
+        const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
+        ind__textf(&w->code, "    %s %s = %s[j > 0 ? j - 1 : 0];\n    %s.join(%s[j]);\n    %s[j] = %s;\n",
+                   cg__scan_state(w, i), t, s, t, s, s, t);
+    }
+    ind__textf(&w->code, "}\n");
+    cg__end(w);
+    for (uint32_t i = 1; i < num; i++) {
+        if (!cg__runs_at(w, i, level)) continue;
+        const char *state = cg__scan_state(w, i), *s = cg__of_scan(w, "s", i);
+        ind__textf(&w->code, "const %s %s = ind_scan_threads<%d>(%s[%d], %s, %s, %s);\n", state,
+                   cg__of_scan(w, "before", i), warps, s, n - 1, cg__of_scan(w, "none", i),
+                   warps > 1 ? cg__of_scan(w, "shared", i) : cg__string(w, "(%s *)0", state),
+                   cg__of_scan(w, "carry", i));
+    }
+}
+
+/* A pass over the row, chunk after chunk. */
+static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    int n = cg__scan_run(w), lanes = cg__scan_warps(w) * 32;
+    cg__use(w, IND__CG_SCAN);
+    cg__emit_scanned_rows(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->runs[i]) continue;
+        const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
+        ind__textf(&w->code, "const %s %s = {%s};\n%s %s = %s;\n", state, none, cg__scans[cg__scan_kind(w, i)].none,
+                   state, cg__of_scan(w, "carry", i), none);
+    }
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, lanes * n);
+    for (int level = 1; level <= levels; level++) cg__emit_scan_level(w, s, level, size);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    cg__emit_run_position(w);
+    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
+    cg__emit_run_results(w, levels);
+    cg__emit_scanned(w, s);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* A pass in which each thread walks along its row. */
+static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    cg__emit_scanned_rows(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i])
+            ind__textf(&w->code, "%s %s = {%s};\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
+                       cg__scans[cg__scan_kind(w, i)].none);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    for (int level = 1; level <= levels; level++) {
+        cg__need_elements_at(w, level);
+        cg__emit(w, IND__CG_ALL_VARS, s->stage);
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!cg__runs_at(w, i, level)) continue;
+            const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
+            cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
+            ind__textf(&w->code, "%s.join(%s);\n", state, x);
+            cg__scan_results_of(w, i, state);
+        }
+    }
+    cg__emit_scanned(w, s);
+    cg__end(w);
+}
+
+/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
+static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    if (!s->stores) {
+        ind__textf(&w->code, "{\n");
+        w->code.indent++;
+        w->scope++;
+    }
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+        cg__emit_scan_walk(w, s, levels, size);
+    else
+        cg__emit_scan_chunks(w, s, levels, size);
+    if (!s->stores) cg__end(w);
+    cg__forget_scans(w);
+}
+
+static ind_status cg__emit_scan_kernel(ind__writer *w) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__sweep last = cg__scan_sweep(w);
+    for (uint32_t i = 1; i < w->body->num_inst && cg__scan_warps(w) > 1; i++)
+        if (cg__is_scan(w, i))
+            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
+                       cg__scan_warps(w));
+    cg__emit_scan_position(w);
+    cg__emit_row_values(w);
+    for (int stage = 0; stage < last.stage; stage++) {
+        cg__sweep s = {.stage = stage};
+        int levels = cg__find_runs(w, &s);
+        if (!levels) {
+            cg__emit_sweep(w, &s);
+            continue;
+        }
+        cg__begin_scan_sweep(w, &s);
+        cg__emit_scan_pass(w, &s, levels, size);
+        cg__end_scan_sweep(w, &s);
+    }
+    cg__begin_scan_sweep(w, &last);
+    cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
     cg__emit_scan_end(w);
+    return IND_OK;
 }
 
 /* ---- scans with a combine function */
 
 static bool cg__combines(const ind__writer *w) {
-    return cg__scan_kind(w) == IND_SCAN_COMBINE;
+    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
 }
 
 /* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
@@ -3755,7 +4204,8 @@ static void cg__emit_combined(ind__writer *w, const char *state) {
         if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
             w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
     }
-    cg__emit_scanned(w);
+    cg__sweep last = cg__scan_sweep(w);
+    cg__emit_scanned(w, &last);
 }
 
 /* As cg__emit_scan_rows, without a state that stands for nothing. */
@@ -3827,131 +4277,161 @@ static ind_status cg__emit_combine(ind__writer *w) {
 }
 
 static ind_status cg__emit_scan(ind__writer *w) {
-    ind_scan kind = cg__scan_kind(w);
-    if (kind == IND_SCAN_COMBINE) return cg__emit_combine(w);
-    const char *none = cg__scans[kind].none;
-    char state[64];
-    if (ind__scan_results(kind) > 1)
-        snprintf(state, sizeof state, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w), cg__int(w),
-                 kind == IND_SCAN_MAX ? "true" : "false");
-    else
-        snprintf(state, sizeof state, "%s<%s>", cg__scans[kind].state, cg__scan_type(w));
-    cg__use(w, cg__scans[kind].piece);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
-        cg__emit_scan_columns(w, state, none);
-    } else {
-        cg__use(w, IND__CG_SCAN);
-        cg__emit_scan_rows(w, state, none);
-    }
-    return IND_OK;
+    return cg__combines(w) ? cg__emit_combine(w) : cg__emit_scan_kernel(w);
 }
 
 /* ---- sort */
 
-/* The type of the keys in memory, and how they are read. */
-static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
+/* Number of the first STORE of a part of the sort; 0: it is not stored. */
+static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->imm.i) continue;
-        ind_dtype t = cg__memory_dtype(w, i);
-        if (t == IND_F16) cg__use(w, IND__CG_SORT_F16);
-        if (t == IND_BF16) cg__use(w, IND__CG_SORT_BF16);
-        *key = t == IND_F16    ? "ind_key_f16"
-               : t == IND_BF16 ? "ind_key_bf16"
-                               : cg__string(w, "ind_key<%s>", cg__types[t].memory);
-        return t;
+        bool sorted = value->op == IND_LOOP_PART && value->imm.i == part && cg__is_sort(w, value->arg[0]);
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && sorted) return i;
     }
-    *key = "";
-    return IND_DTYPE_NONE;
+    return 0;
+}
+
+/* The type of the keys in memory, and how they are read: as they are stored, if they are. */
+static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
+    uint32_t store = cg__sorted_store(w, 0);
+    ind_dtype t = store ? cg__memory_dtype(w, store) : (ind_dtype)cg__inst(w, ind__body_sort(w->body))->dtype;
+    if (t == IND_F16) cg__use(w, IND__CG_SORT_F16);
+    if (t == IND_BF16) cg__use(w, IND__CG_SORT_BF16);
+    *key = t == IND_F16    ? "ind_key_f16"
+           : t == IND_BF16 ? "ind_key_bf16"
+                           : cg__string(w, "ind_key<%s>", cg__types[t].memory);
+    return t;
 }
 
 /* The row in memory that result `part` of the sort is stored in: "out0 + base" and the step from element to element. */
 static void cg__sorted_row(ind__writer *w, int part, const char **begin, const char **step) {
+    uint32_t store = cg__sorted_store(w, part);
+    ind_expr stride, base;
     *begin = *step = "";
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->imm.i != part) continue;
-        ind_expr stride, base;
-        if (!ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base)) {
-            ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
-            cg__fail(w);
-            return;
-        }
-        *begin = cg__string(w, "%s + (%s)", cg__buffer(w, cg__inst(w, i)->source), cg__expr_string(w, base));
-        *step = cg__string(w, "(%s)(%s)", cg__unsigned(w), cg__expr_string(w, stride));
+    if (!store || !ind__affine(cg__index_of(w, store), w->domain.var[w->domain.rank], &stride, &base)) {
+        ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
+        cg__fail(w);
         return;
     }
+    *begin = cg__string(w, "%s + (%s)", cg__buffer(w, cg__inst(w, store)->source), cg__expr_string(w, base));
+    *step = cg__string(w, "(%s)(%s)", cg__unsigned(w), cg__expr_string(w, stride));
 }
 
-static void cg__begin_row_loop(ind__writer *w, const char *size) {
-    ind__textf(&w->code, "#pragma unroll 1\n");
+static void cg__begin_row_loop(ind__writer *w, const char *size, int steps) {
+    ind__textf(&w->code, "#pragma unroll %d\n", steps);
     cg__begin(w, "for (%s r = threadIdx.x; r < %s; r += %d)", cg__int(w), size, w->variant->threads);
 }
 
-static void cg__emit_sort_shared(ind__writer *w, const char *size, const char *key, const char *down) {
-    ind_dtype t = cg__sorted_dtype(w, &key);
-    const char *type = cg__types[t].memory;
-    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ int at[%d];\n", type, w->variant->per_thread,
-               w->variant->per_thread);
-    cg__emit_scan_position(w);
-    cg__need_scanned(w);
-    cg__begin_row_loop(w, size);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    if (t == IND_F16) cg__use(w, IND__CG_F16);
-    if (t == IND_BF16) cg__use(w, IND__CG_BF16);
-    ind__textf(&w->code, "keys[r] = %s(", t == IND_F16 ? "ind_f32_to_f16" : t == IND_BF16 ? "ind_f32_to_bf16" : "");
-    cg__value(w, cg__inst(w, ind__body_scan(w->body))->arg[0]);
-    ind__textf(&w->code, ");\nat[r] = (int)r;\n");
-    cg__end(w);
-    ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, at, (unsigned)%s, %d);\n", key, down, size,
-               w->variant->threads);
-    cg__begin_row_loop(w, size);
+/* The sort's results are the elements of the row at this place in memory, and their positions. */
+static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, const char *position) {
     ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
     w->code = from;
-    cg__from_memory(w, t, "keys[r]");
+    cg__from_memory(w, t, key);
     from = w->code;
     w->code = keep;
     const char *element = from.data ? ind__arena_string(&w->scratch, from.data, from.size) : NULL;
     ind__text_free(&from);
     if (!element) cg__fail(w);
-    cg__scan_results(w, element ? element : "", "at[r]");
-    cg__need_stores(w);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__end(w);
+    cg__scan_results(w, ind__body_sort(w->body), element ? element : "", position);
 }
 
-static void cg__emit_sort_long(ind__writer *w, const char *size, const char *key, const char *down) {
-    uint32_t x = cg__inst(w, ind__body_scan(w->body))->arg[0];
-    const char *begin[2], *step[2], *type = cg__types[cg__sorted_dtype(w, &key)].memory;
-    cg__use(w, IND__CG_SORT_LONG);
-    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s places[%d];\n", type, w->variant->per_thread,
-               cg__int(w), w->variant->per_thread);
-    cg__emit_scan_position(w);
-    cg__need_scanned(w);
-    cg__begin_row_loop(w, size);
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+/* Puts the element at r where it will be sorted. */
+static void cg__emit_sort_element(ind__writer *w) {
+    const char *key;
+    uint32_t x = cg__inst(w, ind__body_sort(w->body))->arg[0];
+    ind_dtype t = cg__sorted_dtype(w, &key);
+    if (w->variant->strategy == IND_STRATEGY_SORT_SHARED) {
+        if (t == IND_F16) cg__use(w, IND__CG_F16);
+        if (t == IND_BF16) cg__use(w, IND__CG_BF16);
+        ind__textf(&w->code, "keys[r] = %s(", t == IND_F16 ? "ind_f32_to_f16" : t == IND_BF16 ? "ind_f32_to_bf16" : "");
+        cg__value(w, x);
+        ind__textf(&w->code, ");\nat[r] = (int)r;\n");
+        return;
+    }
     ind__textf(&w->code, "const %s element = ", cg__types[cg__inst(w, x)->dtype].value);
     cg__value(w, x);
     ind__textf(&w->code, ";\n");
-    cg__scan_results(w, "element", "r");
-    cg__need_stores(w);
+    cg__scan_results(w, ind__body_sort(w->body), "element", "r");
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__sorts_in_place(w, i) >= 0) cg__need(w, i);
+    cg__close_needed(w);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    cg__end(w);
+}
+
+/* Sorts the row, all of whose elements are in their place. */
+static void cg__emit_sort_row(ind__writer *w, const char *size) {
+    const char *key, *begin[2], *step[2];
+    const char *down = cg__scan_kind(w, ind__body_sort(w->body)) == IND_SCAN_DESCENDING ? "true" : "false";
+    ind_dtype t = cg__sorted_dtype(w, &key);
+    if (w->variant->strategy == IND_STRATEGY_SORT_SHARED) {
+        ind__textf(&w->code, "ind_sort<%s, %s, unsigned>(keys, at, (unsigned)%s, %d);\n", key, down, size,
+                   w->variant->threads);
+        cg__sorted_results(w, t, "keys[r]", "at[r]");
+        return;
+    }
+    cg__use(w, IND__CG_SORT_LONG);
     for (int k = 0; k < 2; k++) cg__sorted_row(w, k, &begin[k], &step[k]);
     ind__textf(&w->code, "ind_sort_long<%s, %s, %d, %s>(%s, %s, %s, %s, (%s)%s, keys, places, %d);\n", key, down,
                w->variant->per_thread, cg__unsigned(w), begin[0], step[0], begin[1], step[1], cg__unsigned(w), size,
                w->variant->threads);
+    cg__sorted_results(w, t, cg__string(w, "(%s)[(%s)r * %s]", begin[0], cg__unsigned(w), step[0]),
+                       cg__string(w, "(%s)[(%s)r * %s]", begin[1], cg__unsigned(w), step[1]));
+}
+
+/* Is anything left to do with the sorted row in memory? */
+static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
+    bool any = false;
+    cg__need_scanned(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || w->needed[i];
+    return any;
+}
+
+/* One sweep of a kernel with a sort. */
+static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *size) {
+    uint32_t sort = ind__body_sort(w->body);
+    bool fills = cg__sorts_in(w, sort, s), reduces = false;
+    int levels = cg__find_runs(w, s);
+    if (!fills && !cg__uses_sorted(w, s)) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) reduces = reduces || cg__reduces_in(w, i, s);
+    cg__begin_scan_sweep(w, s);
+    if (levels) {
+        cg__emit_scan_pass(w, s, levels, size);
+    } else {
+        if (fills) {
+            cg__need_scanned(w, s);
+            cg__emit(w, cg__p_mask(w), s->stage);
+        }
+        cg__begin_row_loop(w, size, reduces ? cg__unroll_steps(w) : 1);
+        cg__emit_scanned(w, s);
+        cg__end(w);
+    }
+    cg__end_scan_sweep(w, s);
+    if (!fills) return;
+    cg__emit_sort_row(w, size);
+    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->scan_stage > s->stage)
+        ind__textf(&w->code, "__syncthreads();\n");
 }
 
 static ind_status cg__emit_sort(ind__writer *w) {
     const char *key, *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    const char *down = cg__scan_kind(w) == IND_SCAN_DESCENDING ? "true" : "false";
-    cg__sorted_dtype(w, &key);
+    const char *type = cg__types[cg__sorted_dtype(w, &key)].memory;
+    bool shared = w->variant->strategy == IND_STRATEGY_SORT_SHARED;
     cg__use(w, IND__CG_SORT);
-    if (w->variant->strategy == IND_STRATEGY_SORT_SHARED)
-        cg__emit_sort_shared(w, size, key, down);
-    else
-        cg__emit_sort_long(w, size, key, down);
+    ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s %s[%d];\n", type, w->variant->per_thread,
+               shared ? "int" : cg__int(w), shared ? "at" : "places", w->variant->per_thread);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i))
+            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
+                       cg__scan_warps(w));
+    cg__emit_scan_position(w);
+    cg__emit_row_values(w);
+    for (int stage = 0; stage <= w->scan_stage; stage++) {
+        cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
+        cg__emit_sort_sweep(w, &s, size);
+    }
+    cg__emit_row_stores(w);
     return IND_OK;
 }
 
@@ -5139,7 +5619,7 @@ static void cg__choose_pointwise(ind__writer *w) {
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
-    v->threads = 256;
+    v->threads = w->part_threads ? w->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
     w->tile_y = cg__transposed_var(w);
     if (w->tile_y >= 0) {
@@ -5209,7 +5689,7 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     int64_t vectors = (longest + v->vector - 1) / v->vector,
             likely = (ind_hint(cg__r_numel(w)) + v->vector - 1) / v->vector;
     double least = 0;
-    for (int lanes = 32; lanes >= 1; lanes /= 2) {
+    for (int lanes = 32; lanes >= (w->kernel->run ? 32 : 1); lanes /= 2) { /* warps meet when a run ends */
         int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
         double slots =
             (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1)); /* steps of one lane follow each other */
@@ -5225,6 +5705,12 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
 
 #define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
 
+/* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
+static int cg__row_registers(const ind__writer *w, int threads) {
+    if (w->kernel->run) return threads == 1024 ? 40 : 88;
+    return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -5233,7 +5719,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + per_vector - 1) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > (threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS)) continue;
+        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
@@ -5257,8 +5743,11 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
 }
 
-#define IND__CG_WARP_ROW 1024 /* longest row of one warp */
+#define IND__CG_WARP_ROW      1024 /* longest row of one warp */
+#define IND__CG_RUN_REGISTERS 96   /* that a thread may spend on its part of the row and of the columns of a run */
 
+/* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
+   the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__upper_bound(cg__r_numel(w));
@@ -5266,11 +5755,13 @@ static void cg__choose_row(ind__writer *w) {
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(w);
     if (longest < 1) longest = 1;
-    if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= IND__CG_KEPT_REGISTERS)
+    int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
+    if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_block(w, longest))
         cg__choose_row_looped(w);
-    cg__grid(w, cg__p_numel(w), v->rows);
+    if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
+    cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -5278,8 +5769,8 @@ static void cg__choose_reduction(ind__writer *w) {
     cg__analyse(w);
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
-    bool column =
-        best >= 0 && r && cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
+    bool column = !w->kernel->run && best >= 0 && r &&
+                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
@@ -5290,9 +5781,16 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_row(w);
 }
 
-#define IND__CG_SCAN_RUN     4    /* neighbours that a thread scans by itself */
 #define IND__CG_SCAN_WIDE    16   /* bytes of a state from which on a thread keeps fewer, as it has 255 registers */
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
+
+/* 64-bit words that the states of several scans take. */
+static int cg__scan_words(const ind__writer *w) {
+    int words = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i)) words += cg__combines(w) ? 0 : cg__finds_positions(w, i) ? 2 : 1;
+    return words;
+}
 
 static void cg__choose_scan(ind__writer *w) {
     ind__variant *v = w->variant;
@@ -5300,7 +5798,7 @@ static void cg__choose_scan(ind__writer *w) {
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool wide = cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE;
+    bool wide = cg__scan_words(w) > 2 || (cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE);
     bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
@@ -5334,6 +5832,13 @@ static int cg__pow2_below(int n) {
     return p;
 }
 
+/* Bytes of shared memory that the scans of a kernel with a sort take, with 16 warps. */
+static int cg__scan_bytes(const ind__writer *w) {
+    int scans = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
+    return scans * 16 * 16;
+}
+
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
 static void cg__choose_sort(ind__writer *w) {
     ind__variant *v = w->variant;
@@ -5344,7 +5849,7 @@ static void cg__choose_sort(ind__writer *w) {
     cg__choose_index_bits(w);
     ind_expr n = cg__r_numel(w);
     int bytes = ind_dtype_bytes(cg__sorted_dtype(w, &key));
-    int64_t most = IND__CG_STATIC_SHARED / (bytes + 4);
+    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(w) - cg__scan_bytes(w)) / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
     if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
@@ -5352,8 +5857,12 @@ static void cg__choose_sort(ind__writer *w) {
     v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
     v->per_thread = (int)(longest > 0 ? longest : 1);
-    if (!fits) v->per_thread = cg__pow2_below(IND__CG_STATIC_SHARED / (bytes + v->index_bits / 8));
+    if (!fits) {
+        int states = 32 * cg__state_bytes(w) + 2 * cg__scan_bytes(w);
+        v->per_thread = cg__pow2_below((IND__CG_STATIC_SHARED - states) / (bytes + v->index_bits / 8));
+    }
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
+    cg__analyse(w); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
         cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);
     else
@@ -5437,8 +5946,10 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->stage || !w->vector ||
-        !w->kept)
+        !w->kept || !w->level || !w->runs)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -5451,18 +5962,8 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
 
-/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
-static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
-    for (uint32_t i = 0; i < w->kernel->num_args; i++)
-        if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
-    return false;
-}
-
-/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
-static void cg__assemble_signature(ind__writer *w, ind__text *t) {
-    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
-               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
-    t->indent++;
+/* The parameters, one a line, and the brace behind them. */
+static void cg__write_params(ind__writer *w, ind__text *t) {
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -5484,7 +5985,24 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
         }
         ind__textf(t, i < last ? ",\n" : ") {\n");
     }
+}
+
+/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+static void cg__assemble_signature(ind__writer *w, ind__text *t) {
+    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
+               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
+    t->indent++;
+    cg__write_params(w, t);
     t->indent--;
+}
+
+/* The error record is the last argument. */
+static ind_status cg__pass_error(ind__writer *w) {
+    if (!w->needs_error) return IND_OK;
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    if (!a) return ind__failed(w->context);
+    a->kind = IND__ARG_ERROR;
+    return IND_OK;
 }
 
 /* ---- sizes that come from data */
@@ -5578,22 +6096,22 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
+static void cg__write_prelude(ind__text *t, uint64_t pieces) {
+    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
+        if (!(pieces >> i & 1)) continue;
+        ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
+        ind__text_raw(t, "\n", 1);
+    }
+}
+
 /* Prelude, signature and body become the variant's source. */
 static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
-    if (w->needs_error) {
-        ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
-        if (!a) return ind__failed(w->context);
-        a->kind = IND__ARG_ERROR;
-    }
+    if (cg__pass_error(w)) return ind__failed(w->context);
     if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
-    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(w->prelude >> i & 1)) continue;
-        ind__text_raw(&t, cg__prelude[i].text, strlen(cg__prelude[i].text));
-        ind__text_raw(&t, "\n", 1);
-    }
+    cg__write_prelude(&t, w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
@@ -5670,7 +6188,6 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
 
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    kp->kernel = k;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
     ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
     kp->num_variants = 1;
@@ -5680,7 +6197,486 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     return cg__plan_variant(p, k, &kp->variant[1], false);
 }
 
-/* ---- predicted times */
+/* ------------------------------------------------------------------------------------------------- >>combine */
+
+/* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
+   text share one. The arguments of all stand in a table that is the launch's only parameter, a row for each kernel with
+   the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
+   tensors does not grow with their number. */
+
+#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
+#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+
+/* How a kernel is made as a part of a launch. */
+typedef struct cg__part {
+    uint32_t kernel;
+    ind__variant variant; /* without a source */
+    const char *why_not;  /* it cannot be a part; NULL: it can */
+    const char *params;   /* of its function, behind the block's place */
+    const char *code;     /* of its function */
+    const char *outside;  /* what stands before it: ind_wgmma_tile */
+    uint64_t prelude;
+    bool barrier; /* all threads of the block must take part */
+    uint32_t function;
+} cg__part;
+
+static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
+    return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
+}
+
+/* The code of a part says `block` where that of a kernel says blockIdx. */
+static void cg__part_code(ind__text *t, const char *code) {
+    static const char whole[] = "blockIdx.";
+    for (const char *at; (at = strstr(code, whole)) != NULL; code = at + sizeof whole - 1) {
+        ind__text_raw(t, code, (size_t)(at - code));
+        ind__text_raw(t, "block.", 6);
+    }
+    ind__text_raw(t, code, strlen(code));
+}
+
+/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
+ */
+static int cg__part_shared(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int bytes = 0;
+    for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
+        if (w->kept[i] == IND__CG_THROUGH_TILE)
+            bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
+    if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
+    if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
+        bytes = v->threads / 32 * cg__state_bytes(w);
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
+        bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
+    return bytes;
+}
+
+/* What cg__assemble would make a source of. */
+static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
+    ind__text params = {.context = w->context}, code = params, outside = params;
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    ind_status status = cg__pass_error(w);
+    params.indent = 1;
+    cg__write_params(w, &params);
+    if (w->code.size) cg__part_code(&code, w->code.data);
+    part->variant = *w->variant;
+    part->variant.static_shared = cg__part_shared(w);
+    part->prelude = w->prelude;
+    part->why_not = w->num_functions ? "it calls a function of the user" : NULL;
+    part->params = cg__keep_text(w->arena, &params);
+    part->code = cg__keep_text(w->arena, &code);
+    part->outside = cg__keep_text(w->arena, &outside);
+    part->barrier = part->code && strstr(part->code, "__syncthreads()");
+    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
+    part->variant.num_args = w->num_args;
+    ind__text_free(&params);
+    ind__text_free(&code);
+    ind__text_free(&outside);
+    bool ok = !status && !w->failed && part->params && part->code && part->outside && part->variant.arg;
+    return ok ? IND_OK : ind__failed(w->context);
+}
+
+/* The launch of one variant, while its source is written. */
+typedef struct cg__combo {
+    ind_plan *plan;
+    cg__part **part;
+    uint32_t num_parts, num_functions;
+    ind__variant *variant;
+    ind__text text;
+    ind__kernel_arg *arg;
+    uint32_t num_args, cap_args;
+    ind_expr blocks; /* of the parts so far */
+    bool failed;
+} cg__combo;
+
+static bool cg__one_axis(const ind__variant *v) {
+    int64_t y, z;
+    return ind_expr_is_int(v->grid[1], &y) && ind_expr_is_int(v->grid[2], &z) && y == 1 && z == 1;
+}
+
+static bool cg__same_part(const cg__part *a, const cg__part *b) {
+    return a->variant.threads == b->variant.threads && cg__one_axis(&a->variant) == cg__one_axis(&b->variant) &&
+           a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
+}
+
+/* Numbers the functions: equal parts have one. */
+static void cg__number_functions(cg__combo *x) {
+    x->num_functions = 0;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        uint32_t same = 0;
+        while (same < i && !cg__same_part(x->part[same], x->part[i])) same++;
+        x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
+    }
+}
+
+static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
+    ind__kernel_arg *to = IND__PUSH(x->plan->context, ind__kernel_arg, x->arg, x->num_args, x->cap_args);
+    x->failed |= !to || (a.kind == IND__ARG_SIZE && !ind__ok(a.size));
+    a.wide = true;
+    if (to) *to = a;
+}
+
+/* A part's row of arguments, in the order of cg__write_function. */
+static void cg__fill_row(cg__combo *x, const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        ind__kernel_arg a = v->arg[i];
+        a.part = part->kernel - x->part[0]->kernel;
+        cg__combo_arg(x, a);
+    }
+    for (int d = 0; d < 2 && !cg__one_axis(v); d++)
+        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
+    x->blocks = ind_expr_add(first, blocks);
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first});
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks});
+}
+
+/* Calls visit with the name of each argument of the part. */
+static void cg__each_arg(cg__combo *x, const cg__part *part,
+                         void (*visit)(cg__combo *, const ind__kernel_arg *, const char *)) {
+    const ind__variant *v = &part->variant;
+    const ind_kernel *k = &x->plan->schedule->kernel[part->kernel];
+    uint32_t number[2] = {0, 0};
+    char name[24];
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        if (a->kind == IND__ARG_BUFFER)
+            snprintf(name, sizeof name, i < k->num_reads ? "in%u" : "out%u", i < k->num_reads ? i : i - k->num_reads);
+        else
+            snprintf(name, sizeof name,
+                     a->kind == IND__ARG_ERROR ? "error"
+                     : a->reciprocal           ? "m%u"
+                                               : "n%u",
+                     a->kind == IND__ARG_ERROR ? 0 : number[a->reciprocal]++);
+        visit(x, a, name);
+    }
+}
+
+static void cg__row_member(cg__combo *x, const ind__kernel_arg *a, const char *name) {
+    const char *type = a->reciprocal ? "unsigned long long " : "long long ";
+    if (a->kind == IND__ARG_BUFFER)
+        ind__textf(&x->text, "%s *", cg__types[x->plan->schedule->program->buffer[a->buffer].dtype].memory);
+    else
+        ind__textf(&x->text, "%s", a->kind == IND__ARG_ERROR ? "unsigned long long *" : type);
+    ind__textf(&x->text, "%s;\n", name);
+}
+
+static void cg__row_argument(cg__combo *x, const ind__kernel_arg *a, const char *name) {
+    (void)a;
+    ind__textf(&x->text, ", row.%s", name);
+}
+
+/* The part of its function that comes first, and how many have that. */
+static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uint32_t *num) {
+    const cg__part *first = NULL;
+    *num = 0;
+    for (uint32_t i = x->num_parts; i-- > 0;)
+        if (x->part[i]->function == function) first = x->part[i], ++*num;
+    return first;
+}
+
+/* The function, and a row of the table: members of 8 bytes each. */
+static void cg__write_function(cg__combo *x, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(x, function, &num);
+    ind__text *t = &x->text;
+    ind__textf(t, "// %s\n", ind__strategy_text(part->variant.strategy));
+    ind__textf(t, "static __device__ void ind_part_%u(const ind_block block,\n", (unsigned)function);
+    ind__text_raw(t, part->params, strlen(part->params));
+    ind__text_raw(t, part->code, strlen(part->code));
+    ind__textf(t, "}\n\nstruct ind_row_%u {\n", (unsigned)function);
+    t->indent++;
+    cg__each_arg(x, part, cg__row_member);
+    ind__textf(t, cg__one_axis(&part->variant) ? "long long first, end;\n" : "long long x, y, first, end;\n");
+    t->indent--;
+    ind__textf(t, "};\n\n");
+}
+
+/* Which blocks run the function, and where in its own grid each of them stands. */
+static void cg__write_dispatch(cg__combo *x, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(x, function, &num);
+    ind__text *t = &x->text;
+    ind__textf(t, "if (block < rows.part_%u[%u].end) {\n", (unsigned)function, (unsigned)num - 1);
+    t->indent++;
+    if (part->variant.threads < x->variant->threads)
+        ind__textf(t, "if (threadIdx.x >= %d) return;\n", part->variant.threads);
+    if (num == 1)
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[0];\n", (unsigned)function, (unsigned)function);
+    else
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
+                   (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
+    ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
+    if (cg__one_axis(&part->variant))
+        ind__textf(t, "ind_part_%u({at, 0, 0}", (unsigned)function);
+    else
+        ind__textf(
+            t,
+            "const unsigned x = (unsigned)row.x, y = (unsigned)row.y;\nind_part_%u({at %% x, at / x %% y, at / x / y}",
+            (unsigned)function);
+    cg__each_arg(x, part, cg__row_argument);
+    ind__textf(t, ");\nreturn;\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static void cg__write_table(cg__combo *x) {
+    ind__text *t = &x->text;
+    uint32_t num;
+    ind__textf(t, "struct ind_rows {\n");
+    for (uint32_t f = 0; f < x->num_functions; f++) {
+        cg__first_part(x, f, &num);
+        ind__textf(t, "    ind_row_%u part_%u[%u];\n", (unsigned)f, (unsigned)f, (unsigned)num);
+    }
+    ind__textf(
+        t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
+        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+    t->indent++;
+    ind__textf(t, "const unsigned block = blockIdx.x;\n");
+    for (uint32_t f = 0; f < x->num_functions; f++) cg__write_dispatch(x, f);
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static const char cg__row_of[] =
+    "// The row of a block: the first one that ends behind it.\n"
+    "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
+    "    int low = 0;\n"
+    "    for (int high = num - 1; low < high;) {\n"
+    "        const int middle = (low + high) / 2;\n"
+    "        if (block < row[middle].end) high = middle;\n"
+    "        else low = middle + 1;\n"
+    "    }\n"
+    "    return low;\n"
+    "}\n\n";
+
+static void cg__write_combo(cg__combo *x) {
+    ind__text *t = &x->text;
+    uint64_t prelude = 0;
+    for (uint32_t i = 0; i < x->num_parts; i++) prelude |= x->part[i]->prelude;
+    ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(t, prelude);
+    ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
+    ind__textf(t,
+               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
+    for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
+    cg__write_table(x);
+}
+
+/* What holds of all parts together. The rows of the table stand by function. */
+static void cg__join_parts(cg__combo *x) {
+    ind_context *c = x->plan->context;
+    ind__variant *v = x->variant;
+    *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    v->shared_bytes = x->blocks = ind_int(c, 0);
+    v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        const ind__variant *p = &x->part[i]->variant;
+        if (p->threads > v->threads) v->threads = p->threads;
+        if (p->index_bits > v->index_bits) v->index_bits = p->index_bits;
+        if (p->blocks_per_sm != v->blocks_per_sm) v->blocks_per_sm = 0;
+        v->guard_aligned |= p->guard_aligned;
+        v->shared_bytes = ind_expr_max(v->shared_bytes, p->shared_bytes);
+        for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
+    }
+    cg__number_functions(x);
+    for (uint32_t f = 0; f < x->num_functions; f++)
+        for (uint32_t i = 0; i < x->num_parts; i++)
+            if (x->part[i]->function == f) cg__fill_row(x, x->part[i]);
+    v->grid[0] = x->blocks;
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+}
+
+/* The parts become one variant of the first one's kernel. */
+static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
+    cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
+    ind__text why = {.context = p->context};
+    cg__join_parts(&x);
+    snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    cg__write_combo(&x);
+    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+               x.num_functions == 1 ? "function" : "functions");
+    v->why = cg__keep_text(&p->arena, &why);
+    v->source = cg__keep_text(&p->arena, &x.text);
+    v->source_bytes = x.text.size;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
+    v->num_args = x.num_args;
+    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]) && ind__ok(v->shared_bytes);
+    ind__text_free(&why);
+    ind__text_free(&x.text);
+    ind__free(p->context, x.arg);
+    return ok ? IND_OK : ind__failed(p->context);
+}
+
+/* ---- which parts share a launch */
+
+/* As cg__plan_variant, for a part. */
+static ind_status cg__plan_part(ind_plan *p, cg__part *part, bool optimistic, int threads) {
+    const ind_kernel *k = &p->schedule->kernel[part->kernel];
+    for (int attempt = 0; attempt < 2; attempt++) {
+        ind__writer w;
+        ind__variant v = {.vector = optimistic ? 8 : 1};
+        ind_status status = cg__init(&w, p, k, &v, optimistic);
+        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
+        if (!status) status = cg__emit_kernel(&w);
+        bool fits = status || cg__sizes_fit(&w);
+        if (!status && fits) status = cg__keep_part(&w, part);
+        cg__free(&w);
+        if (status || fits) return status;
+    }
+    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+/* Two forms of each kernel of a launch: the fast one, which may have guards, and the one that always works. */
+typedef struct cg__parts {
+    cg__part *fast, *general;
+    uint32_t num;
+    uint8_t *done;
+    cg__part **chosen, **chosen_general;
+    uint32_t num_chosen;
+} cg__parts;
+
+static bool cg__has_guard(const ind__variant *v) {
+    return ind__ok(v->guard) || v->guard_aligned;
+}
+
+static bool cg__is_product(const cg__part *part) {
+    return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
+}
+
+/* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
+   pointwise one takes any. */
+static bool cg__suits(const cg__part *first, int threads, const cg__part *part) {
+    if (part->why_not || cg__is_product(first) != cg__is_product(part)) return false;
+    if (cg__is_product(first))
+        return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
+               !strcmp(first->outside, part->outside);
+    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
+}
+
+/* Threads of a launch with part i: with which the most of those from there on can be in it. */
+static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
+    int best = part[i].variant.threads;
+    uint32_t most = 0;
+    for (uint32_t k = i; k < num; k++) {
+        const int threads = part[k].variant.threads;
+        uint32_t count = 0;
+        if (done[k] || !cg__suits(&part[i], threads, &part[k]) || !cg__suits(&part[i], threads, &part[i])) continue;
+        for (uint32_t j = i; j < num; j++) count += !done[j] && cg__suits(&part[i], threads, &part[j]);
+        if (count > most) best = threads, most = count;
+    }
+    return best;
+}
+
+/* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
+static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
+    cg__part **chosen = general ? x->chosen_general : x->chosen;
+    int64_t bytes = more->variant.static_shared;
+    uint32_t words = more->variant.num_args + 4;
+    for (uint32_t i = 0; i < x->num_chosen; i++) {
+        bytes += chosen[i]->variant.static_shared, words += chosen[i]->variant.num_args + 4;
+        if (cg__same_part(chosen[i], more)) bytes -= more->variant.static_shared;
+    }
+    return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
+}
+
+/* The parts from `first` on that share its launch: none without `first` itself. */
+static void cg__choose_parts(cg__parts *x, uint32_t first) {
+    int fast = cg__combo_threads(x->fast, x->done, first, x->num);
+    int general = cg__combo_threads(x->general, x->done, first, x->num);
+    x->num_chosen = 0;
+    for (uint32_t i = first; i < x->num; i++) {
+        if (x->done[i] || !cg__suits(&x->fast[first], fast, &x->fast[i]) ||
+            !cg__suits(&x->general[first], general, &x->general[i]) || !cg__combo_fits(x, &x->fast[i], false) ||
+            !cg__combo_fits(x, &x->general[i], true)) {
+            if (i == first) return;
+            continue;
+        }
+        x->done[i] = 1;
+        x->chosen[x->num_chosen] = &x->fast[i];
+        x->chosen_general[x->num_chosen++] = &x->general[i];
+    }
+}
+
+/* Pointwise parts take the number of threads that the others have. */
+static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, bool fast) {
+    int threads = 0;
+    for (uint32_t i = 0; i < num; i++)
+        if (part[i]->variant.threads > threads &&
+            (part[i]->barrier || part[i]->variant.strategy != IND_STRATEGY_POINTWISE))
+            threads = part[i]->variant.threads;
+    for (uint32_t i = 0; i < num && threads; i++) {
+        if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
+        ind_status status = cg__plan_part(p, part[i], fast, threads);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+/* Plans the kernels that were chosen as one launch, that of the first of them. */
+static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
+    const uint32_t first = x->chosen[0]->kernel;
+    ind_kernel_plan *kp = &p->kernel[first];
+    bool guarded = false;
+    if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
+    for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
+    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, true);
+    if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
+    kp->num_variants = guarded ? 2 : 1;
+    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, false);
+    if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
+    for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
+        ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
+        part->first = first, part->num_parts = i ? 0 : x->num_chosen;
+        part->part = (ind__variant *)ind__arena_copy(&p->arena, &x->chosen[i]->variant, sizeof *part->part);
+        if (!part->part) status = ind__failed(p->context);
+    }
+    return status;
+}
+
+static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < x->num && !status; i++) {
+        x->fast[i].kernel = x->general[i].kernel = first + i;
+        status = cg__plan_part(p, &x->fast[i], true, 0);
+        if (status) break;
+        if (cg__has_guard(&x->fast[i].variant))
+            status = cg__plan_part(p, &x->general[i], false, 0);
+        else
+            x->general[i] = x->fast[i];
+    }
+    for (uint32_t i = 0; i < x->num && !status; i++) {
+        if (x->done[i]) continue;
+        cg__choose_parts(x, i);
+        if (!x->done[i]) { /* it suits no launch, not even its own */
+            x->chosen[0] = &x->fast[i];
+            x->done[i] = 1, x->num_chosen = 1;
+        }
+        status = cg__plan_chosen(p, x);
+    }
+    return status;
+}
+
+/* The kernels of a launch of the schedule: one launch, or a few where their blocks cannot be of one size or they need
+   more shared memory or arguments than there is. */
+static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
+    if (num == 1) return cg__plan_kernel(p, p->kernel[first].kernel, &p->kernel[first]);
+    ind__arena memory = {.context = p->context};
+    cg__parts x = {.num = num};
+    x.fast = (cg__part *)ind__arena_alloc(&memory, num * sizeof *x.fast);
+    x.general = (cg__part *)ind__arena_alloc(&memory, num * sizeof *x.general);
+    x.chosen = (cg__part **)ind__arena_alloc(&memory, num * sizeof *x.chosen);
+    x.chosen_general = (cg__part **)ind__arena_alloc(&memory, num * sizeof *x.chosen_general);
+    x.done = (uint8_t *)ind__arena_alloc(&memory, num);
+    bool ok = x.fast && x.general && x.chosen && x.chosen_general && x.done;
+    ind_status status = ok ? cg__plan_parts(p, &x, first) : ind__failed(p->context);
+    ind__arena_free(&memory);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------------------- >>predict */
 
 enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
 
@@ -5702,18 +6698,29 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
 
 /* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
    behind that or hides it. Transcendental functions and f64 count as f32 operations. */
-static ind_status cg__predict(const ind_plan *p, ind_kernel_plan *kp) {
-    ind_context *c = p->context;
+static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
-    const ind_strategy first = kp->variant[0].strategy;
-    const bool tensor = kp->num_variants && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
-    const ind_kernel *k = kp->kernel;
-    ind_expr longest[3] = {
-        ind_int(c, t->launch_ns),
-        cg__moved_duration(c, k, copy),
-        cg__duration(c, k->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns),
-    };
+    const ind_strategy first = kp->part ? kp->part->strategy : kp->variant[0].strategy;
+    const bool made = kp->num_variants || kp->part;
+    const bool tensor = made && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
+    *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
+    *computing = ind_expr_add(
+        *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
+}
+
+/* Of a whole launch; its parts have no time of their own. */
+static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
+    ind_context *c = p->context;
+    ind_kernel_plan *kp = &p->kernel[kernel];
+    ind_expr longest[3] = {ind_int(c, p->target.launch_ns), ind_int(c, 0), ind_int(c, 0)};
+    kp->time_ns = longest[1];
+    if (kp->first != kernel) return IND_OK;
+    for (uint32_t k = kernel, more = kp->num_parts; more > 0; k++) {
+        if (p->kernel[k].first != kernel) continue;
+        cg__predict_work(p, &p->kernel[k], &longest[1], &longest[2]);
+        more--;
+    }
     kp->time_ns = ind_expr_max_of(c, longest, 3);
     return ind__ok(kp->time_ns) ? IND_OK : ind__failed(c);
 }
@@ -5726,6 +6733,21 @@ static ind_status cg__predict_all(ind_plan *p) {
     p->time_ns = ind_expr_sum(c, term, (int)p->num_kernels);
     ind__free(c, term);
     return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
+}
+
+/* Launch after launch. */
+static ind_status cg__plan_all(ind_plan *p) {
+    const ind_schedule *s = p->schedule;
+    ind_status status = IND_OK;
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        p->kernel[k] = (ind_kernel_plan){.kernel = &s->kernel[k], .first = k, .num_parts = 1};
+    for (uint32_t first = 0, next; first < s->num_kernels && !status; first = next) {
+        for (next = first + 1; next < s->num_kernels && s->launch[next] == first;) next++;
+        status = cg__plan_launch(p, first, next - first);
+        p->num_kernels = next;
+    }
+    for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
+    return status;
 }
 
 void ind__plan_free(ind_plan *p) {
@@ -5747,11 +6769,8 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
     const uint32_t refusals = c->refusals;
-    for (; !status && p->num_kernels < s->num_kernels; p->num_kernels++) {
-        ind_kernel_plan *kp = &p->kernel[p->num_kernels];
-        status = cg__plan_kernel(p, &s->kernel[p->num_kernels], kp);
-        if (!status) status = cg__predict(p, kp);
-    }
+    if (!status) status = cg__plan_all(p);
+    for (uint32_t k = 0; !status && k < p->num_kernels; k++) status = cg__predict(p, k);
     if (!status) status = cg__predict_all(p);
     if (!status) status = ind__refused_since(c, refusals);
     if (!status && ind__verifying(c)) status = ind__plan_verify(p);
@@ -5849,10 +6868,14 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
+    const bool combo = v->strategy == IND_STRATEGY_COMBO;
+    if (combo != (k->num_parts > 1)) return "the kernels of one launch are no parts of one";
+    if (combo && v->num_args > IND__CG_COMBO_WORDS) return "the arguments of its parts take more than 4 KiB";
     if (v->num_args < k->kernel->num_args) return "a buffer of the kernel is no argument";
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
-        if (i && v->arg[i - 1].kind > a->kind) return "arguments are not in the order buffers, sizes, error record";
+        if (i && v->arg[i - 1].kind > a->kind && !combo)
+            return "arguments are not in the order buffers, sizes, error record";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
         if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
@@ -5927,15 +6950,34 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent--;
 }
 
+/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
+    const ind_kernel_plan *k = &p->kernel[kernel];
+    const uint32_t wanted = p->schedule->launch[kernel];
+    if (k->part)
+        ind__textf(t, "in the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+                   k->part->why);
+    else if (wanted != kernel)
+        ind__textf(
+            t,
+            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
+            "more shared memory, arguments or functions of the user than it can\n",
+            wanted);
+}
+
 void ind__plan_print(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
-    ind__textf(t, "plan for %s: %u kernels\n", arch, p->num_kernels);
+    ind__textf(t, "plan for %s: %u kernels", arch, p->num_kernels);
+    if (p->num_launches < p->num_kernels)
+        ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
+    ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
         t->indent++;
         if (p->kernel[i].kernel->body->call)
             ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
+        cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
         ind__textf(t, "\n");
@@ -6002,6 +7044,14 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "}");
 }
 
+static void cg__print_json_part(ind__text *t, const ind__variant *part) {
+    ind__textf(t, ", \"part\": {\"strategy\": ");
+    ind__text_json(t, ind__strategy_text(part->strategy));
+    ind__textf(t, ", \"why\": ");
+    ind__text_json(t, part->why);
+    ind__textf(t, "}");
+}
+
 void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     char arch[16];
     ind__target_name(&p->target, arch);
@@ -6020,6 +7070,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
             ind__textf(t, ", \"call\": ");
             ind__text_json(t, p->kernel[i].kernel->body->call->name);
         }
+        ind__textf(t, ", \"launch\": %u", p->kernel[i].first);
+        if (p->kernel[i].part) cg__print_json_part(t, p->kernel[i].part);
         ind__textf(t, ", \"time_ns\": ");
         cg__print_json_expr(t, p->kernel[i].time_ns);
         ind__textf(t, ", \"variants\": [\n");
@@ -6052,6 +7104,7 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
             if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
             ind__textf(t, "%s%u", before, i);
             before = ", ";
+            if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
         }
     ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
                variant + 1, p->kernel[kernel].num_variants);
@@ -6078,9 +7131,10 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
             if (ind__source_before(p, i, v)) continue;
             cg__print_source_heading(t, p, i, v);
             for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
                 bool same = false;
-                for (int w = 0; w < p->kernel[k].num_variants; w++)
-                    same |= ind__same_source(&p->kernel[k].variant[w], &p->kernel[i].variant[v]);
+                for (int w = 0; w < launch->num_variants; w++)
+                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
                 if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
             }
             ind__textf(t, "\n");

@@ -638,12 +638,15 @@ IND_API ind_status ind_function_register(ind_context *context, const ind_functio
 /* An opaque call: an op that is a function of the caller's, a kernel of another library for example. It is a step of
    the schedule of its own. The function gets its operands as they lie in memory, contiguous, and memory for its
    results; on CUDA it enqueues its work on the stream that it is given (which may be one that is being captured into a
-   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. */
+   graph) and must not wait; on the host it does it. All that `call` points to is valid until it returns. Where the size
+   of dimension 0 comes from data, size[0] is the most it can be, and `count` where the size itself is: in the device's
+   memory, and there once what was enqueued before is done. Elements behind it are undefined, and may be written. */
 typedef struct ind_extern_tensor {
     void *data; /* may be NULL where there are no elements */
     ind_dtype dtype;
     int rank;
     const int64_t *size, *stride; /* rank entries each; strides in elements, row-major */
+    const int64_t *count;         /* the size of dimension 0 if it comes from data; else NULL */
 } ind_extern_tensor;
 
 typedef struct ind_extern_call {
@@ -981,6 +984,7 @@ typedef struct ind__inst {
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_RUN       8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -1015,7 +1019,10 @@ void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int ran
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
 bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
-typedef struct ind__capture {              /* what a scatter would store, and where */
+/* What changes nothing when it is joined so: a sum, product or extreme. */
+double ind__neutral_float(ind_reduction r);
+int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
+typedef struct ind__capture { /* what a scatter would store, and where */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -1077,6 +1084,7 @@ typedef struct ind__replay {
     ind_value (*load)(ind_ops *o, const ind__inst *inst, const ind_expr *index,
                       void *user); /* index already replaced */
     void (*store)(ind_ops *o, const ind__inst *inst, const ind_expr *index, void *user);
+    ind_value (*reduce)(ind_ops *o, const ind__inst *inst, void *user);
     void *user;
     uint32_t *map;
 } ind__replay;
@@ -1094,7 +1102,8 @@ int ind__reduction_results(ind_reduction r);
 const char *ind__scan_name(ind_scan s);
 int ind__scan_results(ind_scan s);
 bool ind__scan_sorts(ind_scan s);
-uint32_t ind__body_scan(const ind_body *b); /* its SCAN; a body has one at most; 0: none */
+uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
+uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, of which a body has one at most; 0: none */
 
 /* ---- lowered program: buffers and loops ---- */
 
@@ -1110,12 +1119,17 @@ typedef struct ind__buffer {
     /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
        version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
     uint32_t mutates, mutated_by;
-    bool partial;     /* what the first stage of a reduction hands to the second */
+    bool partial; /* what the first stage of a reduction hands to the second */
+    /* More than 0: a partial result of so many P points each, one after another, the last of fewer. The kernel that
+       makes it joins, for every R point, the values of a run's P points, by stores with IND__INST_RUN at the index
+       run * points of R + R point. Nothing is there before. */
+    int64_t run;
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_SCANNED      4 /* values of an element that a combine function is given */
-#define IND__MAX_STATES       5 /* the same with the flag that begins a segment */
+#define IND__MAX_SCANNED      4  /* values of an element that a combine function is given */
+#define IND__MAX_STATES       5  /* the same with the flag that begins a segment */
+#define IND__MAX_SCANS        16 /* in one body */
 #define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
 /* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
@@ -1152,6 +1166,7 @@ typedef struct ind__unbacked {
     uint32_t buffer;       /* 0 while it is of a graph */
     uint32_t node;         /* of the graph: the op that it comes from */
     uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
+    ind_expr equal;  /* of the graph: what it is said to be equal to, which stands for it; invalid: nothing */
 } ind__unbacked;
 /* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
 ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
@@ -1193,9 +1208,14 @@ ind_status ind__lowered_fix_layouts(ind__lowered *p);
 /* The REDUCE of a body that can be made in two stages, as any order of joining gives the same or one as good (a sum of
    floats: other roundings, no more of them): a sum, product, extreme or any, stored as it is or cast. 0: it cannot. */
 uint32_t ind__body_splits(const ind_body *b);
-/* Makes two loops of each loop l with outer[l] > 0, whose body splits: the first reduces over all but the first
-   outer[l] of its R dimensions, the second one reduces what the first stored for these. For fixed layouts. */
-ind_status ind__lowered_split(ind__lowered *p, const uint8_t *outer);
+/* How one loop is made in two stages. */
+typedef struct ind__split {
+    int outer;   /* the first stage reduces over all but so many of its first R dimensions; 0: see run */
+    int64_t run; /* the first stage has R for P and the other way round, and joins runs of so many points of its P */
+} ind__split;
+/* Makes two loops of each loop l whose split is not zero, and whose body splits: the second one reduces what the first
+   stored. For fixed layouts. */
+ind_status ind__lowered_split(ind__lowered *p, const ind__split *split);
 ind_status ind__lowered_verify(const ind__lowered *p);
 /* The unbacked symbols in the ranges and indices of a body, as bits. */
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
@@ -1365,6 +1385,8 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
 /* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
    caller before they are used; STOREs write memory. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
+/* Fills what runs of rows join their values in with the value that changes nothing. */
+void ind__eval_begin_runs(ind__eval *e);
 /* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
 int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
@@ -9365,6 +9387,12 @@ uint32_t ind__body_scan(const ind_body *b) {
     return 0;
 }
 
+uint32_t ind__body_sort(const ind_body *b) {
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)b->inst[i].reduction)) return i;
+    return 0;
+}
+
 static const ind_value ir__no_value = {0};
 
 static ind_value ir__op_fail(ind_ops *o, ind_status status, const char *what, ind_loop_op op) {
@@ -10183,6 +10211,7 @@ static ind_value ir__replay_inst(ir__replay_state *s, const ind__inst *x) {
         s->r->store(o, &i, index, s->r->user);
         return (ind_value){i.arg[0]};
     }
+    if (x->op == IND_LOOP_REDUCE && s->r->reduce) return s->r->reduce(o, &i, s->r->user);
     if (x->op != IND_LOOP_LOAD) return o->emit(o, &i, index);
     ind_value outer = o->mask, own = {i.arg[0]};
     o->mask = own.id && outer.id && own.id != outer.id ? ind_op_and(o, outer, own) : own.id ? own : outer;
@@ -11589,14 +11618,65 @@ static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t re
     return ir__record_finish(&r, v.id != 0);
 }
 
+/* Where a run of rows joins the value of a point; size: the extents of the body. */
+static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t run) {
+    ind_expr row = ind__linearise(b->context, b->var, size, b->rank);
+    ind_expr column = ind__linearise(b->context, b->var + b->rank, size + b->rank, b->rrank);
+    ind_expr columns = ind_expr_product(b->context, size + b->rank, b->rrank);
+    return ind_expr_add(ind_expr_mul(ind_expr_floordiv(row, ind_int(b->context, run)), columns), column);
+}
+
+/* All before the REDUCE at the points of R, then P, whose values join those of the run's other rows. */
+static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t reduce, uint32_t partial) {
+    ind_expr size[2 * IND_MAX_RANK], var[2 * IND_MAX_RANK];
+    ind__recorder r;
+    int all = b->rank + b->rrank;
+    ir__extents(b, b->rank, all, size);
+    ir__extents(b, 0, b->rank, size + b->rrank);
+    if (ind__record_begin(&r, p->context, size, b->rrank, size + b->rrank, b->rank)) return NULL;
+    for (int v = 0; v < all; v++) var[v] = r.body->var[v < b->rank ? b->rrank + v : v - b->rank];
+    ind_body front = *b;
+    front.num_inst = reduce, front.result = b->inst[reduce].arg[0];
+    ind_value v = ind__body_replay(&r.ops, &(ind__replay){.body = &front, .var = var});
+    ind_expr index = ir__run_index(r.body, size, p->buffer[partial].run);
+    ind__inst store = {.op = IND_LOOP_STORE, .dtype = b->inst[reduce].dtype, .reduction = b->inst[reduce].reduction};
+    store.flags = IND__INST_RUN, store.arg[0] = v.id, store.source = partial, store.num_index = 1;
+    if (v.id && ind__ok(index)) r.ops.emit(&r.ops, &store, &index);
+    return ir__record_finish(&r, v.id != 0);
+}
+
+/* P, and the number of runs; returns how many sizes that are. */
+static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_expr *size) {
+    ind_expr rows[IND_MAX_RANK];
+    ir__extents(b, 0, b->rank, size);
+    ir__extents(b, b->rank, b->rank + b->rrank, rows);
+    size[b->rank] = ind_expr_ceildiv(ind_expr_product(p->context, rows, b->rrank), ind_int(p->context, run));
+    return b->rank + 1;
+}
+
+static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
+                                int64_t run) {
+    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost: neighbouring columns lie side by side */
+    for (int d = 0; d < rank; d++) shape[d] = !run ? size[d] : size[d ? d - 1 : rank - 1];
+    uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, shape, rank);
+    if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return 0;
+    p->buffer[partial].partial = true;
+    p->buffer[partial].run = run;
+    return partial;
+}
+
 /* The REDUCE of what lies in `partial`, and all that follows it. */
-static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
-    ind_expr size[2 * IND_MAX_RANK];
+static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
+                                  uint32_t partial) {
     const ind__inst *in = &b->inst[reduce];
     ind__recorder r;
-    ir__extents(b, 0, rank, size);
     if (ind__record_begin(&r, p->context, size, b->rank, size + b->rank, rank - b->rank)) return NULL;
     ind_expr at = ind__linearise(p->context, r.body->var, size, rank);
+    if (p->buffer[partial].run) {
+        ind_expr columns = ind_expr_product(p->context, size, b->rank);
+        at = ind__linearise(p->context, r.body->var, size, b->rank);
+        at = ind_expr_add(ind_expr_mul(r.body->var[b->rank], columns), at);
+    }
     ind_value v = ind__emit_load(&r.ops, partial, (ind_dtype)in->dtype, &at, 1);
     v = ind__emit_reduce(&r.ops, (ind_reduction)in->reduction, v, ir__no_value);
     for (uint32_t i = reduce + 1; v.id && i < b->num_inst; i++) {
@@ -11610,37 +11690,36 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
 }
 
 /* The two loops of one; `whole` keeps its body until both are there. */
-static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, int outer, ind__loop two[2]) {
+static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, const ind__split *split, ind__loop two[2]) {
     const ind_body *b = whole->body;
     uint32_t reduce = ind__body_splits(b);
-    ind_expr size[2 * IND_MAX_RANK];
-    int rank = b->rank + outer;
-    ir__extents(b, 0, rank, size);
-    uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, size, rank);
-    if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return false;
-    p->buffer[partial].partial = true;
+    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, and what the second stage reduces */
+    int rank = split->run ? ir__run_sizes(p, b, split->run, size) : b->rank + split->outer;
+    if (!split->run) ir__extents(b, 0, rank, size);
+    uint32_t partial = ir__add_partial(p, b, reduce, size, rank, split->run);
+    if (!partial) return false;
     two[0] = two[1] = *whole;
-    two[0].body = ir__first_stage(p, b, reduce, rank, partial);
-    two[1].body = two[0].body ? ir__second_stage(p, b, reduce, rank, partial) : NULL;
+    two[0].body = split->run ? ir__first_runs(p, b, reduce, partial) : ir__first_stage(p, b, reduce, rank, partial);
+    two[1].body = two[0].body ? ir__second_stage(p, b, reduce, size, rank, partial) : NULL;
     two[0].output[0] = partial, two[0].num_outputs = 1;
-    two[0].note = "first stage of two";
+    two[0].note = split->run ? "first stage of two, by runs of rows" : "first stage of two";
     if (two[1].body) return true;
     ind__body_free(two[0].body);
     return false;
 }
 
-ind_status ind__lowered_split(ind__lowered *p, const uint8_t *outer) {
+ind_status ind__lowered_split(ind__lowered *p, const ind__split *split) {
     uint32_t splits = 0, num = p->num_loops, made = 0;
-    for (uint32_t l = 0; l < num; l++) splits += outer[l] != 0;
+    for (uint32_t l = 0; l < num; l++) splits += split[l].outer || split[l].run;
     if (!splits) return IND_OK;
     ind__loop *loop = (ind__loop *)ind__alloc(p->context, ((size_t)num + splits) * sizeof *loop);
     if (!loop) return ind__failed(p->context);
     bool ok = true;
     for (uint32_t l = 0; l < num; l++) {
         ind__loop two[2];
-        bool split = ok && outer[l];
-        if (split) ok = ir__split_loop(p, &p->loop[l], outer[l], two);
-        if (split && ok) {
+        bool splits_here = ok && (split[l].outer || split[l].run);
+        if (splits_here) ok = ir__split_loop(p, &p->loop[l], &split[l], two);
+        if (splits_here && ok) {
             ind__body_free(p->loop[l].body);
             loop[made++] = two[0], loop[made++] = two[1];
         } else {
@@ -11675,6 +11754,19 @@ static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
     return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
 }
 
+/* May the body have SCAN n beside those before it? */
+static bool ir__may_scan(const ind_body *b, uint32_t n) {
+    bool sorts = ind__scan_sorts((ind_scan)b->inst[n].reduction);
+    int scans = 1;
+    for (uint32_t i = ind__body_scan(b); i < n; i++) {
+        if (b->inst[i].op != IND_LOOP_SCAN) continue;
+        if (++scans > IND__MAX_SCANS) return false;
+        if (b->inst[i].reduction == IND_SCAN_COMBINE || b->inst[n].reduction == IND_SCAN_COMBINE) return false;
+        if (sorts && ind__scan_sorts((ind_scan)b->inst[i].reduction)) return false;
+    }
+    return true;
+}
+
 static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     const ind__inst *i = &b->inst[n];
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
@@ -11692,7 +11784,9 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
                                                                                  : 0;
     if (pair && b->inst[pair].op != IND_LOOP_PAIR) return ir__body_broken(b, n, "its operand is no pair");
     if (i->op == IND_LOOP_SCAN && b->rrank != 1) return ir__body_broken(b, n, "a scan runs over one range");
-    if (i->op == IND_LOOP_SCAN && ind__body_scan(b) != n) return ir__body_broken(b, n, "a body has one scan at most");
+    if (i->op == IND_LOOP_SCAN && !ir__may_scan(b, n))
+        return ir__body_broken(b, n,
+                               "a scan with a combine function is alone, and a body has one sort and 16 scans at most");
     if (cls == 's') return IND_OK;
     if (cls == 'u') return ir__verify_call(b, n);
     if (cls == 'w')
@@ -11758,8 +11852,16 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
     const ind_body *body = p->loop[loop].body;
     const ind__inst *i = &body->inst[store];
     const ind__buffer *b = &p->buffer[i->source], *old = &p->buffer[b->mutates];
+    if (i->flags & IND__INST_RUN) {
+        ind_expr size[2 * IND_MAX_RANK];
+        ir__extents(body, 0, body->rank + body->rrank, size);
+        bool plain = b->partial && b->run > 1 && i->reduction && i->flags == IND__INST_RUN && !i->arg[1];
+        return plain && ind_expr_same(ir__run_index(body, size, b->run), body->index[i->index])
+                   ? IND_OK
+                   : ir__body_broken(body, store, "joins something else than the values of a run of rows");
+    }
     if (!b->mutates)
-        return i->arg[1] || i->reduction || i->flags
+        return i->arg[1] || i->reduction || i->flags || b->run
                    ? ir__body_broken(body, store, "changes a buffer that has no contents")
                    : IND_OK;
     bool same = b->dtype == old->dtype && b->layout.rank == old->layout.rank && old->mutated_by == i->source;
@@ -12892,6 +12994,39 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     else
         for (int l = 0; l < lanes; l++)
             v->i[l] = ind__wrap_int((ind_dtype)i->dtype, ir__int_op(i->op, a->i[l], b->i[l]));
+}
+
+double ind__neutral_float(ind_reduction r) {
+    return r == IND_REDUCE_MAX ? -INFINITY : r == IND_REDUCE_MIN ? INFINITY : r == IND_REDUCE_PROD;
+}
+
+int64_t ind__neutral_int(ind_reduction r, ind_dtype d) {
+    bool lowest = r == IND_REDUCE_MAX;
+    if (!lowest && r != IND_REDUCE_MIN) return r == IND_REDUCE_PROD;
+    if (d == IND_BOOL || d == IND_U8) return lowest ? 0 : d == IND_BOOL ? 1 : UINT8_MAX;
+    int64_t largest = INT64_MAX >> (64 - 8 * ind_dtype_bytes(d));
+    return lowest ? -largest - 1 : largest;
+}
+
+/* The value that changes nothing when it is joined, in lane 0. */
+static void ir__neutral_lane(const ind__inst *i, ind__lanes *v) {
+    double neutral = ind__neutral_float((ind_reduction)i->reduction);
+    if (i->dtype == IND_F32)
+        v->f[0] = (float)neutral;
+    else if (i->dtype == IND_F64)
+        v->d[0] = neutral;
+    else
+        v->i[0] = ind__neutral_int((ind_reduction)i->reduction, (ind_dtype)i->dtype);
+}
+
+void ind__eval_begin_runs(ind__eval *e) {
+    for (uint32_t n = 1; n < e->body->num_inst; n++) {
+        const ind__inst *i = &e->body->inst[n];
+        ind__lanes neutral;
+        if (i->op != IND_LOOP_STORE || !(i->flags & IND__INST_RUN)) continue;
+        ir__neutral_lane(i, &neutral);
+        for (int64_t k = 0; k < e->buffer[i->source].numel; k++) ir__store_lane(&e->buffer[i->source], k, &neutral, 0);
+    }
 }
 
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes) {

@@ -217,8 +217,8 @@ typedef struct ind_kernel_time {
     int64_t bytes_read, bytes_written;
     double flops;
 } ind_kernel_time;
-/* Runs every kernel `repeats` times by itself, timed with events (host device: clock). times has one entry per kernel.
- */
+/* Runs every launch `repeats` times by itself, timed with events (host device: clock). times has one entry per launch;
+   one of several kernels has the name of the first. */
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
 
@@ -1473,6 +1473,7 @@ typedef struct rt__exec_arg {
     uint32_t buffer; /* BUFFER */
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
+    uint32_t part;   /* ERROR: of the step that is so many behind the one that is launched */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
@@ -1496,6 +1497,7 @@ typedef struct rt__exec_step {
 /* Slots of the sizes and strides of a call's operand. */
 typedef struct rt__exec_tensor {
     uint32_t size[IND_MAX_RANK], stride[IND_MAX_RANK];
+    uint32_t count; /* the buffer with the size of dimension 0; RT_NONE: that does not come from data */
 } rt__exec_tensor;
 
 typedef struct rt__exec_condition {
@@ -1558,9 +1560,10 @@ typedef struct rt__host_direct {
 } rt__host_direct;
 
 /* A pass over the row. once: values that do not depend on R; spread: those of them that values in `loop` use; loop: per
-   element of the row; reduce: what the pass reduces; part: the PARTs of these. The last stage reduces nothing. */
+   element of the row; scan: the scans on the way; reduce: what the pass reduces; part: the PARTs of these. The last
+   stage reduces nothing. */
 typedef struct rt__host_stage {
-    rt__host_list once, spread, loop, reduce, part;
+    rt__host_list once, spread, loop, scan, reduce, part;
 } rt__host_stage;
 
 struct rt__host_kernel {
@@ -1573,11 +1576,12 @@ struct rt__host_kernel {
     uint32_t extent_slot[2 * IND_MAX_RANK];
     ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
     uint32_t element_stage;                /* what is stored per element of the row is so in this stage */
-    uint32_t scan, part[IND__MAX_SCANNED]; /* SCAN and its PARTs, 0: none */
-    rt__host_list before, after;           /* SCAN: the loop of its stage, which is element_stage, cut at the SCAN */
+    uint32_t scan, part[IND__MAX_SCANNED]; /* the first SCAN; with a combine function: its PARTs, 0: none */
+    rt__host_list before, after;           /* and the loop of its stage, which is element_stage, cut at the SCAN */
     rt__host_list combine;                 /* what a scan's combine function computes */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    rt__host_direct sorted[2]; /* SCAN that sorts: where its values and positions are stored */
+    uint32_t sort, sort_stage; /* SCAN that sorts, 0: none; what it sorts is computed in the stage before this one */
+    ind_dtype sort_dtype;      /* what its keys are rounded to */
     bool matmul;
     uint32_t dot;
     int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
@@ -1778,6 +1782,11 @@ static uint32_t rt__step_of(const ind_module *m, uint32_t buffer) {
     return IND__RT_NONE;
 }
 
+/* The step whose launch runs this one. The host device runs the steps of a launch one after the other. */
+static uint32_t rt__launch_of(const ind_module *m, uint32_t step) {
+    return m->desc.device == IND_DEVICE_CUDA ? m->desc.plan->kernel[step].first : m->desc.schedule->launch[step];
+}
+
 /* The inputs of the program, and the program that bounds the sizes from data. A size that no kernel needs to know was
    dropped with the loops that count it: it has no step. */
 static ind_status rt__module_symbols(ind_module *m) {
@@ -1851,10 +1860,14 @@ static bool rt__body_checked(const ind_body *b) {
 }
 
 static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__exec_tensor *out) {
+    const ind__lowered *p = m->desc.lowered;
     ind_expr stride = ind_int(m->context, 1);
     ind_status status = IND_OK;
+    out->count = IND__RT_NONE;
+    for (uint32_t u = 0; t->rank && u < p->num_unbacked; u++)
+        if (ind_expr_same(t->size[0], p->unbacked[u].symbol)) out->count = p->unbacked[u].buffer;
     for (int d = t->rank; d-- > 0 && !status;) {
-        status = rt__exec_slot(m->executable, t->size[d], &out->size[d]);
+        status = rt__exec_slot(m->executable, ind__most(p->unbacked, p->num_unbacked, t->size[d]), &out->size[d]);
         if (!status) status = rt__exec_slot(m->executable, stride, &out->stride[d]);
         stride = ind_expr_mul(stride, t->size[d]);
     }
@@ -1887,7 +1900,7 @@ static ind_status rt__module_prepare(ind_module *m) {
     for (uint32_t i = 0; i < x->num_steps && !status; i++)
         x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
-    m->desc.stats.num_kernels = (int)x->num_steps;
+    m->desc.stats.num_kernels = (int)m->desc.schedule->num_launches;
     if (status) return status;
     return m->desc.device == IND_DEVICE_CUDA ? rt__cuda_prepare(m) : rt__host_prepare(m);
 }
@@ -2382,6 +2395,8 @@ typedef struct rt__host_worker {
     struct rt__host_accumulator *accumulator; /* max_reduces entries */
     void *panel_a, *panel_b, *tile;           /* matmul */
     unsigned char *eval_memory;
+    struct rt__host_sorted *row; /* of a sort: as many elements as the longest row so far */
+    int64_t row_capacity;
 } rt__host_worker;
 
 typedef struct rt__captured {
@@ -2500,7 +2515,10 @@ static void rt__instance_clear(ind_instance *n) {
     rt__captured_clear(n);
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
-    for (int i = 0; n->worker && i < n->num_workers; i++) ind__free(c, n->worker[i].block);
+    for (int i = 0; n->worker && i < n->num_workers; i++) {
+        ind__free(c, n->worker[i].block);
+        ind__free(c, n->worker[i].row);
+    }
     void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,   n->pointer, n->next_pointer,
                            n->address, n->cell,        n->param,  n->chosen,    n->grid,    n->buffer,
                            n->worker,  n->index_error, n->tensor, n->tensor_dim};
@@ -2677,7 +2695,7 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
     if (a->kind == IND__ARG_BUFFER)
         *cell = n->address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
-        *cell = (uintptr_t)n->index_error_device + (uint64_t)step * 32;
+        *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
     else if (a->wide)
         memcpy(cell, &n->slot[a->slot], 8);
     else {
@@ -2700,6 +2718,10 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind_context *c = n->module->context;
     const rt__exec_step *s = &x->step[at];
     int k = 0;
+    if (!s->num_variants) { /* another step's launch runs it */
+        n->chosen[at] = IND__STEP_SKIPPED;
+        return IND_OK;
+    }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
@@ -2718,6 +2740,10 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     return IND_OK;
 }
 
+static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) {
+    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
+}
+
 /* Fills what an opaque call is given. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
@@ -2727,7 +2753,8 @@ static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
                                                              .dtype = a->type.dtype,
                                                              .rank = a->type.rank,
                                                              .size = dim,
-                                                             .stride = dim + IND_MAX_RANK};
+                                                             .stride = dim + IND_MAX_RANK,
+                                                             .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
             dim[d] = n->slot[s->tensor[k].size[d]];
             dim[IND_MAX_RANK + d] = n->slot[s->tensor[k].stride[d]];
@@ -3029,11 +3056,16 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
-    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them */
+    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
+                             per element, or reduced again, so that the scan runs in several passes? */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
     return ((1u << b->rrank) - 1) << b->rank;
+}
+
+static bool rt__is_sort(const ind_body *b, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)b->inst[i].reduction);
 }
 
 /* Is it part of a scan, so that its value changes from element to element? */
@@ -3053,9 +3085,12 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].scanned |= f[d.source[k]].scanned;
             f[i].behind |= f[d.source[k]].behind;
         }
-        f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN;
-        f[i].behind |= f[i].scanned && b->inst[i].op == IND_LOOP_REDUCE;
+        f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
         if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
+        bool reduces = b->inst[i].op == IND_LOOP_REDUCE;
+        f[0].behind |= f[i].behind && (reduces || f[i].vars & rt__reduced_vars(b));
+        f[i].behind |= f[i].scanned && reduces;
+        if (rt__is_sort(b, i)) f[i].level++;
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
             f[i].level++;
@@ -3075,11 +3110,14 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     return IND_OK;
 }
 
-/* The last stage that has elements to store: in which a scan runs, too. What is reduced of its results follows. */
+/* The last stage that has elements to store: in which a scan runs, too. What is reduced of its results follows, unless
+   elements need it. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
+    const bool again = f[0].behind;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].live && !f[i].behind && f[i].level > stage) stage = f[i].level;
+        if (f[i].live && (again || !f[i].behind) && f[i].level > stage) stage = f[i].level;
+    if (again) return stage;
     for (uint32_t i = 1; i < b->num_inst; i++)
         if (f[i].behind) f[i].level = stage + 1;
     return stage;
@@ -3089,7 +3127,7 @@ static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
 static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
     rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
-        if (!f[i].wanted) continue;
+        if (!f[i].wanted || rt__is_sort(b, i)) continue; /* the row is sorted by then */
         (void)rt__host_find_deps(b, i, &d);
         for (uint32_t k = 0; k < d.num; k++)
             if (!only_looped || f[d.source[k]].looped) f[d.source[k]].wanted = true;
@@ -3123,6 +3161,11 @@ static bool rt__filter_wanted(const ind_body *b, const rt__host_facts *f, uint32
     return f[i].wanted && !rt__is_filled(b, i);
 }
 
+static bool rt__filter_scan(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    (void)level;
+    return f[i].wanted && b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
+}
+
 static ind_status rt__host_make_list(ind_module *m, const ind_body *b, const rt__host_facts *f, rt__host_filter filter,
                                      uint32_t level, rt__host_list *list) {
     uint32_t num = 0;
@@ -3144,8 +3187,11 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
         for (int k = 0; k < 2; k++)
             if (b->inst[i].arg[k] && f[b->inst[i].arg[k]].looped) f[b->inst[i].arg[k]].wanted = true;
     }
+    uint32_t sort = ind__body_sort(b);
+    if (sort && f[sort].live && f[sort].level == level + 1) f[b->inst[sort].arg[0]].wanted = true;
     rt__host_mark(b, f, true);
     ind_status status = rt__host_make_list(m, b, f, rt__filter_wanted, level, &s->loop);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_scan, level, &s->scan);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_once, level, &s->once);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_spread, level, &s->spread);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_reduce, level, &s->reduce);
@@ -3252,8 +3298,8 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* Cuts the loop of a scan in two, and finds where a sort has its row in memory. */
-static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
+/* With a combine function: cuts the loop of the scan in two, and finds its results. */
+static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
     uint32_t cut = 0;
@@ -3262,17 +3308,20 @@ static ind_status rt__host_make_scan(ind_module *m, rt__host_kernel *h) {
     h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
     for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
         if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
-    if (b->inst[h->scan].reduction == IND_SCAN_COMBINE) return rt__host_split_combine(m, h);
-    if (!ind__scan_sorts((ind_scan)b->inst[h->scan].reduction)) return IND_OK;
-    ind_status status = IND_OK;
-    for (uint32_t i = 1; i < b->num_inst && !status; i++) {
-        for (int k = 0; k < 2 && b->inst[i].op == IND_LOOP_STORE && !status; k++)
-            if (b->inst[i].arg[0] == h->part[k]) status = rt__host_make_linear(m, b, &b->inst[i], &h->sorted[k]);
+    return rt__host_split_combine(m, h);
+}
+
+/* A sort's keys are as they are stored, if they are. */
+static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
+    const ind_body *b = h->body;
+    h->sort = ind__body_sort(b);
+    h->sort_stage = f[h->sort].level;
+    h->sort_dtype = (ind_dtype)b->inst[h->sort].dtype;
+    for (uint32_t i = b->num_inst; h->sort && i-- > 1;) {
+        const ind__inst *value = &b->inst[b->inst[i].arg[0]];
+        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort && !value->imm.i;
+        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort_dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
     }
-    if (!status && (!h->sorted[0].valid || !h->sorted[1].valid))
-        status =
-            ind__fail(m->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", h->kernel->name);
-    return status;
 }
 
 static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, const ind_kernel *k) {
@@ -3294,7 +3343,8 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
-    if (!status && h->scan) status = rt__host_make_scan(m, h);
+    if (!status) rt__host_make_sort(m, h, f);
+    if (!status && h->scan && b->inst[h->scan].reduction == IND_SCAN_COMBINE) status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
     if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
     if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
@@ -3725,11 +3775,21 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     }
 }
 
+/* Where the results of a SCAN, element and position, are found: its PARTs if there are any. NULL: nobody reads it. */
+static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
+    part[0] = &e->value[scan], part[1] = NULL;
+    for (uint32_t i = scan + 1; i < e->body->num_inst; i++)
+        if (e->body->inst[i].op == IND_LOOP_PART && e->body->inst[i].arg[0] == scan)
+            part[e->body->inst[i].imm.i] = &e->value[i];
+}
+
 /* The value of the scan, and of its position, for the elements r .. r + lanes - 1 of a row. */
-static void rt__host_scan_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r, int lanes) {
-    const ind__inst *scan = &h->body->inst[h->scan];
+static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int64_t r, int lanes) {
+    const ind__inst *scan = &e->body->inst[at];
     const ind__lanes *x = &e->value[scan->arg[0]];
-    ind__lanes *v = &e->value[h->part[0] ? h->part[0] : h->scan], *position = h->part[1] ? &e->value[h->part[1]] : NULL;
+    ind__lanes *part[2];
+    rt__host_scanned(e, at, part);
+    ind__lanes *v = part[0], *position = part[1];
     ind_dtype d = (ind_dtype)scan->dtype;
     bool is_float = ind_dtype_is_float(d);
     for (int l = 0; l < lanes; l++) {
@@ -3803,74 +3863,101 @@ static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e,
     return status;
 }
 
-/* Elements of a row as they come, with their positions: what a sort starts from. */
-static void rt__host_sort_lanes(const rt__host_kernel *h, ind__eval *e, int64_t r, int lanes) {
-    e->value[h->part[0]] = e->value[h->body->inst[h->scan].arg[0]];
-    for (int l = 0; l < lanes; l++) e->value[h->part[1]].i[l] = r + l;
-}
+/* An element of a row that is sorted, and where it stood. */
+typedef struct rt__host_sorted {
+    rt__host_lane key;
+    int64_t at;
+} rt__host_sorted;
 
-/* A row in memory: element k of the values (0) and of the positions (1) is at begin + k * stride. */
-typedef struct rt__host_sorted_row {
-    const ind__eval_buffer *buffer[2];
-    int64_t begin[2], stride[2];
-    bool descending;
-} rt__host_sorted_row;
-
-/* Does element a belong before element b? Never both ways: positions differ. */
-static bool rt__sorted_before(const rt__host_sorted_row *s, int64_t a, int64_t b) {
-    int order = ind__element_order(s->buffer[0], s->begin[0] + a * s->stride[0], s->begin[0] + b * s->stride[0]);
-    const int64_t *at = (const int64_t *)s->buffer[1]->data + s->begin[1];
-    return order ? (order < 0) != s->descending : at[a * s->stride[1]] < at[b * s->stride[1]];
-}
-
-static void rt__sorted_swap(const rt__host_sorted_row *s, int64_t a, int64_t b) {
-    for (int k = 0; k < 2; k++) {
-        size_t bytes = (size_t)ind_dtype_bytes(s->buffer[k]->dtype);
-        char keep[8], *x = (char *)s->buffer[k]->data + (size_t)(s->begin[k] + a * s->stride[k]) * bytes,
-                      *y = (char *)s->buffer[k]->data + (size_t)(s->begin[k] + b * s->stride[k]) * bytes;
-        memcpy(keep, x, bytes);
-        memcpy(x, y, bytes);
-        memcpy(y, keep, bytes);
+static float rt__round_key(ind_dtype d, float x) {
+    switch (d) {
+    case IND_F16: return ind__f16_to_f32(ind__f32_to_f16(x));
+    case IND_BF16: return ind__bf16_to_f32(ind__f32_to_bf16(x));
+    case IND_F8E4M3FN: return ind__f8e4m3fn_to_f32(ind__f32_to_f8e4m3fn(x));
+    case IND_F8E5M2: return ind__f8e5m2_to_f32(ind__f32_to_f8e5m2(x));
+    default: return x;
     }
+}
+
+/* Elements of a row as they come, with their positions: what a sort starts from. */
+static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
+                                int lanes) {
+    const ind__inst *sort = &h->body->inst[h->sort];
+    for (int l = 0; l < lanes; l++) {
+        rt__host_lane x = rt__get_lane((ind_dtype)sort->dtype, &e->value[sort->arg[0]], l);
+        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort_dtype, x.f);
+        row[r + l] = (rt__host_sorted){x, r + l};
+    }
+}
+
+/* The results of the sort for the elements r .. r + lanes - 1. */
+static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const rt__host_sorted *row, int64_t r,
+                                  int lanes) {
+    ind__lanes *part[2];
+    rt__host_scanned(e, h->sort, part);
+    for (int l = 0; l < lanes; l++) {
+        rt__set_lane((ind_dtype)h->body->inst[h->sort].dtype, part[0], l, row[r + l].key);
+        if (part[1]) part[1]->i[l] = row[r + l].at;
+    }
+}
+
+/* Does a belong before b? Never both ways: positions differ. NaN is larger than every number. */
+static bool rt__sorted_before(const rt__host_sorted *a, const rt__host_sorted *b, ind_dtype d, bool descending) {
+    double x = d == IND_F32 ? (double)a->key.f : d == IND_F64 ? a->key.d : 0;
+    double y = d == IND_F32 ? (double)b->key.f : d == IND_F64 ? b->key.d : 0;
+    int order = !ind_dtype_is_float(d) ? (a->key.i > b->key.i) - (a->key.i < b->key.i)
+                : x != x || y != y     ? (x != x) - (y != y)
+                                       : (x > y) - (x < y);
+    return order ? (order < 0) != descending : a->at < b->at;
 }
 
 /* Heapsort: in place. It is stable, as equal elements are ordered by their positions. */
-static void rt__sort_row(const rt__host_sorted_row *s, int64_t n) {
+static void rt__sort_row(rt__host_sorted *row, int64_t n, ind_dtype d, bool descending) {
     for (int64_t start = n / 2, end = n; end > 1;) {
+        rt__host_sorted moved = row[start ? start - 1 : end - 1];
         if (start)
             start--;
         else
-            rt__sorted_swap(s, 0, --end);
-        for (int64_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-            if (child + 1 < end && rt__sorted_before(s, child, child + 1)) child++;
-            if (!rt__sorted_before(s, root, child)) break;
-            rt__sorted_swap(s, root, child);
+            row[--end] = row[0];
+        int64_t root = start;
+        for (int64_t child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && rt__sorted_before(&row[child], &row[child + 1], d, descending)) child++;
+            if (!rt__sorted_before(&moved, &row[child], d, descending)) break;
+            row[root] = row[child];
         }
+        row[root] = moved;
     }
 }
 
-static void rt__host_sort_row(const rt__host_task *t, int64_t point) {
-    const rt__host_kernel *h = t->kernel;
-    const ind_instance *n = t->instance;
-    rt__host_sorted_row s = {.descending = h->body->inst[h->scan].reduction == IND_SCAN_DESCENDING};
-    for (int k = 0; k < 2; k++) {
-        const rt__host_direct *d = &h->sorted[k];
-        s.buffer[k] = &n->buffer[d->buffer];
-        s.begin[k] = n->slot[d->base_slot];
-        s.stride[k] = n->slot[d->stride_slot[h->body->rank]];
-    }
-    for (int v = h->body->rank; v-- > 0; point /= t->extent[v]) {
-        for (int k = 0; k < 2; k++) s.begin[k] += point % t->extent[v] * n->slot[h->sorted[k].stride_slot[v]];
-    }
-    rt__sort_row(&s, t->reduced);
+/* The pass of a scan with a combine function. */
+static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e, rt__host_scan *state, int64_t r,
+                                         int lanes) {
+    ind_status status = rt__host_run_list(e, &h->before, lanes);
+    if (!status) status = rt__host_combine_lanes(h, e, state, r, lanes);
+    return status ? status : rt__host_run_list(e, &h->after, lanes);
 }
 
-/* The pass of the scan: what is reduced of its results is so on the way. */
-static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s) {
+/* Elements r .. r + lanes - 1 of a pass: the loop, cut where scans stand. */
+static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt__host_scan *state, int64_t r,
+                                      int lanes) {
+    ind_status status = IND_OK;
+    uint32_t done = 0;
+    for (uint32_t k = 0; k <= s->scan.num && !status; k++) {
+        uint32_t end = done;
+        while (end < s->loop.num && (k == s->scan.num || s->loop.inst[end] < s->scan.inst[k])) end++;
+        status = rt__host_run_list(e, &(rt__host_list){s->loop.inst + done, end - done}, lanes);
+        if (!status && k < s->scan.num) rt__host_scan_lanes(e, s->scan.inst[k], &state[k], r, lanes);
+        done = end;
+    }
+    return status;
+}
+
+/* A pass over the row: what is reduced of scans' results is so on the way. */
+static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w, uint32_t stage) {
     const rt__host_kernel *h = t->kernel;
+    const rt__host_stage *s = &h->stage[stage];
     ind__eval *e = &w->eval;
-    bool sorts = h->sorted[0].valid;
-    rt__host_scan state = {0};
+    rt__host_scan state[IND__MAX_SCANS] = {0};
     ind_status status = IND_OK;
     int64_t at[IND__LANES];
     for (uint32_t k = 0; k < s->reduce.num; k++)
@@ -3878,15 +3965,10 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
     for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
-        status = rt__host_run_list(e, &h->before, lanes);
-        if (status) break;
-        if (h->num_states)
-            status = rt__host_combine_lanes(h, e, &state, r, lanes);
-        else if (sorts)
-            rt__host_sort_lanes(h, e, r, lanes);
-        else
-            rt__host_scan_lanes(h, e, &state, r, lanes);
-        if (!status) status = rt__host_run_list(e, &h->after, lanes);
+        if (h->sort && stage >= h->sort_stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
+        status = h->num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
+                                                            : rt__host_scan_chunk(s, e, state, r, lanes);
+        if (!status && h->sort && stage + 1 == h->sort_stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
         for (int l = 0; l < lanes; l++) at[l] = r + l;
         for (uint32_t k = 0; k < s->reduce.num && !status; k++)
             rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
@@ -3897,6 +3979,7 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
 
 static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
     const rt__host_kernel *h = t->kernel;
+    const ind__inst *sort = &h->body->inst[h->sort];
     ind__eval *e = &w->eval;
     ind_status status = IND_OK;
     rt__host_point(e, t->var, h->body->rank, t->extent, point);
@@ -3905,9 +3988,10 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         status = rt__host_run_list(e, &h->stage[s].once, h->full_lanes && width > 0 ? (int)width : 1);
         if (status) return status;
         rt__host_spread(e, &h->stage[s].spread);
-        status = (s == h->element_stage ? rt__host_scan_pass : rt__host_row_pass)(t, w, &h->stage[s]);
+        status = rt__host_scan_pass(t, w, s);
+        if (!status && h->sort && s + 1 == h->sort_stage)
+            rt__sort_row(w->row, t->reduced, (ind_dtype)sort->dtype, sort->reduction == IND_SCAN_DESCENDING);
     }
-    if (!status && h->sorted[0].valid) rt__host_sort_row(t, point);
     return status;
 }
 
@@ -4253,6 +4337,23 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     w->status = IND_OK;
 }
 
+/* Memory for the rows that the workers sort: a loop on workers allocates nothing. */
+static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
+    ind_context *c = n->module->context;
+    for (int i = 0; i < n->num_workers; i++) {
+        rt__host_worker *w = &n->worker[i];
+        size_t bytes;
+        if (elements <= w->row_capacity) continue;
+        ind__free(c, w->row);
+        w->row_capacity = 0;
+        bool fits = ind__size_mul((size_t)elements, sizeof *w->row, &bytes);
+        w->row = fits ? (rt__host_sorted *)ind__alloc(c, bytes) : NULL;
+        if (!w->row) return IND_OUT_OF_MEMORY;
+        w->row_capacity = elements;
+    }
+    return IND_OK;
+}
+
 /* Is a lane per element of the row cheaper than a lane per point? Counted in lanes, with 24 for a call's own cost. */
 static bool rt__host_prefers_rows(const rt__host_task *t) {
     const double call = 24;
@@ -4281,13 +4382,15 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     return IND_OK;
 }
 
-/* Points per call: four calls per worker, whole blocks, and none of less than about 50 us of work. */
+/* Points per call: four calls per worker, whole blocks and runs, and none of less than about 50 us of work. */
 static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
     double work = (double)(t->reduced > 0 ? t->reduced : 1) * t->kernel->num_live;
     double least = 50000.0 / work;
     int64_t chunk = t->points / (workers * 4) + 1;
     if ((double)chunk < least) chunk = least < (double)t->points ? (int64_t)least + 1 : t->points;
-    return t->lanes_along_row ? chunk : (chunk + IND__LANES - 1) / IND__LANES * IND__LANES;
+    int64_t run = t->kernel->kernel->run ? t->kernel->kernel->run : 1; /* is one worker's */
+    int64_t unit = t->lanes_along_row ? run : run * IND__LANES;
+    return (chunk + unit - 1) / unit * unit;
 }
 
 /* Errors of the workers: the first failure, and one bad index for ind_instance_check. */
@@ -4321,7 +4424,10 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
+    if (h->sort) status = rt__host_need_rows(n, t.reduced);
+    if (status) return status;
     for (int i = 0; i < n->num_workers; i++) rt__host_worker_begin(n, h, &n->worker[i]);
+    if (h->kernel->run) ind__eval_begin_runs(&n->worker[0].eval);
     t.rows = rt__pick_extents(&t, h->row, h->num_row, t.row_extent);
     t.cols = rt__pick_extents(&t, h->col, h->num_col, t.col_extent);
     t.batches = rt__pick_extents(&t, h->batch, h->num_batch, t.batch_extent);
@@ -4526,7 +4632,8 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
-        a->wide = v->index_bits == 64 || v->arg[i].reciprocal;
+        a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
+        a->part = v->arg[i].part;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);
@@ -4629,6 +4736,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     const ind_plan *p = m->desc.plan;
     if (!p || p->num_kernels != m->executable->num_steps)
         return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
+    m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND__MAX_VARIANTS;
     ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
     const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
@@ -4805,19 +4913,33 @@ static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
 
+/* What the launch of the step moves and computes; returns how many steps to run for it. */
+static uint32_t rt__profile_work(const ind_instance *n, uint32_t step, ind_kernel_time *time) {
+    const ind_module *m = n->module;
+    const ind_schedule *s = m->desc.schedule;
+    uint32_t end = step;
+    *time = (ind_kernel_time){.name = s->kernel[step].name};
+    for (; end < s->num_kernels && s->launch[end] == s->launch[step]; end++) {
+        const ind_kernel *k = &s->kernel[end];
+        if (rt__launch_of(m, end) != step) continue;
+        time->bytes_read += rt__profile_value(n, k->bytes_read);
+        time->bytes_written += rt__profile_value(n, k->bytes_written);
+        time->flops += (double)rt__profile_value(n, k->flops);
+    }
+    return m->desc.device == IND_DEVICE_CUDA ? 1 : end - step;
+}
+
 static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *stream, int repeats, double *sample,
                                   ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
     ind_status status = rt__profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
-    for (uint32_t i = 0; i < m->executable->num_steps && (int)i < max_times && !status; i++) {
-        const ind_kernel *k = &m->desc.schedule->kernel[i];
-        times[i].name = k->name;
-        times[i].bytes_read = rt__profile_value(n, k->bytes_read);
-        times[i].bytes_written = rt__profile_value(n, k->bytes_written);
-        times[i].flops = (double)rt__profile_value(n, k->flops);
-        status = rt__profile_steps(n, w, i, 1, stream, repeats, sample, &times[i].ms);
+    int num = 0;
+    for (uint32_t i = 0; i < m->executable->num_steps && num < max_times && !status; i++) {
+        if (rt__launch_of(m, i) != i) continue;
+        uint32_t count = rt__profile_work(n, i, &times[num]);
+        status = rt__profile_steps(n, w, i, count, stream, repeats, sample, &times[num++].ms);
     }
     return status ? status : rt__instance_check(n);
 }
@@ -4842,7 +4964,7 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
                        int *num_times, double *total_ms) {
     if (!n) return IND_INVALID_ARGUMENT;
     ind_module *m = n->module;
-    if (num_times) *num_times = (int)m->executable->num_steps;
+    if (num_times) *num_times = m->desc.stats.num_kernels;
     if (repeats < 1 || repeats > 1000000 || max_times < 0 || (max_times && !times))
         return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
                                                 "ind_profile: repeats is %d (1 to 1000000), "
@@ -4913,7 +5035,7 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
     rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
-    ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = (int)m->executable->num_steps};
+    ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
     if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
     if (!v.status && (v.status = rt__module_readiness(&r, slots)) != IND_OK) v.ready = IND_OUTSIDE;

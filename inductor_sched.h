@@ -26,21 +26,35 @@
    How mutation works: a loop that changes a buffer in place writes a new version of it (ind__buffer.mutates). It
    depends on the whole old version and waits for all that reads that. It joins a kernel that reads the old version or
    the new one if all that is read is the very element that the same point stores: the old one is in a register by then,
-   as is the new one. With the writer of the old version it is never in one kernel, and in one that works on rows only
-   if that reads nothing of the old version. All versions have one place: that of the input or output they end up in,
-   else one in the arena. The parts of a concatenation are versions of one buffer (ind__lowered_fix_layouts).
+   as is the new one. Rows are no exception: what is stored for each of their elements is stored in the last pass, and
+   what is stored once for a row behind it. With the writer of the old version it is never in one kernel. All versions
+   have one place: that of the input or output they end up in, else one in the arena. The parts of a concatenation are
+   versions of one buffer (ind__lowered_fix_layouts).
 
    How prologues work: when all else is fused, a pointwise kernel whose results only a matrix product reads, as
    operands, is computed where the product loads them, if that moves fewer bytes: its dimensions become expressions in
    those of the product, found by taking the read element's place in memory apart.
 
-   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a sort shares
-   its kernel with no other loop, a scan with no other scan.
+   How columns join rows: sums of columns (the gradient of a weight or bias) over data that another kernel reads or
+   makes row by row are made in two stages, as one loop before anything is fused: the first has the rows' domain, and
+   joins the values of a column along a run of rows in a store of its own kind (IND__INST_RUN); the second reduces what
+   was stored for the runs. One block walks over a run. If the first then meets no rows, it is a kernel by itself.
+
+   How rows work: a kernel passes over its rows as often as reductions follow one another. Scans run in every pass that
+   needs them, behind those whose results they scan; a sort ends a pass, and those after it find the sorted row. What
+   works on the first elements of sorted rows (topk) is computed for all elements, but stored and reduced under a mask.
+
+   How launches are combined: once the kernels and their order stand, a small one that needs nothing of an earlier small
+   one, nor of what runs in between, moves up to it and becomes a part of its launch, where other blocks work on it.
+   What the parts of a launch hold is live together; where that would take more memory, they stay apart.
+
+   What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
+   function of the user shares its kernel with no other scan, and a sort with no other sort.
    It has no compile-time options; thresholds are in ind_fusion_policy.
 
    Contents: >>deps >>kernel >>policy >>explain >>schedule >>text >>internal
-   implementation: >>accesses >>split >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>verify
-   >>print
+   implementation: >>accesses >>split >>loop-order >>can-fuse >>score >>candidates >>fuse >>order >>memory >>combine
+   >>verify >>print
 */
 #include "inductor_ir.h"
 #ifndef INDUCTOR_SCHED_H
@@ -71,8 +85,8 @@ typedef struct ind__access {
     X(POINTWISE, "pointwise")                                                                                          \
     X(REDUCTION, "reduction")                                                                                          \
     X(MATMUL, "matmul") /* one DOT reduction with a pointwise epilogue */                                              \
-    X(SCAN, "scan")     /* one SCAN, and what is computed of the rows it runs over: see below */                       \
-    X(SORT, "sort")     /* a SCAN that sorts, alone; both results are stored */                                        \
+    X(SCAN, "scan")     /* SCANs, and what is computed of the rows they run over: see below */                         \
+    X(SORT, "sort")     /* the same with one SCAN that sorts; see below */                                             \
     X(EXTERN, "extern") /* an opaque call, alone */
 
 typedef enum ind_kernel_kind {
@@ -81,11 +95,14 @@ typedef enum ind_kernel_kind {
 #undef X
 } ind_kernel_kind;
 
-/* A step of the schedule: one launch. Its body is over P indices var[0..rank) and R indices var[rank..rank+rrank), with
-   linear loads and stores of the buffers in `args`. Values that do not depend on R indices are per output; a value
-   after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the row once more.
-   With a SCAN, R is the row that it runs over, and its pass is the last: no value per element depends on a REDUCE of
-   the scan's results. */
+/* A step of the schedule: one launch, or a part of one. Its body is over P indices var[0..rank) and R indices
+   var[rank..rank+rrank), with linear loads and stores of the buffers in `args`. Values that do not depend on R indices
+   are per output; a value after a REDUCE may depend on R again (softmax, layer_norm): then the kernel passes over the
+   row once more. With SCANs, R is the row that they run over, in every pass that needs them; one with a combine
+   function runs in the last one only: no value per element depends on a REDUCE of its results. A sort ends a pass, as a
+   REDUCE does. If its row may have more than IND__SORT_ROW elements, both results are stored, each along the row at one
+   stride. Stores per element are in the last pass, each by the thread that has read, in that pass, what stands there.
+ */
 typedef struct ind_kernel {
     ind_kernel_kind kind;
     char name[64];  /* from its ops: "softmax", "linear_gelu"; letters, digits and _ */
@@ -99,12 +116,15 @@ typedef struct ind_kernel {
     ind_expr numel, rnumel;             /* points of P and of R */
     ind_expr bytes_read, bytes_written; /* each buffer element touched counted once */
     ind_expr flops;
-    struct {                 /* MATMUL: which P variables are which; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    int64_t run; /* REDUCTION: so many points of P one after another join what they store with IND__INST_RUN; 0: none */
+    struct {     /* MATMUL: which P variables are which; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         uint32_t dot;        /* the REDUCE instruction */
         int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
 } ind_kernel;
+
+#define IND__SORT_ROW 1024 /* elements that are sorted in shared memory beside whatever else the kernel keeps there */
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
@@ -121,11 +141,18 @@ typedef struct ind_fusion_policy {
     bool disable_mutation; /* what changes a buffer in place joins no other loop that reads it, and no rows */
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
-    bool disable_split;  /* no reduction is made in two stages */
+    bool disable_split;  /* no reduction is made in two stages, of columns neither */
     int64_t split_from;  /* elements of a row from which a reduction to a few values is made in two stages, so that all
                             multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
     int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
                             then read once less; default 8 */
+    bool disable_mix;    /* columns are reduced where rows are reduced, or stored, in no kernel */
+    int mix_rows;     /* rows that a block walks over at the least, to join their columns: for so many there is one row
+                         of partial results to be stored and read; default 16 */
+    int mix_columns;  /* longest row of a kernel that joins columns: they stay in registers; default 8192 */
+    int64_t mix_from; /* bytes that must be read once less; default 4 MiB, which pay the additional launch */
+    int64_t mix_flight;    /* bytes that blocks must have under way, one row of two f32 each, to keep memory busy;
+                              default 8 MiB: 64 KiB a multiprocessor, about three times its rate times its latency */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
@@ -142,6 +169,13 @@ typedef struct ind_fusion_policy {
     int64_t step_bytes; /* what memory moves while a block waits for 64 k of a 16-bit operand to be computed rather than
                            copied; default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us,
                            and 19 us after the 13 us of a kernel that converts it */
+    bool disable_row_mutation; /* what works on rows changes no buffer of which it reads what was there */
+    bool disable_sorts;        /* a sort is a kernel of its own */
+    bool disable_rescans;      /* no scan runs again because what is reduced of it is needed per element */
+    bool disable_prefixes; /* what works on the first elements of sorted rows, as after topk, is no part of the sort */
+    int max_scans;         /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
+    bool disable_combo;    /* every kernel is a launch of its own */
+    int max_parts;         /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -160,7 +194,7 @@ typedef struct ind_fusion_policy {
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
     X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
     X(SCAN, "a sort is a kernel of its own")                                                                           \
-    X(TWO_SCANS, "two scans")                                                                                          \
+    X(TWO_SCANS, "scans that do not go together: too many, two sorts, or one with a function of the user")             \
     X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
     X(EXTERN, "an opaque call is a step of its own")                                                                   \
     X(CYCLE, "another kernel would have to run in between")                                                            \
@@ -170,6 +204,8 @@ typedef struct ind_fusion_policy {
     X(MEMORY, "the results of both would live at the same time")                                                       \
     X(TOO_FAR, "too far apart in the program")                                                                         \
     X(MUTATION, "one changes in place what the other reads or writes")                                                 \
+    X(RUNS,                                                                                                            \
+      "columns are joined along runs of rows that the other does not have, or scans, or that are walked otherwise")    \
     X(SIZE, "the consumer's ranges or indices depend on what the producer counts")
 
 typedef enum ind_fusion_reason {
@@ -177,6 +213,22 @@ typedef enum ind_fusion_reason {
     IND_FUSION_REASONS(X)
 #undef X
 } ind_fusion_reason;
+
+/* Why a kernel shares a launch with others, or does not. */
+#define IND_COMBO_REASONS(X)                                                                                           \
+    X(COMBINED, "one launch with others")                                                                              \
+    X(DISABLED, "combining is switched off")                                                                           \
+    X(KIND, "a sort, an opaque call or a kernel whose sizes come from data")                                           \
+    X(LARGE, "it takes longer than a launch, or fills the machine alone")                                              \
+    X(NEEDED, "what it needs, or what needs it, stands between it and every other small kernel")                       \
+    X(FULL, "the launches that it could share have as many parts or arguments as they can")                            \
+    X(MEMORY, "its results would live longer and raise the peak")
+
+typedef enum ind_combo_reason {
+#define X(name, text) IND_COMBO_##name,
+    IND_COMBO_REASONS(X)
+#undef X
+} ind_combo_reason;
 
 /* One edge between two loops: `to` reads `buffer`, which `from` writes (vertical) or reads as well (horizontal: `from`
    is not the buffer's writer). Horizontal edges stand for neighbouring readers of a buffer only. */
@@ -195,6 +247,9 @@ typedef struct ind_schedule {
     ind__arena arena;
     ind_kernel *kernel; /* in the order in which they run */
     uint32_t num_kernels;
+    uint32_t *launch; /* by kernel: the first one of its launch; its parts follow one another, none needs another */
+    uint32_t num_launches;
+    ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
     uint32_t *kernel_of;            /* by loop: the kernel that runs it */
@@ -212,8 +267,8 @@ typedef struct ind_schedule {
 } ind_schedule;
 
 /* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
-   sum of all elements beside the maxima of the rows), if that moves fewer bytes, or where a few outputs alone would
-   leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
+   sum of all elements, or of each column, beside the maxima of the rows), if that moves fewer bytes, or where a few
+   outputs alone would leave most of a GPU idle. Call it before ind__schedule_create. policy may be NULL. */
 ind_status ind__split_reductions(ind__lowered *program, const ind_fusion_policy *policy);
 
 /* Schedules the program (layouts must be fixed). policy may be NULL. origin_name gives the op name of a graph node (for
@@ -227,6 +282,8 @@ const char *ind__fusion_reason_text(ind_fusion_reason r);
 const char *ind__fusion_reason_name(ind_fusion_reason r); /* "INDEX_DIFFERS" */
 bool ind__fusion_reason_fused(ind_fusion_reason r);
 bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e); /* `from` writes the buffer */
+const char *ind__combo_reason_text(ind_combo_reason r);
+const char *ind__combo_reason_name(ind_combo_reason r); /* "MEMORY" */
 const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -235,10 +292,11 @@ typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
 
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
-   "bytes_written", "flops", "domain"}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last",
-   "results"}], "edges": [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical",
-   "fused", "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results
-   are the tensors of the graph that the origins make, as result_name (may be NULL) gives them. */
+   "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
+   or not}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last", "results"}], "edges": [{"from", "to",
+   "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical", "fused", "code", "reason", "bytes"}],
+   "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results are the tensors of the graph that the
+   origins make, as result_name (may be NULL) gives them. */
 void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
@@ -280,9 +338,11 @@ enum {
     IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
     IND__SCHED_SCAN_COLUMNS =
         1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+    IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
     IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
+    IND__SCHED_SORTED_LOOPS = 64, /* beside a sort: their reductions and the row share a block's memory */
     IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
     IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
 };
@@ -312,6 +372,7 @@ typedef struct sched__fit {
     bool reordered;   /* one of the orders is not as the dimensions stand */
     bool elementwise; /* the points of one are the rows times the row elements of the other */
     ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
+    ind_expr bound; /* valid: b works on the elements below it of a's rows only */
 } sched__fit;
 
 /* A kernel in the making; its number is that of its first loop. */
@@ -324,7 +385,10 @@ typedef struct sched__group {
     bool reduces;               /* it has another reduction */
     bool mutates;               /* it changes a buffer in place */
     bool scans, sorts;          /* it has a SCAN; one that sorts */
-    bool call;                  /* it is an opaque call */
+    int64_t run;                /* as in ind_kernel */
+    bool combines;              /* one with a combine function */
+    int num_scans;
+    bool call; /* it is an opaque call */
 } sched__group;
 
 typedef struct sched__candidate {
@@ -356,6 +420,7 @@ typedef struct sched__fuser {
     ind__access *access;    /* of all loops, over the variables of the loop's group */
     uint32_t *first_access; /* by loop, one more than loops */
     ind_expr *var;          /* the loops' variables, in those of the group */
+    ind_expr *bound;        /* by loop: elements of a row from which on it does nothing; invalid: none */
     uint32_t *first_var;    /* by loop */
     uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
     uint32_t *first_wait;   /* by loop, one more than loops */
@@ -454,6 +519,11 @@ static bool sched__is_access(const ind__inst *i) {
     return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
 }
 
+/* Is it a store by which a run of rows joins its values? */
+static bool sched__joins_run(const ind__inst *i) {
+    return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
+}
+
 static bool sched__has_index(const ind__inst *i) {
     return sched__is_access(i) || i->op == IND_LOOP_INDEX;
 }
@@ -465,7 +535,13 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->split_share <= 0) p->split_share = 8;
     if (p->split_from <= 0) p->split_from = 1 << 18;
+    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
+    if (p->mix_columns <= 0) p->mix_columns = 8192;
+    if (p->mix_flight <= 0) p->mix_flight = 8 << 20;
+    if (p->mix_from <= 0) p->mix_from = 4 << 20;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
+    if (p->max_scans <= 0) p->max_scans = 4;
+    if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
     if (p->max_distance <= 0) p->max_distance = 64;
     if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
     if (p->product_tile <= 0) p->product_tile = 32;
@@ -473,6 +549,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->fill_blocks <= 0) p->fill_blocks = 528;
     if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
     if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
+    if (p->max_parts <= 0) p->max_parts = 64;
 }
 
 /* ================================================================================================== >>split */
@@ -482,7 +559,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
 typedef struct sched__splitter {
     const ind__lowered *program;
     ind_fusion_policy policy;
-    uint8_t *outer;         /* by loop: as for ind__lowered_split */
+    ind__split *split;      /* by loop: as for ind__lowered_split */
     uint8_t *joined;        /* by loop: a first stage was made for its rows */
     uint32_t *reader;       /* loops that reduce what they read of a buffer, ascending */
     uint32_t *first_reader; /* by buffer, one more than buffers */
@@ -600,7 +677,7 @@ static int sched__split_for(const sched__splitter *s, uint32_t l, uint32_t r) {
     ind_expr to[IND__SCHED_DIMS];
     const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
     uint32_t distance = l < r ? r - l : l - r;
-    if (r == l || s->outer[r] || distance > (uint32_t)s->policy.max_distance) return 0;
+    if (r == l || s->split[r].outer || distance > (uint32_t)s->policy.max_distance) return 0;
     int outer = sched__rows_within(whole, rows, to);
     if (!outer) return 0;
     int64_t partials = sched__points_hint(whole, 0, whole->rank + outer), met = sched__met_bytes(s, whole, rows, to);
@@ -674,6 +751,156 @@ static bool sched__may_split(const sched__splitter *s, uint32_t l) {
     return !s->joined[l] && !ind__body_unbacked(s->program, loop->body);
 }
 
+/* ---- columns: their reduction joins the kernel that works on the rows. Each of its blocks walks over a run of rows
+   and stores what it has joined of each column, which a second stage reduces. If the two then stay apart after all, the
+   first stage alone reads and joins as a reduction of columns would. */
+
+/* If `whole` reduces the columns of what `rows` reduces the rows of, or computes for each element, true; to: its
+   variables as those of `rows`. */
+static bool sched__crosses(const ind_body *whole, const ind_body *rows, ind_expr to[IND__SCHED_DIMS]) {
+    int mine[IND__SCHED_DIMS], theirs[IND__SCHED_DIMS], my_p, their_p;
+    int n = sched__long_vars(whole, mine, &my_p), m = sched__long_vars(rows, theirs, &their_p), my_r = n - my_p;
+    if (n != m || !my_p || !my_r || (their_p != my_r && their_p != n)) return false;
+    for (int v = 0; v < whole->rank + whole->rrank; v++) to[v] = ind_int(whole->context, 0);
+    for (int k = 0; k < n; k++) {
+        int v = mine[k < my_r ? my_p + k : k - my_r];
+        if (!ind_expr_same(sched__extent(whole->var[v]), sched__extent(rows->var[theirs[k]]))) return false;
+        to[v] = rows->var[theirs[k]];
+    }
+    return true;
+}
+
+/* Bytes that `whole` loads at the points where `rows` loads or stores them. */
+static int64_t sched__crossed_bytes(const sched__splitter *s, const ind_body *whole, const ind_body *rows) {
+    ind_expr to[IND__SCHED_DIMS];
+    int64_t bytes = 0;
+    if (!sched__crosses(whole, rows, to)) return 0;
+    for (uint32_t i = 1; i < whole->num_inst; i++) {
+        const ind__inst *in = &whole->inst[i];
+        if (in->op != IND_LOOP_LOAD) continue;
+        ind_expr at = ind__substitute(whole->index[in->index], whole->var, to, whole->rank + whole->rrank);
+        bool met = sched__has_access(rows, IND_LOOP_LOAD, in->source, at) ||
+                   sched__has_access(rows, IND_LOOP_STORE, in->source, at);
+        if (met) bytes = sched__add_hint(bytes, sched__hint(ind__buffer_bytes(&s->program->buffer[in->source])));
+    }
+    return bytes;
+}
+
+/* Does the loop work on `rows` rows of `columns` elements, or on values of the rows? */
+static bool sched__on_rows(const ind_body *b, int64_t rows, int64_t columns) {
+    int64_t points = sched__points_hint(b, 0, b->rank), reduced = sched__points_hint(b, b->rank, b->rank + b->rrank);
+    return b->rrank ? points == rows && reduced == columns : points == rows || points / (columns ? columns : 1) == rows;
+}
+
+/* Would a kernel of column loop l and row loop r, and of all on the same rows between them, have to wait for another
+   one in between? */
+static bool sched__must_wait(const sched__splitter *s, uint32_t l, uint32_t r) {
+    enum { FOLLOWS = 1, OUTSIDE = 2 }; /* it needs the first loop's result; through a loop that works on no such rows */
+    const ind__lowered *p = s->program;
+    const ind_body *whole = p->loop[l].body;
+    uint32_t first = l < r ? l : r, last = l < r ? r : l;
+    uint8_t from[IND__SCHED_WINDOW] = {FOLLOWS};
+    int64_t columns = sched__points_hint(whole, 0, whole->rank);
+    int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
+    if (last - first >= IND__SCHED_WINDOW) return true;
+    for (uint32_t m = first + 1; m <= last; m++) {
+        const ind_body *b = p->loop[m].body;
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__buffer *x = &p->buffer[b->inst[i].source];
+            if (b->inst[i].op != IND_LOOP_LOAD || x->kind != IND__BUFFER_COMPUTED || x->loop < first || x->loop >= m)
+                continue;
+            uint8_t how = from[x->loop - first];
+            if (how && x->loop != first && !sched__on_rows(p->loop[x->loop].body, rows, columns)) how = OUTSIDE;
+            from[m - first] = how > from[m - first] ? how : from[m - first];
+        }
+    }
+    return first == r ? from[last - first] == OUTSIDE : from[last - first] != 0;
+}
+
+/* Does every load of the body that hangs on its columns lie contiguously along the last of them? And does nothing that
+   it reads change in place? */
+static bool sched__along_columns(const sched__splitter *s, const ind_body *b) {
+    int var[IND__SCHED_DIMS], p;
+    sched__long_vars(b, var, &p);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__buffer *x = &s->program->buffer[b->inst[i].source];
+        ind_expr step;
+        bool depends = false;
+        if (b->inst[i].op != IND_LOOP_LOAD) continue;
+        if (x->mutates || x->mutated_by) return false;
+        ind_expr index = b->index[b->inst[i].index];
+        for (int k = 0; k < p; k++) depends |= ind__expr_depends(index, b->var[var[k]]);
+        if (depends && (!ind__affine(index, b->var[var[p - 1]], &step, NULL) || ind_hint(step) != 1)) return false;
+    }
+    return true;
+}
+
+/* Do the rows stay in registers where they are at hand? */
+static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
+    ind_expr size[IND__SCHED_DIMS];
+    int64_t most;
+    for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
+    ind_expr columns = ind_expr_product(whole->context, size, whole->rank);
+    ind_expr_bounds(columns, NULL, &most);
+    return most <= s->policy.mix_columns && sched__hint(columns) * 8 >= most;
+}
+
+/* Rows that a block walks over: enough blocks must be left to work on all multiprocessors, and what is read once less
+   must be worth the partial results. 0: it is not. */
+static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
+    const ind_fusion_policy *p = &s->policy;
+    int64_t columns = sched__points_hint(whole, 0, whole->rank), run = p->mix_rows;
+    int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
+    if (!columns || met < p->mix_from) return 0;
+    int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
+    int64_t flight = p->mix_flight / (2 * ind_dtype_bytes(IND_F32)) / columns;
+    int64_t blocks = flight > p->fill_blocks ? flight : p->fill_blocks;
+    while (run < IND__SCHED_LONG_RUN && rows / run > blocks) run *= 2;
+    return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
+}
+
+/* The run for loop l with row loop r, if that reduces rows of the same data; made: computes what l reads from what r
+   has reduced (may be NULL). */
+static int64_t sched__mix_with(const sched__splitter *s, uint32_t l, uint32_t r, const ind_body *made) {
+    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
+    ind_expr to[IND__SCHED_DIMS];
+    bool split = s->split[r].outer || s->split[r].run;
+    if (r == l || split || !rows->rrank || !sched__crosses(whole, rows, to) || sched__must_wait(s, l, r)) return 0;
+    int64_t met = sched__crossed_bytes(s, whole, rows);
+    if (made) met = sched__add_hint(met, sched__crossed_bytes(s, whole, made));
+    return sched__run_for(s, whole, met);
+}
+
+/* Tries the loops that reduce rows of buffer x, which loop l reads, and those from whose results x is computed. */
+static int64_t sched__mix_over(const sched__splitter *s, uint32_t l, uint32_t x) {
+    const ind__lowered *p = s->program;
+    const ind_body *made = p->buffer[x].kind == IND__BUFFER_COMPUTED ? p->loop[p->buffer[x].loop].body : NULL;
+    uint32_t at = s->first_reader[x], end = s->first_reader[x + 1];
+    int64_t run = 0;
+    while (at < end && s->reader[at] + IND__SCHED_NEIGHBOURS < l) at++;
+    for (uint32_t n = 0; !run && at < end && n < IND__SCHED_NEIGHBOURS; at++, n++)
+        run = sched__mix_with(s, l, s->reader[at], NULL);
+    for (uint32_t i = 1; made && !made->rrank && !run && i < made->num_inst; i++) {
+        const ind__buffer *value = &p->buffer[made->inst[i].source];
+        if (made->inst[i].op != IND_LOOP_LOAD || value->kind != IND__BUFFER_COMPUTED) continue;
+        if (sched__reduces_rows(&p->loop[value->loop])) run = sched__mix_with(s, l, value->loop, made);
+    }
+    return run;
+}
+
+static int64_t sched__mix(const sched__splitter *s, uint32_t l) {
+    const ind__loop *loop = &s->program->loop[l];
+    const ind_body *b = loop->body;
+    uint32_t reduce = sched__reduces_rows(loop) ? ind__body_splits(b) : 0;
+    int64_t run = 0;
+    if (s->policy.disable_mix || !reduce || b->rank + b->rrank > IND_MAX_RANK || s->joined[l]) return 0;
+    if (!ind__can_scatter((ind_reduction)b->inst[reduce].reduction) || ind__body_unbacked(s->program, b)) return 0;
+    if (!sched__along_columns(s, b) || !sched__short_rows(s, b) || sched__reduced_whole_too(s, l, false)) return 0;
+    for (uint32_t i = 1; i < b->num_inst && !run; i++)
+        if (b->inst[i].op == IND_LOOP_LOAD) run = sched__mix_over(s, l, b->inst[i].source);
+    return run;
+}
+
 /* Which loops reduce what they read of each buffer: counted first, then put down. */
 static bool sched__find_reducers(sched__splitter *s, ind__arena *memory) {
     const ind__lowered *p = s->program;
@@ -706,16 +933,16 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     if (policy) s.policy = *policy;
     sched__policy_defaults(&s.policy);
     if (s.policy.disable || s.policy.disable_split) return IND_OK;
-    s.outer = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
+    s.split = ind__arena_alloc(&memory, ((size_t)p->num_loops + 1) * sizeof *s.split);
     s.joined = ind__arena_alloc(&memory, (size_t)p->num_loops + 1);
     s.first_reader = ind__arena_alloc(&memory, ((size_t)p->num_buffers + 1) * sizeof *s.first_reader);
-    bool ok = s.outer && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
+    bool ok = s.split && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        if (!sched__may_split(&s, l)) continue;
-        int outer = sched__split_to_rows(&s, l);
-        s.outer[l] = (uint8_t)(outer ? outer : sched__split_long(&s, l));
+        int outer = sched__may_split(&s, l) ? sched__split_to_rows(&s, l) : 0;
+        if (!outer && sched__may_split(&s, l)) outer = sched__split_long(&s, l);
+        s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
     }
-    ind_status status = ok ? ind__lowered_split(p, s.outer) : ind__failed(p->context);
+    ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);
     ind__arena_free(&memory);
     return status;
 }
@@ -841,8 +1068,11 @@ static bool sched__collect_loop(sched__fuser *f, uint32_t l, uint8_t *flag) {
     ind__access *a = f->access + f->first_access[l];
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        g->reduces |= in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT;
+        g->reduces |= (in->op == IND_LOOP_REDUCE && in->reduction != IND_REDUCE_DOT) || sched__joins_run(in);
+        if (sched__joins_run(in)) g->run = f->program->buffer[in->source].run;
         g->scans |= in->op == IND_LOOP_SCAN;
+        g->num_scans += in->op == IND_LOOP_SCAN;
+        g->combines |= in->op == IND_LOOP_SCAN && in->reduction == IND_SCAN_COMBINE;
         g->sorts |= in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction);
         if (!sched__is_access(in)) continue;
         ind_expr index = body->index[in->index];
@@ -905,6 +1135,7 @@ static bool sched__collect_accesses(sched__fuser *f) {
     f->first_var = sched__scratch(f, (size_t)loops + 1, sizeof(uint32_t));
     f->group_of = sched__scratch(f, loops, sizeof(uint32_t));
     f->next_loop = sched__scratch(f, loops, sizeof(uint32_t));
+    f->bound = sched__scratch(f, loops, sizeof(ind_expr));
     f->group = sched__scratch(f, loops, sizeof(sched__group));
     f->order = sched__scratch(f, loops, sizeof(uint32_t));
     f->mark = sched__scratch(f, (size_t)loops + buffers, sizeof(uint32_t));
@@ -1015,11 +1246,28 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
     return true;
 }
 
+/* May the row that the body sorts be too long for shared memory? */
+static bool sched__sorts_long(const ind_body *body) {
+    int64_t least, most;
+    if (!ind__body_sort(body)) return false;
+    ind_expr_bounds(sched__extent(body->var[body->rank]), &least, &most);
+    return most > IND__SORT_ROW;
+}
+
+/* Is the buffer a result of a sort that must be in memory: where the row is sorted, or for its type? */
+static bool sched__stores_sorted(const sched__fuser *f, uint32_t buffer) {
+    const ind__buffer *info = &f->program->buffer[buffer];
+    const ind_body *body = f->program->loop[info->loop].body;
+    if (!ind__body_sort(body)) return false;
+    return sched__sorts_long(body) || info->dtype != ind_dtype_compute(info->dtype);
+}
+
 /* Must the buffer be in memory, given the groups as they are, but with the groups `a` and `b` as one? */
 static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, uint32_t b) {
     uint32_t home = f->group_of[sched__writer(f, buffer)];
     const ind__buffer *info = &f->program->buffer[buffer];
-    if (info->output || info->mutates || info->mutated_by || f->group[home].sorts || f->group[home].call) return true;
+    if (info->output || info->mutates || info->mutated_by || f->group[home].call) return true;
+    if (f->group[home].sorts && sched__stores_sorted(f, buffer)) return true;
     for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++) {
         uint32_t g = f->group_of[f->reader[r]];
         bool inside = g == home || ((g == a || g == b) && (home == a || home == b));
@@ -1305,20 +1553,34 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
     return false;
 }
 
+/* May a kernel over the domain read the element at this index and change it where it lies? One for each point of its
+   rows is read in any pass and stored in the last, by threads that a barrier keeps behind those that read it; one for
+   each row is read before the passes and stored behind them. */
+static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+    int along = 0;
+    for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
+    return !along || along == d->rrank;
+}
+
+/* Does the access, of a group whose variables are `map` in the kernel, read the old version just where it is changed?
+   What is read once for a whole row must not be under a mask that changes along the row: with rows there is none. */
+static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
+                                 ind_expr changed, bool rows) {
+    if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
+    return ind_expr_same(sched__index_in(f, at, own, map), changed);
+}
+
 /* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
-   point stores? For rows, whose kernels may read an element again after it was stored, that is not enough; the epilogue
-   of a matrix product handles each element once. */
+   point stores? */
 static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
     const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
-    if (fit->domain->rrank && !product) return false;
     ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
-    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
-        if (w.at->buffer != old) continue;
-        if (w.at->write || w.at->whole || w.at->size || w.at->operand || w.at->indirect) return false;
-        if (!ind_expr_same(sched__index_in(f, w.at, fit->a, fit->map_a), changed)) return false;
-    }
+    bool rows = fit->domain->rrank && !product;
+    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
+        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
     return true;
 }
 
@@ -1348,6 +1610,7 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
         if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
         if (w.at->operand) return IND_FUSION_PROLOGUE;
         if (w.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* known when all rows are done */
         reason = IND_FUSION_FUSED_VERTICAL;
         if (!fit->domain) continue;
         if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
@@ -1355,31 +1618,47 @@ static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_
     return reason;
 }
 
-/* May what the group changes in place be changed by a kernel that works on rows? That may store an element more than
-   once, so that it must not combine it with what is there, nor read that, unless as epilogue of a matrix product. */
-static bool sched__row_versions(const sched__fuser *f, uint32_t g, bool product) {
+/* May what the group changes in place be changed by a kernel over the rows of d? That must not combine it with what is
+   there, and read of it only the element that the same point stores; as epilogue of a matrix product, which handles
+   each element once, it may read any that is no operand. */
+static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                bool product) {
+    const sched__domain *own = f->group[g].domain;
     if (f->group[g].mutates && f->policy.disable_mutation) return false;
     for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
         const ind__buffer *b = &f->program->buffer[w.at->buffer];
         if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
         if (product && !w.at->operand) continue;
         uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
-        if (mutator != IND__SCHED_NONE && f->group_of[mutator] == g) return false;
+        if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
+        if (product || f->policy.disable_row_mutation) return false;
+        ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
+        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+            return false;
     }
     return true;
 }
 
-static ind_fusion_reason sched__check_templates(const sched__fuser *f, uint32_t a, uint32_t b) {
+static bool sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+    return !x->combines && !y->combines && !(x->sorts && y->sorts) &&
+           x->num_scans + y->num_scans <= f->policy.max_scans;
+}
+
+static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->call || y->call) return IND_FUSION_EXTERN;
     bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
-    bool rows = x->domain->rrank || y->domain->rrank, product = x_dot || y_dot;
-    if (rows && (!sched__row_versions(f, a, product) || !sched__row_versions(f, b, product)))
+    const sched__domain *d = fit->domain;
+    bool rows = d && d->rrank, product = x_dot || y_dot;
+    if (rows &&
+        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
-    if (x->sorts || y->sorts) return IND_FUSION_SCAN;
-    if (x->scans && y->scans) return IND_FUSION_TWO_SCANS;
+    if ((x->run || y->run) && (x->scans || y->scans || product)) return IND_FUSION_RUNS;
+    if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
-    if ((x->scans || y->scans) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
+    if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
+    if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
+    if (x->scans && y->scans && !sched__scans_together(f, x, y)) return IND_FUSION_TWO_SCANS;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
@@ -1393,6 +1672,7 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
     int args = 0;
     const sched__group *x = &f->group[a], *y = &f->group[b];
     if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
+    if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
     f->epoch++;
     for (int half = 0; half < 2; half++) {
         for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
@@ -1522,19 +1802,33 @@ static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, cons
     return bytes;
 }
 
+/* A group whose runs of rows made what this one reduces further; SCHED_NONE: there is none. */
+static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
+        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    return IND__SCHED_NONE;
+}
+
+/* Second stages of one kernel's columns share no reads, but save a launch. */
+static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t first = sched__first_stage_of(f, a);
+    return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
+}
+
 static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *x = &f->group[a], *y = &f->group[b];
     uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
     if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
     if (f->vertical_only) return IND_FUSION_MEMORY;
-    if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved) return IND_FUSION_NO_GAIN;
+    if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
+        return IND_FUSION_NO_GAIN;
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
 /* ---- scans: what shares a kernel with one works on the same rows. */
 
-/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of the scan; BEHIND, what is reduced of
-   them, which nothing that is computed per element may need: the pass of the scan is the last one. */
+/* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of a scan; BEHIND, what is reduced of
+   them, which nothing that is computed per element may need if the pass of the scan is the last one. */
 enum { IND__SCHED_SCANNED = 1, IND__SCHED_BEHIND = 2 };
 
 /* Does loop l, of the group g, compute a value for each element of a row? */
@@ -1554,8 +1848,8 @@ static bool sched__has_op(const ind_body *body, ind_loop_op op) {
     return false;
 }
 
-/* Follows the loop's results, whose origin is noted in `found`. */
-static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit) {
+/* Follows the loop's results, whose origin is noted in `found`. once: no scan may run again. */
+static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_t g, const sched__fit *fit, bool once) {
     const ind_body *body = f->program->loop[l].body;
     bool scans = sched__has_op(body, IND_LOOP_SCAN), reduces = sched__has_op(body, IND_LOOP_REDUCE);
     uint32_t from = 0;
@@ -1564,7 +1858,7 @@ static ind_fusion_reason sched__follow_scan(sched__fuser *f, uint32_t l, uint32_
         if (f->access[a].write && f->access[a].indirect) return IND_FUSION_INDIRECT;
         if (!f->access[a].write && f->mark[b] == f->epoch && f->found[b] > from) from = f->found[b];
     }
-    if (from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
+    if (once && from == IND__SCHED_BEHIND && (scans || reduces || sched__per_element(f, l, g, fit)))
         return IND_FUSION_SCAN_REDUCED;
     if (scans) from = IND__SCHED_SCANNED;
     if (from && reduces) from = IND__SCHED_BEHIND;
@@ -1613,17 +1907,20 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
 /* Both in one kernel with the scan of either? Their domains fit. */
 static ind_fusion_reason sched__check_scan(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__domain *d = fit->domain;
+    const sched__group *first = &f->group[a], *second = &f->group[b];
+    const bool once = f->policy.disable_rescans || first->combines || second->combines;
     if (d->rrank != 1) return IND_FUSION_DOMAINS_DIFFER;
     f->epoch++;
     for (uint32_t x = f->group[a].head, y = f->group[b].head; x != IND__SCHED_NONE || y != IND__SCHED_NONE;) {
         uint32_t *from = x < y ? &x : &y, l = *from, g = from == &x ? a : b;
-        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit);
+        ind_fusion_reason reason = sched__follow_scan(f, l, g, fit, once);
         if (!sched__fused(reason)) return reason;
         *from = f->next_loop[l];
     }
     if (sched__along_rows(f, a, fit->map_a, d) && sched__along_rows(f, b, fit->map_b, d))
         return IND_FUSION_FUSED_VERTICAL;
-    bool reduces = f->group[a].reduces || f->group[b].reduces;
+    if (first->sorts || second->sorts) return IND_FUSION_COALESCING; /* a block walks along each row */
+    bool reduces = first->reduces || second->reduces;
     if (reduces && d->rhint > f->policy.max_scan_stride) return IND_FUSION_COALESCING;
     return sched__scan_scatters(f, a, b, fit) ? IND_FUSION_COALESCING : IND_FUSION_FUSED_VERTICAL;
 }
@@ -1670,18 +1967,41 @@ static bool sched__keeps_tiles(sched__fuser *f, uint32_t a, uint32_t b, const sc
     return true;
 }
 
+/* Does a run of P points in a row, and no other one, store at this index for each point of R? */
+static bool sched__is_run_index(ind_context *c, const ind_expr *var, const ind_expr *size, int rank, int rrank,
+                                int64_t run, ind_expr index) {
+    ind_expr none[IND__SCHED_DIMS], columns = ind_expr_product(c, size + rank, rrank);
+    for (int v = 0; v < rank; v++) none[v] = ind_int(c, 0);
+    ind_expr number = ind_expr_floordiv(ind__linearise(c, var, size, rank), ind_int(c, run));
+    ind_expr column = ind__substitute(index, var, none, rank);
+    return ind_expr_same(index, ind_expr_add(ind_expr_mul(number, columns), column));
+}
+
+/* In the common domain, do the columns that the group joins have the same runs of rows as before? */
+static bool sched__keeps_runs(sched__fuser *f, uint32_t g, const ind_expr *map, const sched__domain *d) {
+    for (sched__walk w = sched__first(f, g); f->group[g].run && w.at; sched__next(f, &w)) {
+        int64_t run = f->program->buffer[w.at->buffer].run;
+        if (!w.at->write || !run) continue;
+        ind_expr index = sched__index_in(f, w.at, f->group[g].domain, map);
+        if (!sched__is_run_index(f->context, d->var, d->size, d->rank, d->rrank, run, index)) return false;
+    }
+    return true;
+}
+
 /* Everything but size and cycles, for one way to lay the two over one another. */
 static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
-    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b);
+    ind_fusion_reason kind = sched__check_reads(f, a, b, fit), reason = sched__check_templates(f, a, b, fit);
     bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
     if (!sched__fused(reason)) return reason;
     bool apart = kind == IND_FUSION_PROLOGUE || kind == IND_FUSION_INDIRECT || kind == IND_FUSION_MUTATION;
     if (apart || kind == IND_FUSION_SIZE) return kind;
     if (!fit->domain || (product && fit->elementwise)) return IND_FUSION_DOMAINS_DIFFER;
     if (product && !sched__keeps_tiles(f, a, b, fit)) return IND_FUSION_DOMAINS_DIFFER;
+    if (!sched__keeps_runs(f, a, fit->map_a, fit->domain) || !sched__keeps_runs(f, b, fit->map_b, fit->domain))
+        return IND_FUSION_RUNS;
     if (f->parts_apart && (sched__keeps_version(f, a) || sched__keeps_version(f, b))) return IND_FUSION_MEMORY;
     if (!sched__fused(kind)) return kind;
-    if (sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
+    if (!ind__ok(fit->bound) && sched__starves(f, a, b, fit)) return IND_FUSION_NO_GAIN;
     if (f->group[a].scans || f->group[b].scans) reason = sched__check_scan(f, a, b, fit);
     if (!sched__fused(reason)) return reason;
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
@@ -1801,6 +2121,66 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
     return plain;
 }
 
+/* ---- prefixes: topk is a sort whose first elements are used. What works on these is computed for all elements, under
+   a mask. */
+
+/* May the loop do nothing beyond the first elements of a row? What is reduced must have a value that changes nothing;
+   a scan's first results do not depend on the elements behind; an index that is checked could be wrong where there is
+   no element. */
+static bool sched__may_end_early(const sched__fuser *f, uint32_t l) {
+    const ind_body *body = f->program->loop[l].body;
+    if (body->call || ind__ok(f->bound[l])) return false;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool reduces = in->op == IND_LOOP_REDUCE;
+        if (reduces && (in->reduction == IND_REDUCE_DOT || in->reduction == IND_REDUCE_WELFORD)) return false;
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_STATE) return false;
+        if (in->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)in->reduction)) return false;
+        if (in->op == IND_LOOP_STORE && (in->arg[1] || in->reduction || in->flags)) return false;
+    }
+    return true;
+}
+
+/* Lays b, whose rows are the first elements of a's, over a. */
+static bool sched__fit_prefix(sched__fuser *f, sched__fit *fit) {
+    const sched__domain *a = fit->a, *b = fit->b;
+    const sched__walk_order plain = sched__as_it_stands();
+    ind_expr size[IND__SCHED_DIMS];
+    sched__parts p;
+    int outer = b->rrank ? b->rank : b->rank - 1;
+    if (a->rrank != 1 || b->rrank > 1 || outer < 0) return false;
+    fit->bound = b->size[outer];
+    if (!ind_known_le(fit->bound, a->size[a->rank])) return false;
+    if (!sched__match(&p, a, plain.dim, a->rank, b, plain.dim, outer) || p.n > IND_MAX_RANK) return false;
+    sched__arrange(&p, p.of_a);
+    for (int i = 0; i < p.n; i++) size[p.at[i]] = p.size[i];
+    size[p.n] = a->size[a->rank];
+    fit->domain = sched__domain_of(f, size, p.n, 1);
+    if (!fit->domain) return false;
+    if (!sched__map_parts(fit->domain, 0, &p, p.of_a, fit->map_a, 0, a->rank) ||
+        !sched__map_parts(fit->domain, 0, &p, p.of_b, fit->map_b, 0, outer))
+        return sched__fail(f);
+    fit->map_a[a->rank] = fit->map_b[outer] = fit->domain->var[p.n];
+    fit->elementwise = !b->rrank;
+    return true;
+}
+
+/* As sched__check_fit, for what works on the first elements of the rows that a sorts. */
+static ind_fusion_reason sched__check_prefix(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (f->policy.disable_prefixes || y->mutates || y->dot != IND__SCHED_NONE) return IND_FUSION_DOMAINS_DIFFER;
+    for (uint32_t l = y->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__may_end_early(f, l)) return IND_FUSION_DOMAINS_DIFFER;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_DOMAINS_DIFFER;
+    *own = (sched__fit){.a = x->domain, .b = y->domain};
+    if (!sched__fit_prefix(f, own)) return IND_FUSION_DOMAINS_DIFFER;
+    ind_fusion_reason reason = sched__check_fit(f, a, b, own);
+    if (reason != IND_FUSION_FUSED_VERTICAL) return sched__fused(reason) ? IND_FUSION_DOMAINS_DIFFER : reason;
+    *fit = own;
+    return reason;
+}
+
 /* May a and b (a before b in the topological order) be one kernel? A FUSED reason, or why not. */
 static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
     *fit = sched__fit_of(f, f->group[a].domain, f->group[b].domain);
@@ -1809,6 +2189,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     ind_fusion_reason kind = sched__check_fit(f, a, b, *fit), reason;
     bool other = kind == IND_FUSION_DOMAINS_DIFFER || kind == IND_FUSION_INDEX_DIFFERS || kind == IND_FUSION_NO_GAIN;
     if (other && !f->policy.disable_reorder) kind = sched__check_reordered(f, a, b, fit, kind);
+    if (kind == IND_FUSION_DOMAINS_DIFFER && f->group[a].sorts) kind = sched__check_prefix(f, a, b, fit);
     if (!sched__fused(kind)) return kind;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
     if (!sched__fused(reason = sched__check_cycle(f, a, b))) return reason;
@@ -1835,9 +2216,9 @@ static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, u
 
 /* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
    every element once: the strides are then those of the dimensions in some order, and the index is taken apart. Not
-   where there are none. */
+   where there are none; what may have none for some sizes is divided by 1 there, as nothing is read then. */
 static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
-    ind_expr stride[IND__SCHED_DIMS], next = ind_int(f->context, 1), rest = made;
+    ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
     int left = d->rank;
     int64_t zero;
     for (int k = 0; k < d->rank; k++) {
@@ -1851,8 +2232,8 @@ static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made
         for (int k = 0; k < d->rank && !found; k++) {
             if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
             found = true, left--;
-            map[k] = ind_expr_floordiv(read, next);
-            if (left) map[k] = ind_expr_mod(map[k], d->size[k]);
+            map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
+            if (left) map[k] = ind_expr_mod(map[k], ind_expr_max(d->size[k], one));
             next = ind_expr_mul(next, d->size[k]);
             if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
         }
@@ -2042,12 +2423,9 @@ static bool sched__may_fit(const sched__domain *a, const sched__domain *b) {
     return !flat->rrank && rows->rrank && rows->rhint && flat->hint / rows->rhint == rows->hint;
 }
 
-/* In later rounds only what changed in the last one is tried again. */
-static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
-    uint32_t a = f->group_of[x], b = f->group_of[y];
+static bool sched__put_pair(sched__fuser *f, sched__pairs *p, uint32_t a, uint32_t b) {
     const sched__group *ga = &f->group[a], *gb = &f->group[b];
-    if (a == b || !sched__may_fit(ga->domain, gb->domain)) return true;
-    if (p->round && ga->changed < p->round && gb->changed < p->round) return true;
+    if (a == b || !(ga->sorts || gb->sorts || sched__may_fit(ga->domain, gb->domain))) return true;
     sched__candidate *c = IND__PUSH(f->context, sched__candidate, p->items, p->num, p->capacity);
     if (!c) return sched__fail(f);
     bool swap = ga->order > gb->order;
@@ -2055,8 +2433,33 @@ static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32
     return true;
 }
 
+static bool sched__changed(const sched__fuser *f, const sched__pairs *p, uint32_t g) {
+    return !p->round || f->group[g].changed >= p->round;
+}
+
+/* In later rounds only what changed in the last one is tried again. */
+static bool sched__add_pair(sched__fuser *f, sched__pairs *p, uint32_t x, uint32_t y) {
+    uint32_t a = f->group_of[x], b = f->group_of[y];
+    return (!sched__changed(f, p, a) && !sched__changed(f, p, b)) || sched__put_pair(f, p, a, b);
+}
+
+/* Second stages of the columns that one kernel joins, neighbours without a buffer of both. */
+static bool sched__add_second_stages(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
+    uint32_t writer = sched__writer(f, buffer);
+    uint32_t l = writer == IND__SCHED_NONE ? writer : f->next_loop[writer], read = f->reader[f->first_reader[buffer]];
+    if (l == IND__SCHED_NONE || !sched__changed(f, p, f->group_of[writer])) return true;
+    for (; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        uint32_t other = f->program->loop[l].output[0];
+        if (!f->program->buffer[other].run || !sched__num_readers(f, other)) continue;
+        return sched__put_pair(f, p, f->group_of[read], f->group_of[f->reader[f->first_reader[other]]]);
+    }
+    return true;
+}
+
 static bool sched__add_neighbours(sched__fuser *f, sched__pairs *p, uint32_t buffer) {
     uint32_t writer = sched__writer(f, buffer), end = f->first_reader[buffer + 1];
+    bool run = f->program->buffer[buffer].run && sched__num_readers(f, buffer);
+    if (run && !sched__add_second_stages(f, p, buffer)) return false;
     for (uint32_t r = f->first_reader[buffer]; r < end; r++) {
         if (writer != IND__SCHED_NONE && !sched__add_pair(f, p, writer, f->reader[r])) return false;
         for (uint32_t q = r + 1; q < end && q - r <= IND__SCHED_NEIGHBOURS; q++) {
@@ -2162,6 +2565,8 @@ static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
 static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
     sched__group *x = &f->group[a], *y = &f->group[b];
     if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
+    for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
+        f->bound[l] = fit->bound;
     sched__reorder(f, a, b);
     sched__join_lists(f, a, b);
     x->domain = fit->domain;
@@ -2170,6 +2575,10 @@ static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sche
     x->reduces |= y->reduces;
     x->mutates |= y->mutates;
     x->scans |= y->scans;
+    x->run = x->run ? x->run : y->run;
+    x->sorts |= y->sorts;
+    x->combines |= y->combines;
+    x->num_scans += y->num_scans;
     x->changed = round;
     return true;
 }
@@ -2290,7 +2699,44 @@ static bool sched__explain(sched__fuser *f) {
 typedef struct sched__recording {
     sched__fuser *f;
     uint32_t group, loop;
+    ind_value within; /* the loop's element is one of the first that it works on; id 0: it works on all */
+    ind_expr row;     /* the variable along the row */
 } sched__recording;
+
+/* Puts an access of the element at hand under the mask that it is one of the first; what is read or stored once for the
+   row is not. */
+static void sched__mask_access(ind_ops *o, const sched__recording *r, uint32_t *mask, ind_expr index) {
+    if (!r->within.id || !ind__expr_depends(index, r->row)) return;
+    *mask = *mask ? ind_op_and(o, (ind_value){*mask}, r->within).id : r->within.id;
+}
+
+/* The operand of a reduction whose other elements change nothing. */
+static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
+    bool lowest = kind != IND_REDUCE_MIN, extreme = kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX;
+    extreme = extreme || kind == IND_REDUCE_ARGMAX || kind == IND_REDUCE_ONLINE_SOFTMAX;
+    if (!extreme) return ind_op_constant_int(o, kind == IND_REDUCE_PROD, d);
+    if (ind_dtype_is_float(d)) return ind_op_constant(o, lowest ? -(double)INFINITY : (double)INFINITY, d);
+    int bits = 8 * ind_dtype_bytes(d);
+    int64_t most = d == IND_BOOL ? 1 : d == IND_U8 ? 255 : (int64_t)(UINT64_MAX >> (65 - bits));
+    bool is_signed = d != IND_BOOL && d != IND_U8;
+    return ind_op_constant_int(o, !lowest ? most : is_signed ? -most - 1 : 0, d);
+}
+
+static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *user) {
+    const sched__recording *r = user;
+    ind__inst bounded = *in;
+    ind_value x = {in->arg[0]};
+    if (!r->within.id) return o->emit(o, in, NULL);
+    bounded.arg[0] =
+        ind_op_where(o, r->within, x, sched__neutral(o, (ind_reduction)in->reduction, ind_op_dtype(o, x))).id;
+    return o->emit(o, &bounded, NULL);
+}
+
+/* Is the loop's element one of those that it works on? */
+static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
+    if (!ind__ok(f->bound[l])) return (ind_value){0};
+    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
+}
 
 /* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
    precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
@@ -2298,7 +2744,11 @@ typedef struct sched__recording {
 static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
     uint32_t writer = sched__writer(r->f, in->source);
-    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) return o->emit(o, in, index);
+    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) {
+        ind__inst load = *in;
+        sched__mask_access(o, r, &load.arg[0], *index);
+        return o->emit(o, &load, index);
+    }
     ind_value made = {r->f->value[in->source]};
     ind_dtype memory = r->f->program->buffer[in->source].dtype;
     const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
@@ -2311,13 +2761,16 @@ static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_e
 
 static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
     const sched__recording *r = user;
+    ind__inst store = *in;
     r->f->value[in->source] = in->arg[0];
-    if (sched__stored(r->f, in->source, r->group, r->group)) o->emit(o, in, index);
+    if (!sched__stored(r->f, in->source, r->group, r->group)) return;
+    sched__mask_access(o, r, &store.arg[1], *index);
+    o->emit(o, &store, index);
 }
 
 static ind_body *sched__record(sched__fuser *f, uint32_t g) {
     const sched__domain *d = f->group[g].domain;
-    sched__recording user = {f, g, 0};
+    sched__recording user = {.f = f, .group = g, .row = d->var[d->rank]};
     ind__recorder r;
     if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
     r.body->call = f->program->loop[f->group[g].head].body->call;
@@ -2327,8 +2780,10 @@ static ind_body *sched__record(sched__fuser *f, uint32_t g) {
                               .var = f->var + f->first_var[l],
                               .user = &user,
                               .load = sched__record_load,
-                              .store = sched__record_store};
+                              .store = sched__record_store,
+                              .reduce = sched__record_reduce};
         user.loop = l;
+        user.within = sched__record_within(f, &r.ops, l, user.row);
         ok = ind__body_replay(&r.ops, &replay).id;
     }
     return sched__recorded(f, &r, ok);
@@ -2432,13 +2887,17 @@ static ind_expr sched__points(const ind_body *body, uint32_t mask) {
 /* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
 static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
     ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
+    bool masked = false;
     if (body->call) return buffer == body->call->workspace ? total : all;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
         if (!sched__is_access(in) || in->source != buffer) continue;
+        if (sched__joins_run(in)) return all;
         uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
         total = ind_expr_add(total, sched__points(body, m));
+        masked = masked || in->arg[in->op == IND_LOOP_STORE];
     }
+    if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);
     return ind_known_le(all, total) ? all : total;
 }
 
@@ -2446,7 +2905,8 @@ static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint
 static bool sched__combines(const ind_body *body, uint32_t buffer) {
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_STORE && in->source == buffer && in->reduction != IND_REDUCE_NONE) return true;
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->reduction != IND_REDUCE_NONE) return true;
     }
     return false;
 }
@@ -2470,7 +2930,7 @@ static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
     for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
         const ind__inst *in = &body->inst[i];
         char class = ind__loop_op_class((ind_loop_op)in->op);
-        if (in->op == IND_LOOP_SCAN)
+        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
             per_element++;
         else if (in->op == IND_LOOP_REDUCE)
             per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
@@ -2532,7 +2992,7 @@ static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *m
 /* By what is left in the body: a scan may have turned out to be of no use. */
 static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
     if (group->call) return IND_KERNEL_EXTERN;
-    if (group->sorts) return IND_KERNEL_SORT;
+    if (ind__body_sort(body)) return IND_KERNEL_SORT;
     if (ind__body_scan(body)) return IND_KERNEL_SCAN;
     return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
 }
@@ -2542,6 +3002,7 @@ static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
     k->body = sched__make_body(f, g);
     if (!k->body) return false;
     k->kind = sched__kernel_kind(group, k->body);
+    k->run = group->run;
     uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
     if (!mask) return sched__fail(f);
     ind__body_var_masks(k->body, mask);
@@ -2778,21 +3239,33 @@ static bool sched__op_by_op(sched__fuser *f) {
     return !f->failed;
 }
 
-/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's kernel. */
+/* The first and the last kernel of the launch that kernel k is a part of. */
+static uint32_t sched__launch_first(const ind_schedule *s, uint32_t k) {
+    return s->launch ? s->launch[k] : k;
+}
+
+static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
+    const uint32_t first = sched__launch_first(s, k);
+    while (k + 1 < s->num_kernels && sched__launch_first(s, k + 1) == first) k++;
+    return k;
+}
+
+/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's launch. */
 static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     ind_schedule *s = f->schedule;
     for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
         for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
             uint32_t b = s->kernel[k].arg[i];
             s->storage[b] = sched__in_arena(f, b) ? b : f->home[b];
             if (!sched__in_arena(f, b)) continue;
             if (i >= s->kernel[k].num_reads) {
-                life[f->program->buffer[b].mutates].end = k;
-                life[b] = (sched__life){b, k, k, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[f->program->buffer[b].mutates].end = last;
+                life[b] = (sched__life){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
                 life[b].hint = sched__hint(life[b].size);
                 if (!ind__ok(life[b].size)) return sched__fail(f);
             }
-            life[b].end = k;
+            life[b].end = last;
         }
     }
     for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* they are read back after a run */
@@ -2889,6 +3362,15 @@ static void sched__join_versions(sched__fuser *f, uint32_t k, sched__life *life)
     }
 }
 
+/* Does another part of the launch of kernel k use this memory? */
+static bool sched__used_beside(const ind_schedule *s, uint32_t k, uint32_t root) {
+    const uint32_t last = sched__launch_last(s, k);
+    for (uint32_t other = sched__launch_first(s, k); other <= last; other++)
+        for (uint32_t i = 0; other != k && i < s->kernel[other].num_args; i++)
+            if (s->storage[s->kernel[other].arg[i]] == root) return true;
+    return false;
+}
+
 /* Lets each output of kernel k take over the memory of an input that it is the last to read. */
 static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     ind_schedule *s = f->schedule;
@@ -2901,7 +3383,8 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
         bool own = ind__ok(life[out].size) && !f->program->buffer[out].mutates;
         for (uint32_t i = 0; own && i < kernel->num_reads; i++) {
             uint32_t in = kernel->arg[i], root = s->storage[in];
-            if (!ind__ok(life[in].size) || life[in].end != k || sched__taken(s, kernel, root)) continue;
+            if (!ind__ok(life[in].size) || life[in].end != sched__launch_last(s, k)) continue;
+            if (sched__taken(s, kernel, root) || sched__used_beside(s, k, root)) continue;
             if (!sched__may_overwrite(f, kernel, in, out, stage, stage + n, (uint8_t *)(stage + 2 * n))) continue;
             s->storage[out] = root;
             life[root].end = life[out].end;
@@ -3113,13 +3596,308 @@ static bool sched__plan_memory(sched__fuser *f) {
     return true;
 }
 
+/* ================================================================================================= >>combine */
+
+/* A size symbol at one end of its range, or at its hint. */
+enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
+
+static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
+    int corner = *(const int *)user;
+    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
+    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
+    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
+    return true;
+}
+
+/* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
+   where its first kernel does. */
+typedef struct sched__combiner {
+    sched__fuser *f;
+    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
+    uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
+    uint32_t *open, num_open;       /* launches that others may join, ascending */
+    uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
+    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and
+       that it is the first to use; and what there may be at the most. */
+    int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
+} sched__combiner;
+
+/* How far apart the kernels of a launch may be in the order, and how many launches are tried for each. */
+enum { IND__SCHED_COMBO_DISTANCE = 512, IND__SCHED_COMBO_TRIES = 64, IND__SCHED_COMBO_WORDS = 448 };
+
+/* Its row of arguments on the device: pointers, the blocks that are its own, and a few sizes. */
+static uint32_t sched__combo_words(const ind_kernel *k) {
+    return k->num_args + 6;
+}
+
+/* A matrix product that leaves multiprocessors idle: its tiles are fewer than the blocks that fill the machine. */
+static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
+    enum { IND__TILE = 64 };
+    int64_t blocks = 1;
+    for (int v = 0; v < k->body->rank; v++) {
+        int64_t n = sched__hint(sched__extent(k->body->var[v]));
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
+    }
+    return blocks <= f->policy.fill_blocks;
+}
+
+/* May the kernel be a part of a launch, if there is another one? */
+static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
+    const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
+    if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
+    if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
+    bool small =
+        bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
+    return small ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+}
+
+/* Products share a launch if they share an operand and are as deep, so that one function and one tile may do for all;
+   other kernels, of few bytes each, need nothing in common. */
+static bool sched__go_together(const ind_kernel *a, const ind_kernel *b) {
+    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
+    if (a->kind != IND_KERNEL_MATMUL) return true;
+    bool shared = false;
+    for (uint32_t i = 0; i < a->num_reads; i++)
+        for (uint32_t k = 0; k < b->num_reads; k++) shared |= a->arg[i] == b->arg[k];
+    return shared && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
+}
+
+/* Are they likely to be one function on the device, called with other arguments? */
+static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
+    return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
+           a->body->num_inst == b->body->num_inst;
+}
+
+static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
+    if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
+}
+
+/* The first place in the order at which kernel k can run: behind all that it needs, and all that read what it changes.
+ */
+static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
+    const ind_kernel *kernel = &x->f->schedule->kernel[k];
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < kernel->num_args; i++) {
+        uint32_t b = kernel->arg[i], old = x->f->program->buffer[b].mutates;
+        if (i >= kernel->num_reads && !old) continue;
+        if (i >= kernel->num_reads) {
+            for (uint32_t r = 0; r < x->written[old]; r++)
+                sched__after(x, x->reader[x->first_reader[old] + r], k, &least);
+            b = old;
+        }
+        if (x->maker[b]) sched__after(x, x->maker[b] - 1, k, &least);
+    }
+    return least;
+}
+
+/* Kernel k runs, at the latest, where it stands: those behind it may need it. */
+static void sched__note_kernel(sched__combiner *x, uint32_t k) {
+    const ind_kernel *kernel = &x->f->schedule->kernel[k];
+    for (uint32_t i = 0; i < kernel->num_args; i++) {
+        uint32_t b = kernel->arg[i];
+        if (i >= kernel->num_reads)
+            x->maker[b] = k + 1;
+        else
+            x->reader[x->first_reader[b] + x->written[b]++] = k;
+    }
+}
+
+/* Would what kernel k makes, live from `launch` on, stay below the peak? */
+static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            if (x->live[c][at] > x->limit[c] - x->made[c][k]) return false;
+    return true;
+}
+
+/* The launch that kernel k joins: the last one of kernels that are like it, else the last one that is possible; or k,
+   and why. */
+static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
+    const sched__fuser *f = x->f;
+    const ind_kernel *kernel = &f->schedule->kernel[k];
+    uint32_t least = sched__earliest(x, k), best = k, tries = 0;
+    *why = IND_COMBO_NEEDED;
+    for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
+        uint32_t at = x->open[i];
+        if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
+        const ind_kernel *first = &f->schedule->kernel[at];
+        if (!sched__go_together(first, kernel) || (best != k && !sched__alike(first, kernel))) continue;
+        if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
+            x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
+            if (best == k) *why = IND_COMBO_FULL;
+        } else if (!sched__fits_below_peak(x, at, k)) {
+            if (best == k) *why = IND_COMBO_MEMORY;
+        } else {
+            best = at;
+            if (sched__alike(first, kernel)) break;
+        }
+    }
+    return best;
+}
+
+static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
+    ind_schedule *s = x->f->schedule;
+    x->launch[k] = launch;
+    x->next[x->tail[launch]] = k, x->tail[launch] = k;
+    x->parts[launch]++;
+    x->words[launch] += sched__combo_words(&s->kernel[k]);
+    s->combo[k] = s->combo[launch] = IND_COMBO_COMBINED;
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            x->live[c][at] = sched__add_hint(x->live[c][at], x->made[c][k]);
+}
+
+/* The value of a size, or of a sum of sizes, at a corner of the ranges; as large as can be where it overflows there. */
+static int64_t sched__at_corner(ind_expr e, int corner) {
+    int64_t value;
+    return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
+}
+
+static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+    return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
+}
+
+/* What the plan as it is keeps in the arena while each kernel runs, at a corner. */
+static bool sched__find_live(sched__combiner *x, int c) {
+    sched__fuser *f = x->f;
+    const ind_schedule *s = f->schedule;
+    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end); /* by storage: 1 + the last kernel */
+    int64_t *freed = sched__scratch(f, (size_t)s->num_kernels + 1, sizeof *freed), live = 0;
+    x->live[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    x->made[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    if (f->failed) return false;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
+            uint32_t b = s->kernel[k].arg[i];
+            if (!ind__ok(s->offset[b])) continue;
+            const int64_t bytes = sched__place_bytes(f, b, c);
+            if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
+                x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
+            if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
+            end[s->storage[b]] = k + 1;
+        }
+    }
+    for (uint32_t b = 1; b < f->program->num_buffers; b++)
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
+        if (live > x->limit[c]) x->limit[c] = live;
+    }
+    return true;
+}
+
+static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
+    uint32_t n = f->schedule->num_kernels, buffers = f->program->num_buffers, reads = 0;
+    *x = (sched__combiner){.f = f};
+    x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
+    x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
+    x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
+    x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
+    x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
+    for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
+    x->reader = sched__scratch(f, reads, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < f->schedule->kernel[k].num_reads; i++)
+            x->first_reader[f->schedule->kernel[k].arg[i] + 1]++;
+    for (uint32_t b = 0; b < buffers; b++) x->first_reader[b + 1] += x->first_reader[b];
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (!sched__find_live(x, c)) return false;
+    return true;
+}
+
+/* Each kernel joins a launch before it, or opens one. Launches that only opened stay alone. */
+static void sched__choose_launches(sched__combiner *x) {
+    ind_schedule *s = x->f->schedule;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        uint32_t launch = k;
+        x->launch[k] = x->tail[k] = k;
+        x->parts[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
+        s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
+        if (s->combo[k] == IND_COMBO_COMBINED) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        if (launch != k)
+            sched__join_launch(x, launch, k);
+        else if (s->combo[k] >= IND_COMBO_NEEDED)
+            x->open[x->num_open++] = k;
+        sched__note_kernel(x, k);
+    }
+}
+
+/* The kernels of each launch one after another; false: each is alone. */
+static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel, ind_combo_reason *combo) {
+    ind_schedule *s = x->f->schedule;
+    uint32_t n = 0;
+    s->num_launches = 0;
+    for (uint32_t first = 0; first < s->num_kernels; first++) {
+        if (x->launch[first] != first) continue;
+        uint32_t at = n;
+        for (uint32_t k = first, more = x->parts[first]; more > 0; more--, k = x->next[k]) {
+            kernel[n] = s->kernel[k], combo[n] = s->combo[k];
+            s->launch[n++] = at;
+        }
+        s->num_launches++;
+    }
+    return s->num_launches < s->num_kernels;
+}
+
+static void sched__launch_each(ind_schedule *s) {
+    for (uint32_t k = 0; k < s->num_kernels; k++) s->launch[k] = k;
+    s->num_launches = s->num_kernels;
+}
+
+/* Is the plan at no corner of the ranges larger than the other one? */
+static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
+            sched__at_corner(s->peak_bytes, c) > sched__at_corner(before->peak_bytes, c))
+            return false;
+    return true;
+}
+
+/* Plans the memory of the kernels as they are now; back to how they were where the arena would grow. */
+static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_reason *combo) {
+    ind_schedule *s = f->schedule;
+    ind_schedule before = *s;
+    s->kernel = kernel, s->combo = combo;
+    s->arena_bytes.id = 0;
+    if (!sched__plan_memory(f)) return false;
+    if (sched__no_larger(s, &before)) return true;
+    *s = before;
+    sched__launch_each(s);
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        if (s->combo[k] == IND_COMBO_COMBINED) s->combo[k] = IND_COMBO_MEMORY;
+    return true;
+}
+
+/* Puts small kernels that need nothing of each other into one launch. A kernel only ever moves up, to where the launch
+   already stands, so that no other one waits longer. */
+static bool sched__combine(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    sched__combiner x;
+    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    if (f->failed || !sched__combiner_init(&x, f)) return false;
+    sched__choose_launches(&x);
+    if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
+    return true;
+}
+
 /* ================================================================================================== >>verify */
 
 typedef struct sched__check {
     const ind_schedule *s;
     uint32_t *step;                 /* by loop: 1 + kernel */
     uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
-    sched__life *life;              /* by buffer: in the arena; size invalid: not there */
+    uint32_t *last;                 /* by kernel: the last one of its launch */
+    sched__life *life;              /* by buffer: in the arena; size invalid: not there. From the first kernel of the
+                                       launch that makes it to the last one of the launch that uses it last */
     uint32_t kernel, buffer, other; /* where it went wrong */
 } sched__check;
 
@@ -3137,6 +3915,21 @@ static bool sched__check_loops(sched__check *v) {
         if (!v->step[l]) return false;
     }
     return true;
+}
+
+/* A launch is a run of kernels, and what has several parts has no opaque call. */
+static bool sched__check_launches(sched__check *v) {
+    const ind_schedule *s = v->s;
+    uint32_t launches = 0;
+    for (uint32_t k = v->kernel = 0; k < s->num_kernels; v->kernel = ++k) {
+        bool first = s->launch[k] == k, more = k + 1 < s->num_kernels && s->launch[k + 1] == s->launch[k];
+        launches += first;
+        if (!first && (!k || s->launch[k] != s->launch[k - 1])) return false;
+        if ((!first || more) && s->kernel[k].kind == IND_KERNEL_EXTERN) return false;
+    }
+    for (uint32_t k = s->num_kernels; k-- > 0;)
+        v->last[k] = k + 1 < s->num_kernels && s->launch[k + 1] == s->launch[k] ? v->last[k + 1] : k;
+    return launches == s->num_launches;
 }
 
 static bool sched__check_bodies(sched__check *v) {
@@ -3199,15 +3992,30 @@ static bool sched__is_operand(const ind_body *body, uint32_t load) {
     return operand;
 }
 
+/* May a kernel with rows read of the buffer the element that it then changes there? One per point of its rows, or one
+   per row that is read whatever the point. */
+static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+    const ind_body *b = k->body;
+    int along = 0;
+    for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
+    bool masked = false;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        masked = masked || (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == old && b->inst[i].arg[0]);
+    return along == b->rrank || (!along && !masked);
+}
+
 /* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
    they do? */
 static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
     if (!sched__has_arg(k, old, false)) return true;
     uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
     if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (!load || !store || load > store || k->kind == IND_KERNEL_SORT) return false;
+    ind_expr index = k->body->index[k->body->inst[store].index];
     if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
-    return load && store && load < store && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_MATMUL) &&
-           ind_expr_same(k->body->index[k->body->inst[load].index], k->body->index[k->body->inst[store].index]);
+    bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
+           (!rows || sched__changes_rows_own(k, old, index));
 }
 
 /* May the kernel that makes the version hold others that read the old one? */
@@ -3247,6 +4055,34 @@ static bool sched__check_order(sched__check *v) {
     return true;
 }
 
+/* Are the loops in one launch, but not in one kernel? */
+static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+    return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
+}
+
+/* From the loops as they were before any fusion: the parts of a launch run in any order, so none reads or changes what
+   another one writes. With the order of the launches, no path leads from one part to another either. */
+static bool sched__check_parts(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        const ind_body *body = p->loop[l].body;
+        v->kernel = v->step[l] - 1;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
+            if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+        }
+        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
+            const ind__buffer *old = &p->buffer[v->buffer = p->buffer[p->loop[l].output[o]].mutates];
+            if (v->buffer && old->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, old->loop, l)) return false;
+        }
+        uint64_t sizes = ind__body_unbacked(p, body);
+        if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
+    }
+    return true;
+}
+
 /* Also finds the lifetimes that the next rules need. */
 static bool sched__check_reads_follow_writes(sched__check *v) {
     for (uint32_t k = 0; k < v->s->num_kernels; k++) {
@@ -3259,8 +4095,8 @@ static bool sched__check_reads_follow_writes(sched__check *v) {
             if (write ? v->made[b] || buffer->kind != IND__BUFFER_COMPUTED : 0) return false;
             if (!write && buffer->kind == IND__BUFFER_COMPUTED && !v->made[b]) return false;
             if (!write && v->made[buffer->mutated_by]) return false;
-            if (write) v->made[b] = k + 1, v->life[b].begin = k;
-            v->life[b].end = k;
+            if (write) v->made[b] = k + 1, v->life[b].begin = v->s->launch[k];
+            v->life[b].end = v->last[k];
         }
     }
     return true;
@@ -3277,7 +4113,7 @@ static bool sched__check_versions(sched__check *v) {
             return false;
         bool arena = ind__ok(v->s->offset[b]);
         if (v->s->storage[b] != (arena ? v->s->storage[buffer->mutates] : home)) return false;
-        v->life[buffer->mutates].end = k;
+        v->life[buffer->mutates].end = v->last[k];
     }
     return true;
 }
@@ -3311,18 +4147,6 @@ static bool sched__check_offsets(sched__check *v) {
     return true;
 }
 
-/* A size symbol at one end of its range, or at its hint. */
-enum { IND__SCHED_AT_HINT, IND__SCHED_AT_LEAST, IND__SCHED_AT_MOST, IND__SCHED_NUM_CORNERS };
-
-static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
-    int corner = *(const int *)user;
-    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
-    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
-    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
-    *out = corner == IND__SCHED_AT_HINT ? s->hint : corner == IND__SCHED_AT_LEAST ? lo : hi - hi % step;
-    return true;
-}
-
 /* Counted with numbers, independently of the proofs. A sum that overflows at the largest sizes says nothing. */
 static bool sched__check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_offset, ind_expr b_size) {
     for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
@@ -3337,12 +4161,22 @@ static bool sched__check_numbers(ind_expr a_offset, ind_expr a_size, ind_expr b_
     return true;
 }
 
+/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a? */
+static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+    const uint32_t made = v->made[b->buffer] - 1;
+    if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
+    for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
+        if (k != made && (sched__has_arg(&v->s->kernel[k], a->buffer, false) || v->made[a->buffer] == k + 1))
+            return false;
+    return true;
+}
+
 /* Two buffers that are live in one kernel: apart in memory, or the one takes over the other's place in that kernel. */
 static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
     const ind_expr *offset = v->s->offset;
     v->buffer = a->buffer, v->other = b->buffer;
     if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
-        return a->end == b->begin && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
                ind_known_eq(a->size, b->size);
     ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
     if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
@@ -3426,19 +4260,69 @@ static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *
     return true;
 }
 
+/* Is a result of the sort stored along the row at one stride, where it can be sorted? */
+static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
+        ind_expr stride;
+        if (in->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->arg[0] != sort) continue;
+        if (value->imm.i != part || in->arg[1] || in->reduction || in->flags) continue;
+        return ind__affine(body->index[in->index], body->var[body->rank], &stride, NULL);
+    }
+    return false;
+}
+
+/* In a kernel with a sort: is a mask on each store per element whose buffer has fewer elements than the rows? */
+static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+    ind_expr points = ind_expr_mul(k->numel, k->rnumel);
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *in = &k->body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->arg[1] || p->buffer[in->source].mutates) continue;
+        if (!ind__expr_depends(k->body->index[in->index], k->body->var[k->body->rank])) continue;
+        ind_expr numel = ind__buffer_numel(&p->buffer[in->source]);
+        if (ind_known_le(numel, points) && !ind_known_eq(numel, points)) return false;
+    }
+    return true;
+}
+
 static bool sched__check_scans(sched__check *v) {
     for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
         const ind_kernel *k = &v->s->kernel[v->kernel];
-        uint32_t scan = ind__body_scan(k->body), stores = 0;
-        bool sorts = scan && ind__scan_sorts((ind_scan)k->body->inst[scan].reduction), holds = true;
-        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sorts) || (k->kind == IND_KERNEL_SORT) != sorts) return false;
-        for (uint32_t i = 1; i < k->body->num_inst; i++) stores += k->body->inst[i].op == IND_LOOP_STORE;
-        if (sorts && (k->num_loops != 1 || stores != 2)) return false;
-        if (!scan || k->num_loops == 1) continue;
+        uint32_t scan = ind__body_scan(k->body), sort = ind__body_sort(k->body);
+        bool holds = true;
+        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
+            return false;
+        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
+            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+        if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
         uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
         if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
         ind__free(v->s->context, mask);
         if (!mask || !holds) return false;
+    }
+    return true;
+}
+
+/* Columns are joined along runs of the kernel's rows as they stand, in buffers that it stores once and does not read.
+ */
+static bool sched__check_runs(sched__check *v) {
+    for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
+        const ind_kernel *k = &v->s->kernel[v->kernel];
+        const ind_body *b = k->body;
+        ind_expr size[IND__SCHED_DIMS];
+        bool any = false;
+        for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__inst *in = &b->inst[i];
+            if (!sched__joins_run(in)) continue;
+            any = true, v->buffer = in->source;
+            if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
+            if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;
+            if (!sched__is_run_index(v->s->context, b->var, size, b->rank, b->rrank, k->run, b->index[in->index]))
+                return false;
+        }
+        if (any != (k->run > 0)) return false;
     }
     return true;
 }
@@ -3449,17 +4333,22 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
+    {"the parts of a launch follow one another, and none is an opaque call", sched__check_launches},
     {"every body is valid", sched__check_bodies},
     {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
     {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
+    {"the parts of a launch need nothing of one another", sched__check_parts},
     {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
-    {"a sort is alone in its kernel and stores both results; a scan's pass over the row is the last",
+    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
+     "the "
+     "pass of a scan with a combine function is the last",
      sched__check_scans},
+    {"columns are joined along runs of rows, in partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -3469,8 +4358,9 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     sched__check v = {.s = s};
     v.step = ind__alloc(c, (s->program->num_loops + 1) * sizeof *v.step);
     v.made = ind__alloc(c, (buffers + 1) * sizeof *v.made);
+    v.last = ind__alloc(c, ((size_t)s->num_kernels + 1) * sizeof *v.last);
     v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
-    ind_status status = v.step && v.made && v.life ? IND_OK : IND_OUT_OF_MEMORY;
+    ind_status status = v.step && v.made && v.last && v.life ? IND_OK : IND_OUT_OF_MEMORY;
     for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
         if (sched__rules[i].holds(&v)) continue;
         status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
@@ -3479,6 +4369,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
                                sched__rules[i].text, v.kernel, v.buffer, v.other);
     }
     ind__free(c, v.life);
+    ind__free(c, v.last);
     ind__free(c, v.made);
     ind__free(c, v.step);
     return status;
@@ -3508,6 +4399,24 @@ const char *ind__fusion_reason_name(ind_fusion_reason r) {
     static const char *const name[] = {
 #define X(name, text) #name,
         IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+const char *ind__combo_reason_text(ind_combo_reason r) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        IND_COMBO_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof text / sizeof *text ? text[r] : "?";
+}
+
+const char *ind__combo_reason_name(ind_combo_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_COMBO_REASONS(X)
 #undef X
     };
     return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
@@ -3597,11 +4506,17 @@ static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     sched__print_formula(p, "  reads ", k->bytes_read);
     sched__print_formula(p, "  writes ", k->bytes_written);
     sched__print_formula(p, "  flops ", k->flops);
+    const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const char *note = p->s->program->loop[k->loop[i]].note;
-        if (note) ind__textf(p->t, "  # %s", note);
+        if (!note || !strcmp(note, before)) continue;
+        ind__textf(p->t, "  # %s", note);
+        before = note;
     }
     ind__textf(p->t, "\n");
+    if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (p->s->combo[number] >= IND_COMBO_FULL)
+        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
 }
 
 /* What was not changed in place, and because of whom. */
@@ -3715,7 +4630,9 @@ static void sched__json_kernel(const sched__printer *p, const ind_kernel *k) {
     sched__json_formula(p, "flops", k->flops);
     ind__textf(p->t, ", \"domain\": \"");
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "\"}");
+    const uint32_t number = (uint32_t)(k - p->s->kernel);
+    ind__textf(p->t, "\", \"launch\": %u, \"combo\": \"%s\"}", p->s->launch[number],
+               ind__combo_reason_name(p->s->combo[number]));
 }
 
 static void sched__json_kernel_number(const sched__printer *p, const char *key, uint32_t k) {
@@ -3821,7 +4738,7 @@ static ind_status sched__run(sched__fuser *f) {
     f->context->error.status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
               sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
-              sched__note_uses(f);
+              sched__combine(f) && sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
     return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }

@@ -301,8 +301,10 @@ def var_unbiased(w, node, a):
 def guard(w, node, a):
     condition = a["self"]
     if isinstance(condition, Size):
-        if not w.data_sizes & set(re.findall(r"\w+", condition.text)):  # those are bounded where they are made
+        if not w.data_sizes & set(re.findall(r"\w+", condition.text)):
             w.guards.append(condition.text)
+        elif "==" in condition.text:  # bounds stand where the size is made
+            w.lines.append(f"fact {condition.text}")
     elif condition is False or condition == 0:
         raise ExportError(f"an assertion of the program never holds: {a['assert_msg']}")
     return None
@@ -430,13 +432,21 @@ def data_size(w, shape):
     return 0, None
 
 
+def length_bounds(w, shape, dim=0):
+    """What torch knows of a size from data, as arguments; it may be one that is known already (torch._check(a == b))."""
+    known = hasattr(shape[dim], "node") and shape[dim].node.expr.free_symbols <= set(w.sizes.name_of)
+    lo, hi = data_size(w, shape)
+    if known:
+        lo = hi = w.argument(w.size_value(shape[dim]))
+    return (f", min_length={lo}" if lo != 0 else "") + (f", max_length={hi}" if hi is not None else "")
+
+
 def chosen(template):
     """An op that chooses elements: as many as the data say."""
 
     def rule(w, node, a):
-        lo, hi = data_size(w, w.meta(node).shape)
-        call = w.call_text(node, template, a)[:-1]
-        return w.emit(node, call + (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "") + ")")
+        bounds = length_bounds(w, w.meta(node).shape)
+        return w.emit(node, w.call_text(node, template, a)[:-1] + bounds + ")")
 
     return rule
 
@@ -450,8 +460,7 @@ def indexed(template):
             new = [s for s in w.meta(node).shape if hasattr(s, "node") and not s.node.expr.free_symbols <= set(w.sizes.name_of)]
             if value.dtype != w.torch.bool or not new:
                 continue
-            lo, hi = data_size(w, new)
-            bounds = (f", min_length={lo}" if lo > 0 else "") + (f", max_length={hi}" if hi is not None else "")
+            bounds = length_bounds(w, new)
             name = w.names.new(f"{node.name}.part")
             w.lines.append(f"{name} : i64[{w.argument(w.size_value(new[0]))}, {value.dim()}] = nonzero({w.value_of[mask]}{bounds})")
         return w.call(node, template, a)
@@ -464,11 +473,10 @@ def unique(op, flags):
 
     def rule(w, node, a):
         metas = w.meta(node)
-        if a.get("dim") is not None:
-            raise ExportError(f"{node.target}: with dim, whole slices are compared; not supported")
         wanted = [True, bool(a[flags[0]]), bool(a[flags[1]])]
-        data_size(w, metas[0].shape)
-        call = f"{op}({w.operand(a['self'], node)}" + "".join(f", {flag}=true" for flag, want in zip(flags, wanted[1:]) if want) + ")"
+        bounds = length_bounds(w, metas[0].shape, a.get("dim") or 0)
+        along = f", dim={a['dim']}" if a.get("dim") is not None else ""
+        call = f"{op}({w.operand(a['self'], node)}" + "".join(f", {flag}=true" for flag, want in zip(flags, wanted[1:]) if want) + along + bounds + ")"
         names = [w.names.new(f"{node.name}.{i}") if want else None for i, want in enumerate(wanted)]
         types = [w.type_text(metas[0])] + ["i64" + w.size_list(m.shape) if want else "" for m, want in zip(metas[1:], wanted[1:])]  # torch's meta may say i32
         w.lines.append(", ".join(f"{n} : {t}" for n, t in zip(names, types) if n) + f" = {call}")
@@ -485,6 +493,41 @@ def repeated(w, node, a):
     if hi is None:
         raise ExportError(f"{node.target}: the length of its result has no bound; give output_size, or torch._check(size <= most)")
     return w.emit(node, w.call_text(node, "repeat_interleave(repeats)", a)[:-1] + f", max_output_size={hi})")
+
+
+def counted_values(w, node, a):
+    """As long as the largest value says, at most as torch knows."""
+    lo, hi = data_size(w, w.meta(node).shape)
+    if hi is None:
+        raise ExportError(f"{node.target}: the length of its result has no bound; give torch._check(size <= most)")
+    return w.emit(node, w.call_text(node, "bincount(self, weights, minlength=)", a)[:-1] + f", max_output_size={hi})")
+
+
+def window(w, node, a):
+    beta, dtype = a.get("beta"), dtype_text(w.meta(node).dtype)
+    more = f", beta={number_text(float(beta))}" if beta is not None else ""
+    return w.emit(node, f"kaiser_window({a['window_length']}, periodic={'false' if a.get('periodic') is False else 'true'}{more}, dtype={dtype})")
+
+
+def frequencies(op):
+    def rule(w, node, a):
+        return w.emit(node, f"{op}({a['n']}, d={number_text(float(a['d']))}, dtype={dtype_text(w.meta(node).dtype)})")
+
+    return rule
+
+
+def antialiased(op):
+    """Scales, where they are given, say the steps, and the size follows from them."""
+
+    def rule(w, node, a):
+        scales = (a["scales_h"], a["scales_w"])
+        if None in scales:
+            return w.call(node, f"{op}(self, output_size=, align_corners=)", a)
+        factors = ", ".join(number_text(float(s)) for s in scales)
+        return w.emit(node, w.call_text(node, f"{op}(self, align_corners=)", a)[:-1] + f", scale_factors=[{factors}])")
+
+    return rule
+
 
 # ---- the table
 
@@ -771,6 +814,18 @@ TABLE |= {
     "special_i1": "special_i1(self)",
     "special_i1e": "special_i1e(self)",
     "_unique2": ("unique", unique("unique", ("return_inverse", "return_counts"))),
+    "bincount": ("bincount", counted_values),
+    "fft_fftfreq": ("fft_fftfreq", frequencies("fft_fftfreq")),
+    "fft_rfftfreq": ("fft_rfftfreq", frequencies("fft_rfftfreq")),
+    "grid_sampler_3d": "grid_sampler_3d(input, grid, interpolation_mode=, padding_mode=, align_corners=)",
+    "histc": "histc(self, bins=, min=, max=)",
+    "kaiser_window": ("kaiser_window", window),
+    "kaiser_window.beta": ("kaiser_window", window),
+    "kaiser_window.periodic": ("kaiser_window", window),
+    "_upsample_bicubic2d_aa": ("_upsample_bicubic2d_aa", antialiased("_upsample_bicubic2d_aa")),
+    "_upsample_bilinear2d_aa": ("_upsample_bilinear2d_aa", antialiased("_upsample_bilinear2d_aa")),
+    "unique_dim": ("unique", unique("unique", ("return_inverse", "return_counts"))),
+    "unique_dim_consecutive": ("unique_consecutive", unique("unique_consecutive", ("return_inverse", "return_counts"))),
     "argwhere": ("argwhere", chosen("argwhere(self)")),
     "masked_select": ("masked_select", chosen("masked_select(self, mask)")),
     "repeat_interleave.Tensor": ("repeat_interleave", repeated),

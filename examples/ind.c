@@ -2,12 +2,15 @@
  *
  *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] [--random SEED]
  *                        [--device host|cuda|auto] [--output DIR]
- *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--json] [--output
- * DIR] ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]       one page about it all: redirect to a file, open
- * it ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json] ind ops   [--json] the ops of the text
- * form, and how each fuses ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes:
- * ind_size.h
+ *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--json]
+ *                        [--output DIR]
+ *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]
+ *                        one page about it all: redirect to a file, open it
+ *     ind bench FILE.ind [--size B=4]... [--device ..] [--repeat N] [--json]
+ *     ind ops   [--json] the ops of the text form, and how each fuses
+ *     ind size  EXPR... [--var "s0 in [LO, HI]"]... [--at s0=5]...    a calculator for sizes: ind_size.h
  *
+ * run, emit and bench take --deterministic: scatters that give the same bits on every run (ind_compile_desc).
  * Sizes not given are read off the shapes of the --input arrays, else they are at their hints. Inputs and constants not
  * given are random, the same for the same seed and name: floats uniform in [-1, 1), bool 0 or 1, integers in [0, n),
  * where n is 8 or, if smaller, the smallest dimension above 1 of any floating-point input or constant; so they are
@@ -46,7 +49,7 @@ typedef struct options {
     uint64_t seed;
     int repeat;
     ind_device device;
-    bool json, html;
+    bool json, html, deterministic;
 } options;
 
 /* One line: of a longer message, as NVRTC's with the source around an error, the first. */
@@ -85,7 +88,7 @@ static int usage(void) {
     return fail("usage: ind run|emit|bench FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] "
                 "[--random SEED] [--device host|cuda|auto] [--output DIR] [--stage "
                 "graph|loops|schedule|kernels|plan|cuda|ptx|cubin] [--html] [--arch sm_90a] "
-                "[--repeat N] [--json]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
+                "[--repeat N] [--json] [--deterministic]; or ind ops [--json]; or ind size EXPR... (ind size --help)");
 }
 
 static int number_option(const char *option, const char *value, uint64_t most, uint64_t *out) {
@@ -132,7 +135,7 @@ static int read_option(const char *option, const char *value, options *o) {
     if (!strcmp(option, "--arch")) return o->arch = value, 0;
     if (!strcmp(option, "--weights")) return o->weights = value, 0;
     return fail("unknown option %s; allowed: --size --input --weights --random --device --output --stage --arch "
-                "--html --repeat --json",
+                "--html --repeat --json --deterministic",
                 option);
 }
 
@@ -157,6 +160,8 @@ static int read_options(int argc, char **argv, options *o) {
             o->json = true;
         } else if (!strcmp(argv[i], "--html")) {
             o->html = true;
+        } else if (!strcmp(argv[i], "--deterministic")) {
+            o->deterministic = true;
         } else if (i + 1 == argc) {
             return fail("%s: a value must follow, or the option is unknown", argv[i]);
         } else if (read_option(argv[i], argv[i + 1], o)) {
@@ -247,7 +252,7 @@ static const char *page(ind_module *m, const options *o) {
 }
 
 static int emit(ind_context *ctx, ind_graph *g, const options *o) {
-    ind_compile_desc desc = {.emit_only = true};
+    ind_compile_desc desc = {.emit_only = true, .deterministic = o->deterministic};
     ind_module *m;
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
@@ -542,7 +547,7 @@ static int check_inputs(const session *s) {
 }
 
 static int open_session(session *s, ind_graph *g) {
-    ind_compile_desc desc = {.device = s->o->device};
+    ind_compile_desc desc = {.device = s->o->device, .deterministic = s->o->deterministic};
     if (ind_compile(g, &desc, &s->m)) return fail("%s: %s", s->o->file, ind_error(s->ctx));
     s->n = ind_module_num_bindings(s->m);
     s->t = calloc((size_t)s->n + 1, sizeof *s->t);

@@ -67,14 +67,15 @@ def test_numerics(environment, order):
     assert sum(int(re.findall(r"(\d+) passed", output)[-1]) for output in outputs) == len(names)
 
 
-@pytest.mark.parametrize("program", ["scans", "ordered"])
+@pytest.mark.parametrize("program", ["scans", "ordered", "data_sizes"])
 def test_unit_program(environment, program, tmp_path):
-    """tests/unit/test_scans.c and test_ordered.c, whose graphs have functions of the user or a flag; and the very bits in both orders."""
+    """tests/unit/test_scans.c and its like, whose graphs have functions of the user or a flag, or are captured; and the very bits in
+    both orders."""
     env = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}  # the program brings the sanitizers
     env |= {"IND_DEVICE": "cuda", "IND_PACK": str(tmp_path)}  # each kernel is compiled once
     runs = {}
     for order in ("forward", "reverse"):
-        command = [make(f"build/tests/unit/test_{program}"), *(["bits"] if program == "ordered" else [])]
+        command = [make(f"build/tests/unit/test_{program}"), *(["bits"] if program != "scans" else [])]
         runs[order] = subprocess.run(command, env={**env, "IND_EMULATION_ORDER": order}, capture_output=True, text=True, timeout=500)
         assert runs[order].returncode == 0, runs[order].stdout[-3000:] + runs[order].stderr[-3000:]
     assert runs["forward"].stdout == runs["reverse"].stdout

@@ -286,6 +286,25 @@ def ops_fft():
                  lambda x, y, s: torch.fft.hfft(torch.complex(x, x.sin())), lambda x, y, s: real(torch.fft.ihfft(x).resolve_conj()), lambda x, y, s: real(torch.view_as_complex(y.reshape(-1, 20, 2)) + torch.fft.fft(y[:, 0].repeat(1, 2))))
 
 
+def at_most_nine(i):
+    counts = torch.bincount(i[:, 0])
+    torch._check(counts.shape[0] <= 9)
+    return counts * 2
+
+
+def ops_counts():
+    """And resampling in which many elements meet, and whole slices."""
+    window = torch.hann_window(8) + 0.125
+    return calls(((floats, (-1, 6)), (below_three, (-1, 3)), (floats, (-1, 2, 9, 8)), (floats, (2, 5, 6, 2)), (floats, (-1, 2, 4, 5, 3))),
+                 lambda x, i, y, s, z: torch.histc(x, 5, -1, 1), lambda x, i, y, s, z: at_most_nine(i), lambda x, i, y, s, z: torch.unique(i, dim=0, return_inverse=True, return_counts=True),
+                 lambda x, i, y, s, z: torch.unique_consecutive(i, dim=1), lambda x, i, y, s, z: torch.trapezoid(x, x.cumsum(1)), lambda x, i, y, s, z: torch.cumulative_trapezoid(x, dx=0.5),
+                 lambda x, i, y, s, z: x * torch.kaiser_window(6), lambda x, i, y, s, z: torch.fft.fftshift(x) * torch.fft.fftfreq(6, 0.5), lambda x, i, y, s, z: torch.fft.rfftfreq(11),
+                 lambda x, i, y, s, z: torch.istft(torch.view_as_complex(s), 8, window=window), lambda x, i, y, s, z: F.interpolate(y, size=(4, 5), mode="bilinear", antialias=True),
+                 lambda x, i, y, s, z: F.interpolate(y, scale_factor=(0.4, 1.5), mode="bicubic", antialias=True),
+                 lambda x, i, y, s, z: F.grid_sample(z, z[:, :1, :3].permute(0, 2, 3, 4, 1).repeat(1, 1, 1, 1, 3).clamp(-1, 1), align_corners=False),
+                 lambda x, i, y, s, z: F.grid_sample(y, y[:, :, :3, :5].permute(0, 2, 3, 1), mode="bicubic", padding_mode="reflection", align_corners=True))
+
+
 class Stateful(torch.nn.Module):
     """Buffers that are written to, tied weights, sizes and numbers computed from sizes as results and operands."""
 
@@ -311,7 +330,7 @@ def stateful():
 
 
 MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing, ops_fft,
-                                  stateful)}
+                                  ops_counts, stateful)}
 
 
 def exported(model):

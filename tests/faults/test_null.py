@@ -139,6 +139,10 @@ ALLOWED = {
     ("ind_unique", "inverse"),
     ("ind_unique_consecutive", "counts"),
     ("ind_unique_consecutive", "inverse"),
+    ("ind_unique_dim", "counts"),
+    ("ind_unique_dim", "inverse"),
+    ("ind_unique_dim_consecutive", "counts"),
+    ("ind_unique_dim_consecutive", "inverse"),
     ("ind_var_mean", "mean"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.

@@ -1,14 +1,20 @@
 /* fuzz_ops: random graphs over the whole op table, each run in many ways that must agree.
  *
  *     fuzz_ops [--seed N] [--graphs N] [--seconds N] [--ops N] [--device host|cuda|emulated] [--op NAME] [--all]
- * [--keep]
+ *              [--keep] [--plans]
  *
  * A graph grows by trial: an op of the table with operands and attributes drawn from the schema alone is parsed as a
  * graph of one op; what the library refuses is drawn again, so what is legal is written nowhere but there, and a new op
  * is drawn without being told. An accepted op runs at once, alone and unfused, on the values of its operands. These
  * eager values are the reference for the whole graph: fused, unfused, without passes, with everything stored, with a
- * random policy, and with
- * --device cuda on the GPU, also unfused, or on its emulation, in two orders of threads.
+ * random policy, with one switch of the policy on and off (then both must have the same bits, but for what is rounded
+ * where it is stored and for sums in another order), and with --device cuda on the GPU, also unfused, or on its
+ * emulation, in two orders of threads. --plans: nothing runs; a memory plan above op by op is a disagreement.
+ *
+ * Beside the table's ops there are those of a user (own_ops.h). Sizes are symbols in most graphs, with facts and guards
+ * between them. An op in place is tried with all that was done before to the memory it writes to; what else shows that
+ * memory goes on under new names. A size that comes from data is declared in the trials of the ops behind it, as n0,
+ * n1, ..
  *
  * What may differ, and by how much: a value is exact if every way computes the same bits: inputs, what only moves,
  * selects or compares exact values, integers. Ops that jump (comparisons, rounding, sorting, argmax ..) take exact
@@ -16,7 +22,8 @@
  * op runs SAMPLES times on operands with relative noise of many units of rounding, which goes on through the ops that
  * follow. The spread so found holds both the rounding of each op and its amplification, element by element; SPREAD
  * times that is the tolerance. An element whose spread has no bound (noise turns it into NaN or infinity) is not
- * compared; how many are is counted, and has to be most.
+ * compared; how many are is counted, and has to be most. A value of 16 bits is rounded where it is stored, which within
+ * an op that expands to others is up to the schedule (test_rounding.c): such ops run with noise on each of them.
  *
  * The first disagreement is shrunk (ops become inputs that hold their values, outputs are left out) and printed. Last
  * line: counts. Exit status 1 after a disagreement, 2 where an op was never drawn. */
@@ -24,7 +31,10 @@
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
+#include "own_ops.h"
+
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +46,11 @@ enum {
     MOST_VALUES = 160,
     MOST_OPS = 40,
     MOST_ELEMENTS = 3000,
+    MOST_MEMORY = 1 << 21, /* elements that a result may have whose size comes from data */
+    MOST_BLOCKS = 512,
+    MOST_SIZES = 8,   /* that come from data */
+    MOST_ALIASES = 8, /* tensors that show the memory an op in place writes to */
+    MOST_CONDITIONS = 3,
     TEXT = 16384,
     ARGUMENTS = 1024,
     DIM = 96,
@@ -46,9 +61,8 @@ enum {
 
 /* ---- what is told about ops; all else follows from the op table */
 
-/* Cannot be drawn as text: made by statements of their own (input, const), by literals (scalar), or out of functions
- * that the caller gives (the others). Nor are ops drawn whose data give a size of the result (Z). */
-static const char refused[] = " input const scalar custom call extern associative_scan ";
+/* Made by statements of their own or by literals. */
+static const char refused[] = " input const scalar ";
 
 /* Continuous in their float operands (but for poles): may take what is known up to rounding. */
 static const char smooth[] =
@@ -68,7 +82,8 @@ static const char smooth[] =
     " index_select index take index_put put scatter scatter_add scatter_reduce index_add index_copy index_fill"
     " embedding_dense_backward avg_pool2d_backward _adaptive_avg_pool2d_backward max_pool2d_with_indices_backward"
     " cumsum cumprod logcumsumexp masked_scatter matmul mm bmm addmm linear scaled_dot_product_attention i0"
-    " special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 native_dropout ";
+    " special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 native_dropout masked_select"
+    " repeat_interleave ";
 
 /* Give the same bits in every way, of the same bits; so do views and what moves data. Strict if not smooth, too. */
 static const char same_bits[] =
@@ -78,7 +93,7 @@ static const char same_bits[] =
     " max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices"
     " adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d embedding gather index_select index take put"
     " scatter index_copy index_fill masked_scatter cummax cummin sort topk im2col msort kthvalue median nanmedian"
-    " mode ";
+    " mode masked_select unique unique_consecutive repeat_interleave ";
 
 /* Computes, though it has the flag of what moves data. */
 static const char rounds[] = " diff ";
@@ -121,6 +136,7 @@ static const struct {
     {"upscale_factor", "1|2"},
     {"downscale_factor", "1|2"},
     {"correction", "0|1|2|0.5"},
+    {"max_output_size", "20|100"},
     {"train", "true|false"},
     {"fill_value", "0|1|-2|0.5|true"},
 };
@@ -132,8 +148,8 @@ static const char per_window_dimension[] = " kernel_size stride padding dilation
 static const struct {
     const char *name;
     char kind; /* i indices, b bool, s a seed */
-} operand_kinds[] = {{"index", 'i'},     {"indices", 'i'}, {"target", 'i'}, {"mask", 'b'},
-                     {"condition", 'b'}, {"seed", 's'},    {"sorter", 'i'}, {"offsets", 'i'}};
+} operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},   {"condition", 'b'},
+                     {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'i'}, {"repeats", 'i'}};
 
 /* ---- chance */
 
@@ -155,12 +171,16 @@ static double unit(void) {
     return (double)rnd(1u << 30) / (double)(1 << 29) - 1;
 }
 
-/* One of the alternatives in "a|b|c". */
-static void choose(const char *choices, char *out, size_t size) {
+/* Alternative k, counted round, in "a|b|c". */
+static void choose_number(const char *choices, uint32_t k, char *out, size_t size) {
     uint32_t n = 1;
     for (const char *s = choices; *s; s++) n += *s == '|';
-    for (uint32_t k = rnd(n); k; k--) choices = strchr(choices, '|') + 1;
+    for (k %= n; k; k--) choices = strchr(choices, '|') + 1;
     snprintf(out, size, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+static void choose(const char *choices, char *out, size_t size) {
+    choose_number(choices, rnd(0x10000), out, size);
 }
 
 static bool listed(const char *list, const char *word) {
@@ -239,7 +259,10 @@ typedef struct value {
     char fill;      /* of inputs: i indices, d different indices, s a seed, 0 any */
     int limit;      /* indices below this */
     int made_by;    /* statement; -1 input */
-    int mutated_to; /* value that an input holds afterwards; -1 none */
+    int mutated_to; /* value that an input holds afterwards by a statement `mutate`; -1 none */
+    int root;       /* the value whose memory it shows, as far as its op alone tells; itself: its own */
+    bool whole;     /* all of that memory, as it lies there */
+    bool stale;     /* written to since by an op in place: its name now means what stands there */
     int64_t count[CASES];
     void *data[CASES][1 + SAMPLES]; /* [0] the value itself; the others NULL where exact */
 } value;
@@ -249,26 +272,42 @@ typedef struct statement {
     char call[ARGUMENTS]; /* "add(x1, x2)" */
     int operand[64], num_operands;
     int result, num_results;
+    int alias[MOST_ALIASES], num_aliases; /* in place: what its last results are new names for */
+    bool in_place;
+    int size;            /* number of the size that comes from its data; -1 none */
+    int own;             /* row of own_kinds' table; -1 an op of the table of ops */
     size_t operands_end; /* in the call: attributes follow */
     bool gone;           /* shrunk away: its results are inputs */
 } statement;
+
+/* A size that comes from data: n0, n1, .. */
+typedef struct data_size {
+    int made_by;
+    int64_t most, count[CASES];
+} data_size;
 
 typedef struct graph {
     ind_context *ctx;
     char sizes_text[512];  /* declarations */
     char sizes[CASES][64]; /* "B=3, S=5" */
-    char symbol[2][4];
+    char symbol[3][4];
     int num_symbols, num_cases;
+    data_size size[MOST_SIZES];
+    int num_sizes;
     ind_dtype main;
     value v[MOST_VALUES];
     int num_values, num_fresh; /* fresh: operands of a trial behind the values */
     statement s[MOST_OPS];
     int num_statements, next_name;
     int output[8], num_outputs;
+    int switched;    /* the switch that is tried on and off .. */
+    uint32_t choice; /* .. and as what */
+    bool plans;      /* nothing runs */
 } graph;
 
 static struct {
     long graphs, statements, trials, runs, elements, compared, disagreements, plans, above;
+    long in_place, conditions, sizes, own, same_bits;
     long drawn[IND_NUM_OPS];
 } counts;
 
@@ -294,16 +333,56 @@ static void add_input(char *out, size_t size, const value *v) {
     snprintf(out + n, size - n, "\n");
 }
 
+/* A result whose size comes from data names it by its type. */
 static void add_statement(char *out, size_t size, const graph *g, const statement *s) {
+    int num = s->num_results - s->num_aliases;
     size_t n = strlen(out);
     n += (size_t)snprintf(out + n, size - n, "  ");
-    for (int i = 0; i < s->num_results; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", g->v[s->result + i].name);
-    snprintf(out + n, size - n, " = %s\n", s->call);
+    for (int i = 0; i < num; i++) {
+        const value *v = &g->v[s->result + i];
+        snprintf(out + n, size - n, "%s%s%s", i ? ", " : "", v->name, s->size >= 0 ? " : " : "");
+        if (s->size >= 0) add_type(out, size, v);
+        n = strlen(out);
+    }
+    n += (size_t)snprintf(out + n, size - n, " = %s\n", s->call);
+    for (int i = 0; i < s->num_aliases; i++)
+        n += (size_t)snprintf(out + n, size - n, "  %s = alias(%s)\n", g->v[s->result + num + i].name,
+                              g->v[s->alias[i]].name);
 }
 
 static bool is_input(const graph *g, const value *v) {
     return v->made_by < 0 || g->s[v->made_by].gone;
+}
+
+/* What an input's memory holds after a run; -1: what it held before. */
+static int held_after(const graph *g, const value *v) {
+    int at = (int)(v - g->v), last = v->mutated_to;
+    for (int i = 0; i < g->num_statements; i++) {
+        const statement *s = &g->s[i];
+        for (int k = 0; s->in_place && !s->gone && k < s->num_results; k++) {
+            if (g->v[s->result + k].root == at && g->v[s->result + k].whole) last = s->result + k;
+        }
+    }
+    return last;
+}
+
+/* Declared sizes, and those that come from data as if they were declared too, if `all` or their op is gone. */
+static void add_sizes(char *out, size_t size, const graph *g, bool all) {
+    size_t n = strlen(out);
+    n += (size_t)snprintf(out + n, size - n, "%s", g->sizes_text);
+    for (int i = 0; i < g->num_sizes; i++) {
+        if (all || g->s[g->size[i].made_by].gone)
+            n += (size_t)snprintf(out + n, size - n, "  size n%d in [0, %lld]\n", i, (long long)g->size[i].most);
+    }
+}
+
+/* Their values, "B=3, n0=2". */
+static void run_sizes(char *out, size_t size, const graph *g, int c, bool all) {
+    size_t n = (size_t)snprintf(out, size, "%s", g->sizes[c]);
+    for (int i = 0; i < g->num_sizes; i++) {
+        if (all || g->s[g->size[i].made_by].gone)
+            n += (size_t)snprintf(out + n, size - n, "%sn%d=%lld", n ? ", " : "", i, (long long)g->size[i].count[c]);
+    }
 }
 
 /* What the graph, as far as it is not shrunk away, reads. */
@@ -314,14 +393,17 @@ static void find_used(const graph *g, bool *used) {
     }
     for (int i = 0; i < g->num_outputs; i++) used[g->output[i]] = true;
     for (int i = 0; i < g->num_statements; i++) {
-        for (int k = 0; !g->s[i].gone && k < g->s[i].num_operands; k++) used[g->s[i].operand[k]] = true;
+        const statement *s = &g->s[i];
+        for (int k = 0; !s->gone && k < s->num_operands; k++) used[s->operand[k]] = true;
+        for (int k = 0; !s->gone && k < s->num_aliases; k++) used[s->alias[k]] = true;
     }
 }
 
 static void graph_text(const graph *g, char *out, size_t size) {
     bool used[MOST_VALUES];
     find_used(g, used);
-    snprintf(out, size, "graph random {\n%s", g->sizes_text);
+    snprintf(out, size, "graph random {\n");
+    add_sizes(out, size, g, false);
     for (int i = 0; i < g->num_values; i++) {
         if (used[i] && is_input(g, &g->v[i])) add_input(out, size, &g->v[i]);
     }
@@ -352,8 +434,12 @@ static ind_dtype draw_dtype(void) {
 
 static void draw_size(const graph *g, char *out) {
     static const char usual[] = "1|2|2|3|3|4|4|5|6|7|8|9|12|16|17|33", rare[] = "0|1|40|64|65|130";
-    if (g->num_symbols && chance(25)) {
-        snprintf(out, DIM, "%s", g->symbol[rnd((uint32_t)g->num_symbols)]);
+    static const char *const forms[] = {"%s", "%s", "%s", "%s", "%s + 1", "2*%s", "%s*%s", "%s + %s"};
+    if (g->num_sizes && chance(5)) {
+        snprintf(out, DIM, "n%u", rnd((uint32_t)g->num_sizes));
+    } else if (g->num_symbols && chance(25)) {
+        const char *a = g->symbol[rnd((uint32_t)g->num_symbols)], *b = g->symbol[rnd((uint32_t)g->num_symbols)];
+        snprintf(out, DIM, forms[rnd(sizeof forms / sizeof *forms)], a, b);
     } else {
         choose(chance(4) ? rare : usual, out, DIM);
     }
@@ -420,7 +506,8 @@ static value *fresh(graph *g) {
     free_value(v);
     snprintf(v->name, sizeof v->name, "x%d", g->next_name + g->num_fresh++);
     v->made_by = v->mutated_to = -1;
-    v->exact = true;
+    v->root = at;
+    v->exact = v->whole = true;
     return v;
 }
 
@@ -457,6 +544,7 @@ typedef struct trial {
     graph *g;
     ind_graph_op op;
     const ind__schema *schema;
+    const own_op *own; /* of a user; NULL: of the table */
     statement s;
     bool strict, exact_only;
 } trial;
@@ -480,12 +568,35 @@ static char operand_kind(const char *name, int length) {
     return 0;
 }
 
+static bool same_shape(const value *a, const value *b) {
+    bool same = a->rank == b->rank;
+    for (int d = 0; same && d < a->rank; d++) same = !strcmp(a->dim[d], b->dim[d]);
+    return same;
+}
+
+/* Loop functions and scans take operands of one shape, but for what is looked up. */
+static bool wants_same_shape(const trial *t, char kind) {
+    return (t->op == IND_OP_CUSTOM || t->op == IND_OP_ASSOCIATIVE_SCAN) && kind != 'b' && kind != 'v' &&
+           t->s.num_operands;
+}
+
+static bool takes(const trial *t, ind_dtype dtype, char kind) {
+    bool narrow = ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
+    if (kind == 'i') return dtype == IND_I64 || dtype == IND_I32;
+    if (kind == 'b') return dtype == IND_BOOL;
+    if (kind == 'f')
+        return ind_dtype_is_float(dtype) && !narrow && (!t->own || t->op != IND_OP_CALL || dtype != IND_F64);
+    return kind != 'n' || (dtype != IND_BOOL && !narrow);
+}
+
 static bool fits(const trial *t, const value *v, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
+    if (v->stale) return false;
     if (kind == 's') return v->fill == 's';
     if (v->fill == 's' || (ind_dtype_is_float(v->dtype) && t->exact_only && !v->exact)) return false;
-    if (kind == 'i') return v->dtype == IND_I64 || v->dtype == IND_I32;
-    if (kind == 'b') return v->dtype == IND_BOOL;
+    if (!takes(t, v->dtype, kind)) return false;
+    if (kind && kind != 'f' && kind != 'n') return true;
+    if (wants_same_shape(t, kind) && !same_shape(v, first)) return false;
     return !first || v->dtype == first->dtype || chance(10);
 }
 
@@ -516,9 +627,9 @@ static void set_kind(const trial *t, value *v, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     v->dtype = first && chance(85) ? first->dtype : chance(60) ? t->g->main : draw_dtype();
     if (kind == 'b') v->dtype = IND_BOOL;
-    if (!kind) return;
+    if (!takes(t, v->dtype, kind)) v->dtype = IND_F32;
+    if (!strchr("is", kind)) return;
     v->fill = kind;
-    if (kind == 'b') v->fill = 0;
     if (kind == 'i' || kind == 's') v->dtype = kind == 'i' && chance(20) ? IND_I32 : IND_I64;
     v->limit = 1 + (int)rnd(4);
     if (kind == 'i' && chance(listed(one_of_several, ind__op_name(t->op)) ? 95 : 30)) v->fill = 'd';
@@ -533,21 +644,25 @@ static void set_theta(value *v) {
 
 static bool draw_operand(trial *t, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
-    bool pointwise = ind__op_has(t->op, 'P') && (first || !ind__op_has(t->op, 'T'));
+    bool pointwise = ind__op_has(t->op, 'P') && (first || !(ind__op_has(t->op, 'T') || t->s.in_place));
     char number[16];
-    if (pointwise && !kind && chance(first ? 15 : 3)) {
+    if (pointwise && (!kind || t->op == IND_OP_CALL) && chance(first ? 15 : 3)) {
         choose("0|1|2|-1|0.5|-1.25|3|true", number, sizeof number);
         add(t, number);
         return true;
     }
-    int old = chance(kind == 's' ? 90 : 55) ? draw_old(t, kind) : -1;
+    int old = chance(kind == 's' || (t->s.in_place && !first) ? 90 : 55) ? draw_old(t, kind) : -1;
     if (old >= 0) return add_operand(t, old), true;
     value *v = fresh(t->g);
     if (!v) return false;
     set_kind(t, v, kind);
-    v->is_const = chance(20);
+    v->is_const = chance(20) && !(t->s.in_place && !first);
     if (kind == 's')
         v->rank = 0;
+    else if (wants_same_shape(t, kind))
+        v->rank = first->rank, memcpy(v->dim, first->dim, sizeof v->dim);
+    else if (kind == 'v' && first)
+        v->rank = 1, draw_size(t->g, v->dim[0]);
     else if (t->op == IND_OP_AFFINE_GRID)
         set_theta(v);
     else if (first && draw_like_last(t, v))
@@ -722,6 +837,8 @@ static void draw_attribute(trial *t, const ind__attr_schema *a) {
     char name[64], text[512] = "";
     if (!a->required && chance(45)) return;
     snprintf(name, sizeof name, "%.*s", a->length, a->name);
+    if (ind__op_has(t->op, 'Z') && !strcmp(name, "length")) return; /* the symbol */
+    if (ind__op_has(t->op, 'Z') && !strcmp(name, "output_size") && chance(90)) return;
     for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++) {
         if (!strcmp(by_name[i].name, name) && (a->kind != IND__ATTR_SIZES || chance(80)))
             choose(by_name[i].choices, text, sizeof text);
@@ -739,8 +856,45 @@ static void draw_attribute(trial *t, const ind__attr_schema *a) {
     add(t, text);
 }
 
-static bool is_smooth(ind_graph_op op) {
-    return listed(smooth, ind__op_name(op)) || ind__op_has(op, 'V') || ind__op_has(op, 'D');
+static bool is_smooth(const trial *t) {
+    if (t->own) return t->own->smooth;
+    return listed(smooth, ind__op_name(t->op)) || ind__op_has(t->op, 'V') || ind__op_has(t->op, 'D');
+}
+
+/* An op of a user: which, and how its line begins. */
+static void draw_own(trial *t) {
+    char text[64];
+    for (int i = 0; i < OWN_KINDS; i++) {
+        if (own_kinds[i].op != t->op) continue;
+        t->s.own = (int)rnd((uint32_t)own_kinds[i].num);
+        t->own = &own_kinds[i].row[t->s.own];
+    }
+    if (!t->own) return;
+    if (t->op == IND_OP_CALL)
+        snprintf(text, sizeof text, "%s(", t->own->name);
+    else if (t->op == IND_OP_EXTERN)
+        snprintf(text, sizeof text, "extern(\"%s\", ", t->own->name);
+    else
+        snprintf(text, sizeof text, "%s%d(", t->op == IND_OP_CUSTOM ? "pointwise" : "scan", t->s.own);
+    snprintf(t->s.call, sizeof t->s.call, "%s", text);
+}
+
+static bool draw_own_operands(trial *t) {
+    bool ok = true;
+    for (const char *kind = t->own->operands; ok && *kind; kind++) {
+        if (t->s.num_operands) add(t, ", ");
+        ok = draw_operand(t, *kind);
+    }
+    t->s.num_results = t->op == IND_OP_ASSOCIATIVE_SCAN ? t->s.num_operands : 1;
+    if (t->op == IND_OP_EXTERN && t->s.num_operands == 1) t->s.num_results = 2;
+    if (t->op == IND_OP_EXTERN && t->s.num_operands == 2) add(t, ", mutates=[0]");
+    if (!ok || t->op != IND_OP_ASSOCIATIVE_SCAN) return ok;
+    char text[64];
+    const int rank = t->g->v[t->s.operand[0]].rank;
+    snprintf(text, sizeof text, "; dim=%d reverse=%u exclusive=%u segments=", draw_dim(rank), rnd(2), rnd(2));
+    add(t, text);
+    if (chance(60)) return add(t, "none"), true;
+    return draw_operand(t, 'b');
 }
 
 /* A call; `again`: with the operands of that one. */
@@ -749,16 +903,19 @@ static bool draw_call(trial *t, const statement *again) {
         t->s = *again;
         t->s.call[t->s.operands_end] = 0;
     } else {
-        snprintf(t->s.call, sizeof t->s.call, "%s(", ind__op_name(t->op));
+        t->s.in_place = ind__op_has(t->op, '_') && chance(20);
+        snprintf(t->s.call, sizeof t->s.call, "%s%s(", ind__op_name(t->op), t->s.in_place ? "_" : "");
         t->s.op = t->op;
-        t->s.num_operands = 0;
+        t->s.num_operands = t->s.num_aliases = 0;
+        t->s.size = t->s.own = -1;
+        draw_own(t);
     }
-    t->strict = !is_smooth(t->op);
+    t->strict = !is_smooth(t);
     t->exact_only = t->strict || chance(20); /* exact operands make exact results, and these are what strict ops need */
     t->g->num_fresh = 0;
-    if (!again && !draw_operands(t)) return false;
+    if (!again && !(t->own ? draw_own_operands(t) : draw_operands(t))) return false;
     if (!again) t->s.operands_end = strlen(t->s.call);
-    for (uint32_t k = 0; k < t->schema->num_attrs; k++) draw_attribute(t, &t->schema->attr[k]);
+    for (uint32_t k = 0; !t->own && k < t->schema->num_attrs; k++) draw_attribute(t, &t->schema->attr[k]);
     add(t, ")");
     if (strstr(t->s.call, "rounding_mode=\"")) t->strict = true;
     return true;
@@ -772,13 +929,17 @@ static int fail(const graph *g, const char *way, const char *text, const char *w
     return 1;
 }
 
-static bool count_elements(ind_module *m, const ind_binding_info *b, const char *sizes, int64_t *count) {
+/* Elements of a binding, for sizes from data as they were, or (NULL) the most they can be. */
+static bool count_elements(ind_module *m, int i, const char *sizes, const int64_t *data_sizes, int64_t *count) {
+    int64_t shape[IND_MAX_RANK];
+    const ind_binding_info *b = ind_module_query_binding(m, i);
+    const int64_t most = !data_sizes && ind_module_num_data_sizes(m) ? MOST_MEMORY : MOST_ELEMENTS;
     *count = 1;
+    if (ind_module_shape(m, i, sizes, data_sizes, shape)) return false;
     for (int d = 0; d < b->rank; d++) {
-        int64_t size;
-        if (ind_formula_eval(m, b->size[d], sizes, &size) || size > MOST_ELEMENTS) return false;
-        *count *= size;
-        if (*count > MOST_ELEMENTS) return false;
+        if (shape[d] > most) return false;
+        *count *= shape[d];
+        if (*count > most) return false;
     }
     return true;
 }
@@ -805,8 +966,10 @@ static void *copy_operand(const value *v, int c, int k, bool strict) {
 
 typedef struct blocks {
     int n;
-    ind_binding io[MOST_VALUES];
-    int64_t count[MOST_VALUES];
+    char sizes[256];
+    ind_binding io[MOST_BLOCKS];
+    int64_t count[MOST_BLOCKS];
+    int64_t data_sizes[MOST_SIZES]; /* of the module, once it ran */
 } blocks;
 
 static void free_blocks(blocks *b) {
@@ -814,19 +977,29 @@ static void free_blocks(blocks *b) {
     b->n = 0;
 }
 
+/* Noise alone: what an intermediate is multiplied by. */
+static void *make_noise(ind_dtype dtype, int64_t count, int k) {
+    void *data = calloc((size_t)count + !count, (size_t)ind_dtype_bytes(dtype));
+    for (int64_t i = 0; i < count; i++) put(data, dtype, i, with_noise(1, dtype, i, k));
+    return data;
+}
+
 static bool make_blocks(graph *g, ind_module *m, int c, int k, bool strict, blocks *b) {
     int n = ind_module_num_bindings(m);
+    if (n > MOST_BLOCKS || ind_module_num_data_sizes(m) > MOST_SIZES) return false;
     for (b->n = 0; b->n < n; b->n++) {
         const ind_binding_info *info = ind_module_query_binding(m, b->n);
         int64_t *count = &b->count[b->n];
         void *data;
-        if (!count_elements(m, info, g->sizes[c], count)) return false;
+        if (!count_elements(m, b->n, b->sizes, NULL, count)) return false;
+        value *v = info->kind == IND_BINDING_OUTPUT ? NULL : value_named(g, info->name);
         if (info->kind == IND_BINDING_OUTPUT) {
             size_t bytes = (size_t)*count * (size_t)ind_dtype_bytes(info->dtype);
             data = malloc(bytes + !bytes);
             memset(data, 0xa5, bytes);
+        } else if (!v) {
+            data = make_noise(info->dtype, *count, k);
         } else {
-            value *v = value_named(g, info->name);
             if (!v->data[c][0]) {
                 v->count[c] = *count;
                 fill(v, c);
@@ -838,60 +1011,117 @@ static bool make_blocks(graph *g, ind_module *m, int c, int k, bool strict, bloc
     return true;
 }
 
-static ind_status run_copied(const graph *g, ind_module *m, int c, blocks *b) {
-    ind_run_desc d = {.bindings = b->io, .num_bindings = b->n, .sizes = g->sizes[c], .memory = IND_MEMORY_HOST};
+/* Results whose size comes from data are as long as they turned out. */
+static ind_status count_results(ind_module *m, blocks *b) {
+    for (int i = 0; ind_module_num_data_sizes(m) && i < b->n; i++) {
+        if (!count_elements(m, i, b->sizes, b->data_sizes, &b->count[i])) return IND_OUT_OF_RANGE;
+    }
+    return IND_OK;
+}
+
+static ind_status run_copied(ind_module *m, blocks *b) {
+    ind_run_desc d = {.bindings = b->io, .num_bindings = b->n, .sizes = b->sizes, .memory = IND_MEMORY_HOST};
+    d.data_sizes = b->data_sizes;
     counts.runs++;
-    return ind_run(m, &d);
+    ind_status status = ind_run(m, &d);
+    return status ? status : count_results(m, b);
 }
 
 /* On the host device, in a workspace of NaN: nothing may hang on what was there before. */
-static ind_status run_poisoned(const graph *g, ind_module *m, int c, blocks *b) {
+static ind_status run_poisoned(ind_module *m, blocks *b) {
     ind_instance *instance = NULL;
     int64_t bytes = 0;
-    ind_status status = ind_formula_eval(m, ind_module_workspace(m), g->sizes[c], &bytes);
+    ind_status status = ind_formula_eval(m, ind_module_workspace(m), b->sizes, &bytes);
     size_t size = ((size_t)bytes + 255) / 256 * 256 + 256;
     char *workspace = status ? NULL : aligned_alloc(256, size);
     if (workspace) memset(workspace, 0xff, size);
     ind_instance_desc d = {workspace, size};
-    ind_launch_desc launch = {.bindings = b->io, .num_bindings = b->n, .sizes = g->sizes[c]};
+    ind_launch_desc launch = {.bindings = b->io, .num_bindings = b->n, .sizes = b->sizes};
     if (!status) status = ind_instance_create(m, &d, &instance);
     if (!status) status = ind_launch(instance, &launch);
     if (!status) status = ind_instance_check(instance);
+    if (!status) status = ind_instance_data_sizes(instance, b->data_sizes, MOST_SIZES);
     ind_instance_destroy(instance);
     free(workspace);
     counts.runs++;
-    return status;
+    return status ? status : count_results(m, b);
 }
 
 /* ---- a trial */
 
+static void add_input_once(const graph *g, char *out, size_t size, int at, bool *seen) {
+    if (!seen[at]) add_input(out, size, &g->v[at]);
+    seen[at] = true;
+}
+
+static bool makes_root(const graph *g, const statement *s, int root) {
+    for (int i = 0; i < s->num_results; i++) {
+        if (g->v[s->result + i].root == root && s->result + i != root) return true;
+    }
+    return false;
+}
+
+/* In place the whole history of that memory counts: the views of it, and what was written before. */
+static void add_history(const trial *t, char *out, size_t size, int root, bool *seen) {
+    const graph *g = t->g;
+    add_input_once(g, out, size, root, seen);
+    for (int i = 0; i < g->num_statements; i++) {
+        const statement *s = &g->s[i];
+        if (!makes_root(g, s, root)) continue;
+        for (int k = 0; k < s->num_operands; k++) {
+            if (g->v[s->operand[k]].root != root) add_input_once(g, out, size, s->operand[k], seen);
+        }
+        add_statement(out, size, g, s);
+    }
+}
+
 static void trial_text(const trial *t, char *out, size_t size) {
     const graph *g = t->g;
-    snprintf(out, size, "graph one {\n%s", g->sizes_text);
+    bool seen[MOST_VALUES] = {false};
+    int root = t->s.in_place ? g->v[t->s.operand[0]].root : -1;
+    int num = t->s.num_results - t->s.num_aliases;
+    snprintf(out, size, "graph one {\n");
+    add_sizes(out, size, g, true);
+    if (root >= 0) add_history(t, out, size, root, seen);
     for (int k = 0; k < t->s.num_operands; k++) {
-        bool seen = false;
-        for (int i = 0; i < k; i++) seen = seen || t->s.operand[i] == t->s.operand[k];
-        if (!seen) add_input(out, size, &g->v[t->s.operand[k]]);
+        if (root < 0 || g->v[t->s.operand[k]].root != root) add_input_once(g, out, size, t->s.operand[k], seen);
     }
     size_t n = strlen(out);
-    for (int i = 0; i < t->s.num_results; i++) n += (size_t)snprintf(out + n, size - n, "%s r%d", i ? "," : " ", i);
+    for (int i = 0; i < num; i++) n += (size_t)snprintf(out + n, size - n, "%s r%d", i ? "," : " ", i);
     n += (size_t)snprintf(out + n, size - n, " = %s\n", t->s.call);
+    for (int i = 0; i < t->s.num_aliases; i++)
+        n += (size_t)snprintf(out + n, size - n, "  r%d = alias(%s)\n", num + i, g->v[t->s.alias[i]].name);
     for (int i = 0; i < t->s.num_results; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s r%d", i ? "," : "  output", i);
+        n += (size_t)snprintf(out + n, size - n, "%s o%d = r%d", i ? "," : "  output", i, i);
     snprintf(out + n, size - n, "\n}\n");
+}
+
+/* What else shows the memory that is written to, under new names afterwards. */
+static bool draw_aliases(trial *t) {
+    const graph *g = t->g;
+    const int target = t->s.operand[0];
+    t->s.num_aliases = 0;
+    for (int i = 0; i < g->num_values; i++) {
+        if (i == target || g->v[i].stale || g->v[i].root != g->v[target].root) continue;
+        if (t->s.num_aliases == MOST_ALIASES) return false;
+        t->s.alias[t->s.num_aliases++] = i;
+    }
+    return true;
 }
 
 /* The number of results is the parser's to know: it is asked with one, then with what it says. */
 static ind_graph *parse_trial(trial *t, char *text, size_t size) {
     static const int tries[] = {2, 3, 4, 5, 6};
-    uint32_t known = ind__op_rows[t->op].results;
+    uint32_t known = t->own ? (uint32_t)t->s.num_results : ind__op_rows[t->op].results;
     t->s.num_results = known ? (int)known : 1;
+    if (t->s.in_place && !draw_aliases(t)) return NULL;
+    t->s.num_results += t->s.num_aliases;
     trial_text(t, text, size);
-    ind_graph *g = ind_graph_parse(t->g->ctx, text, NULL);
+    ind_graph *g = own_parse(t->g->ctx, text);
     for (int i = 0; !g && !known && i < 5 && strstr(ind_error(t->g->ctx), "result"); i++) {
         t->s.num_results = tries[i];
         trial_text(t, text, size);
-        g = ind_graph_parse(t->g->ctx, text, NULL);
+        g = own_parse(t->g->ctx, text);
     }
     return g;
 }
@@ -901,7 +1131,7 @@ static bool declared(const graph *g, const char *dim) {
         bool starts = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_", *s) &&
                       (s == dim || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789", s[-1]));
         if (!starts) continue;
-        bool known = false;
+        bool known = *s == 'n' && s[1] >= '0' && s[1] <= '9';
         for (int i = 0; i < g->num_symbols; i++) known = known || *s == g->symbol[i][0];
         if (!known && strncmp(s, "Min", 3) && strncmp(s, "Max", 3) && strncmp(s, "Where", 5) &&
             strncmp(s, "CeilDiv", 7) && strncmp(s, "ModularIndexing", 15))
@@ -910,23 +1140,47 @@ static bool declared(const graph *g, const char *dim) {
     return true;
 }
 
+/* The value whose memory tensor `x` of a trial shows; `self` if that is its own. */
+static int root_of(const graph *g, const ind_graph *parsed, const ind__tensor_info *x, int self) {
+    const value *v = x->root ? value_named((graph *)g, parsed->tensor[x->root].name) : NULL;
+    return v ? v->root : self;
+}
+
+static void set_result(const trial *t, int i, const ind_graph *parsed, const ind__tensor_info *x) {
+    graph *g = t->g;
+    const int at = t->s.result + i, old = !t->s.in_place ? at : i ? t->s.alias[i - 1] : t->s.operand[0];
+    value *v = &g->v[at];
+    free_value(v);
+    snprintf(v->name, sizeof v->name, "x%d", g->next_name + g->num_fresh + i);
+    v->dtype = x->dtype;
+    v->rank = x->rank;
+    v->made_by = g->num_statements;
+    v->mutated_to = -1;
+    v->root = t->s.in_place ? g->v[old].root : root_of(g, parsed, x, at);
+    v->whole = t->s.in_place ? g->v[old].whole : v->root == at;
+}
+
+/* A size that comes from data gets a name of its own. */
+static bool set_dim(const trial *t, const ind_graph *parsed, ind_expr size, char out[DIM]) {
+    if (parsed->num_unbacked && ind_expr_same(size, parsed->unbacked[0].symbol))
+        return snprintf(out, DIM, "n%d", t->s.size), true;
+    return ind_expr_print(size, out, DIM) < DIM && declared(t->g, out);
+}
+
 /* The results' types, behind the fresh operands. */
-static bool make_results(trial *t, ind_graph *parsed) {
+static bool make_results(trial *t, const ind_graph *parsed) {
     graph *g = t->g;
     int first = g->num_values + g->num_fresh;
     if (first + t->s.num_results > MOST_VALUES || (int)parsed->num_outputs != t->s.num_results) return false;
+    if (parsed->num_unbacked > 1 || (parsed->num_unbacked && g->num_sizes == MOST_SIZES)) return false;
+    t->s.size = parsed->num_unbacked ? g->num_sizes : -1;
+    if (t->s.size >= 0) g->size[t->s.size] = (data_size){.made_by = g->num_statements, .most = g->plans ? 64 : 0};
     t->s.result = first;
     for (int i = 0; i < t->s.num_results; i++) {
         const ind__tensor_info *x = &parsed->tensor[parsed->output[i].tensor];
-        value *v = &g->v[first + i];
-        free_value(v);
-        snprintf(v->name, sizeof v->name, "x%d", g->next_name + g->num_fresh + i);
-        v->dtype = x->dtype;
-        v->rank = x->rank;
-        v->made_by = g->num_statements;
-        v->mutated_to = -1;
-        for (int d = 0; d < v->rank; d++) {
-            if (ind_expr_print(x->size[d], v->dim[d], DIM) >= DIM || !declared(g, v->dim[d])) return false;
+        set_result(t, i, parsed, x);
+        for (int d = 0; d < x->rank; d++) {
+            if (!set_dim(t, parsed, x->size[d], g->v[first + i].dim[d])) return false;
         }
     }
     return true;
@@ -947,6 +1201,9 @@ static bool exact_results(const trial *t) {
     for (int k = 0; k < t->s.num_operands; k++) {
         if (!t->g->v[t->s.operand[k]].exact) return false;
     }
+    for (int k = 0; k < t->s.num_aliases; k++) {
+        if (!t->g->v[t->s.alias[k]].exact) return false;
+    }
     return true;
 }
 
@@ -954,8 +1211,8 @@ static bool exact_results(const trial *t) {
 static bool same_bits_of(const trial *t, const value *result) {
     const char *name = ind__op_name(t->op);
     if (!ind_dtype_is_float(result->dtype)) return true;
-    if (listed(rounds, name)) return false;
-    if (!listed(same_bits, name) && !ind__op_has(t->op, 'V') && !ind__op_has(t->op, 'D')) return false;
+    if (listed(rounds, name) || (t->own && !t->own->same_bits)) return false;
+    if (!t->own && !listed(same_bits, name) && !ind__op_has(t->op, 'V') && !ind__op_has(t->op, 'D')) return false;
     if (strstr(t->s.call, "accumulate=true")) return false;
     for (int k = 0; k < t->s.num_operands; k++) { /* narrowed: when it is rounded is left open */
         ind_dtype from = t->g->v[t->s.operand[k]].dtype;
@@ -1020,21 +1277,112 @@ static bool well_conditioned(const value *v, int c) {
     return bad * 4 <= v->count[c];
 }
 
+/* ---- noise between the ops that one expands to */
+
+/* "name : f32[4, B]", of which there may be several with commas between; what follows it. */
+static const char *read_result(const char *at, char name[64], char type[256]) {
+    size_t n = strspn(at, " ,"), length = strcspn(at + n, " ");
+    snprintf(name, 64, "%.*s", (int)length, at + n);
+    at += n + length + 3;
+    n = strcspn(at, "]") + 1;
+    snprintf(type, 256, "%.*s", (int)n, at);
+    return at + n;
+}
+
+/* What is rounded where it is stored, and nowhere else. */
+static bool narrow_type(const char *type) {
+    return !strncmp(type, "f16[", 4) || !strncmp(type, "bf16[", 5);
+}
+
+/* One line of a graph: `a : f32[4] = exp(x)` becomes `a_raw : ..` and `a = mul(a_raw, noise_a)`. */
+static size_t add_noisy_line(const char *line, size_t length, char *out, size_t size) {
+    char text[2048], name[64], type[256];
+    size_t n = 0;
+    snprintf(text, sizeof text, "%.*s", (int)length, line);
+    const char *call = strstr(text, "] = ");
+    if (!call || length >= sizeof text) return 0;
+    for (const char *at = text; at < call;) {
+        at = read_result(at, name, type);
+        if (narrow_type(type)) n += (size_t)snprintf(out + n, size - n, "  input noise_%s : %s\n", name, type);
+    }
+    for (const char *at = text; at < call;) {
+        bool first = at == text;
+        at = read_result(at, name, type);
+        n += (size_t)snprintf(out + n, size - n, "%s%s%s", first ? "  " : ", ", name, narrow_type(type) ? "_raw" : "");
+    }
+    n += (size_t)snprintf(out + n, size - n, " = %s\n", call + 4);
+    for (const char *at = text; at < call;) {
+        at = read_result(at, name, type);
+        if (narrow_type(type))
+            n += (size_t)snprintf(out + n, size - n, "  %s = mul(%s_raw, noise_%s)\n", name, name, name);
+    }
+    return n;
+}
+
+/* The graph of an op that expands to others, with noise on each value that may be stored between them: what is stored
+ * in 16 bits is rounded to them, what is fused is not. False: one op is all there is. */
+static bool noisy_text(ind_graph *parsed, char *out, size_t size) {
+    static const char *const kept[] = {"graph ",   "  input ",  "  const ",  "  size ",     "  fact ",
+                                       "  guard ", "  output ", "  mutate ", "  function ", "}"};
+    const char *text = ind_graph_text(parsed);
+    int num_ops = 0;
+    size_t n = 0;
+    for (const char *line = text; line && *line && n < size;) {
+        size_t length = strcspn(line, "\n");
+        bool keep = false;
+        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) keep = keep || !strncmp(line, kept[i], strlen(kept[i]));
+        if (keep)
+            n += (size_t)snprintf(out + n, size - n, "%.*s\n", (int)length, line);
+        else
+            n += add_noisy_line(line, length, out + n, size - n);
+        num_ops += !keep;
+        line += length + (line[length] == '\n');
+    }
+    return num_ops > 1 && n < size && !parsed->num_unbacked;
+}
+
+/* A module of that, NULL if there is none; false: the library failed. */
+static bool compile_noisy(trial *t, ind_graph *parsed, const ind_compile_desc *desc, ind_module **m) {
+    static char text[1 << 17];
+    *m = NULL;
+    if (t->own || !noisy_text(parsed, text, sizeof text)) return true;
+    ind_graph *g = ind_graph_parse(t->g->ctx, text, NULL);
+    bool ok = g && !ind_compile(g, desc, m);
+    if (!ok) fail(t->g, "with noise between", text, ind_error(t->g->ctx));
+    ind_graph_destroy(g);
+    return ok;
+}
+
+/* The size that came from the op's data. */
+static ind_status set_size(trial *t, ind_module *m, int c, const blocks *b) {
+    int64_t most;
+    if (t->s.size < 0 || !ind_module_num_data_sizes(m)) return IND_OK;
+    data_size *n = &t->g->size[t->s.size];
+    ind_status status = ind_formula_eval(m, ind_module_data_size_most(m, 0), b->sizes, &most);
+    if (!status && most > n->most) n->most = most;
+    n->count[c] = b->data_sizes[0];
+    return status;
+}
+
 /* Runs the op alone: sample k, 0 the values themselves. */
 static ind_status run_trial(trial *t, ind_module *m, int c, int k) {
-    blocks b = {0};
-    ind_status status = make_blocks(t->g, m, c, k, t->strict, &b) ? run_copied(t->g, m, c, &b) : IND_OUT_OF_RANGE;
-    for (int i = 0; !status && i < b.n; i++) {
+    blocks *b = calloc(1, sizeof *b);
+    run_sizes(b->sizes, sizeof b->sizes, t->g, c, true);
+    ind_status status = make_blocks(t->g, m, c, k, t->strict, b) ? run_copied(m, b) : IND_OUT_OF_RANGE;
+    if (!status) status = set_size(t, m, c, b);
+    for (int i = 0; !status && i < b->n; i++) {
         const ind_binding_info *info = ind_module_query_binding(m, i);
         if (info->kind != IND_BINDING_OUTPUT) continue;
         value *v = &t->g->v[t->s.result + (int)strtol(info->name + 1, NULL, 10)];
-        v->count[c] = b.count[i];
-        v->data[c][k] = b.io[i].data;
-        b.io[i].data = NULL;
+        v->count[c] = b->count[i];
+        free(v->data[c][k]);
+        v->data[c][k] = b->io[i].data;
+        b->io[i].data = NULL;
         for (int64_t e = 0; k && e < v->count[c]; e++)
             put(v->data[c][k], v->dtype, e, with_noise(get(v->data[c][k], v->dtype, e), v->dtype, e, k));
     }
-    free_blocks(&b);
+    free_blocks(b);
+    free(b);
     return status;
 }
 
@@ -1049,7 +1397,13 @@ static bool set_exactness(trial *t) {
     return true;
 }
 
-static ind_status run_values(trial *t, ind_module *m, bool any) {
+static bool exact_values(const trial *t) {
+    bool exact = true;
+    for (int i = 0; i < t->s.num_results; i++) exact = exact && t->g->v[t->s.result + i].exact;
+    return exact;
+}
+
+static ind_status run_values(trial *t, ind_module *m, ind_module *noisy, bool any) {
     ind_status status = IND_OK;
     for (int c = 0; !status && c < t->g->num_cases; c++) {
         bool inexact = false;
@@ -1060,7 +1414,7 @@ static ind_status run_values(trial *t, ind_module *m, bool any) {
             inexact = inexact || !v->exact;
             if (!moderate(v, c, any)) status = IND_OUT_OF_RANGE;
         }
-        for (int k = 1; !status && inexact && k <= SAMPLES; k++) status = run_trial(t, m, c, k);
+        for (int k = 1; !status && inexact && k <= SAMPLES; k++) status = run_trial(t, noisy ? noisy : m, c, k);
         for (int i = 0; !status && inexact && i < t->s.num_results; i++) {
             value *v = &t->g->v[t->s.result + i];
             for (int k = 1; v->exact && k <= SAMPLES; k++) {
@@ -1073,19 +1427,71 @@ static ind_status run_values(trial *t, ind_module *m, bool any) {
     return status;
 }
 
+static void set_stale(graph *g, const statement *s, bool stale) {
+    if (!s->in_place) return;
+    g->v[s->operand[0]].stale = stale;
+    for (int k = 0; k < s->num_aliases; k++) g->v[s->alias[k]].stale = stale;
+}
+
 static void accept(trial *t) {
     graph *g = t->g;
     g->next_name += g->num_fresh + t->s.num_results;
     g->num_values += g->num_fresh + t->s.num_results;
     g->num_fresh = 0;
+    g->num_sizes += t->s.size >= 0;
     g->s[g->num_statements++] = t->s;
+    set_stale(g, &t->s, true);
+}
+
+static void count_accepted(const trial *t) {
     counts.drawn[t->op]++;
     counts.statements++;
+    counts.in_place += t->s.in_place;
+    counts.sizes += t->s.size >= 0;
+    counts.own += t->own != NULL;
 }
 
 static bool is_refusal(ind_status s) {
     return s == IND_OUT_OF_RANGE || s == IND_NOT_SUPPORTED || s == IND_INDEX_OUT_OF_RANGE || s == IND_OVERFLOW ||
            s == IND_LIMIT;
+}
+
+/* Sizes that come from data are declared in a trial, and then known better than in the whole graph, which may refuse
+ * the op for that: with the statement taken, does the graph compile? */
+static int whole_compiles(graph *g, const statement *s) {
+    char text[TEXT];
+    ind_module *m = NULL;
+    for (int i = 0; i < s->num_results && i < 8; i++) g->output[g->num_outputs++] = s->result + i;
+    graph_text(g, text, sizeof text);
+    g->num_outputs = 0;
+    ind_graph *parsed = own_parse(g->ctx, text);
+    ind_status status = parsed ? ind_compile(parsed, &(ind_compile_desc){.device = IND_DEVICE_HOST}, &m) : IND_OK;
+    bool fits_memory = !status;
+    for (int c = 0; m && c < g->num_cases && fits_memory; c++) {
+        for (int i = 0; i < ind_module_num_bindings(m); i++) {
+            int64_t count;
+            fits_memory = fits_memory && count_elements(m, i, g->sizes[c], NULL, &count);
+        }
+    }
+    ind_module_destroy(m);
+    ind_graph_destroy(parsed);
+    if (status && !is_refusal(status)) return fail(g, "the whole graph", text, ind_error(g->ctx)), -1;
+    return parsed && fits_memory;
+}
+
+/* 1: stays; 0: taken back; -1: the library failed. */
+static int accept_checked(trial *t) {
+    graph *g = t->g;
+    const int num_values = g->num_values, num_sizes = g->num_sizes, name = g->next_name;
+    accept(t);
+    int ok = g->num_sizes ? whole_compiles(g, &t->s) : 1;
+    if (ok > 0) return count_accepted(t), 1;
+    set_stale(g, &t->s, false);
+    g->num_statements--;
+    g->num_values = num_values;
+    g->num_sizes = num_sizes;
+    g->next_name = name;
+    return ok;
 }
 
 /* Beside what the types say: as_strided needs memory of its own, which of several values stays is open, and what jumps
@@ -1096,29 +1502,41 @@ static bool may_be_drawn(const trial *t) {
         const value *v = &t->g->v[t->s.operand[k]];
         if (ind_dtype_is_float(v->dtype) && !v->exact) return false;
     }
+    if (t->s.in_place && t->g->v[t->s.operand[0]].is_const) return false;
     return !leaves_choice(t);
 }
 
-/* Compiles and runs what was drawn. 1: taken; 0: refused; -1: the library failed. */
+/* Compiles and runs the op alone. */
+static int run_alone(trial *t, ind_graph *parsed, const char *text) {
+    ind_module *m = NULL, *noisy = NULL;
+    ind_compile_desc desc = {
+        .device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}, .disabled_passes = ~0u};
+    ind_status status = ind_compile(parsed, &desc, &m);
+    if (!status && !t->g->plans && !exact_values(t) && !compile_noisy(t, parsed, &desc, &noisy)) return -1;
+    if (!status && !t->g->plans) status = run_values(t, m, noisy, chance(2));
+    int taken = !status ? 1 : is_refusal(status) ? 0 : -1;
+    if (taken < 0) fail(t->g, "one op", text, ind_error(t->g->ctx));
+    ind_module_destroy(m);
+    ind_module_destroy(noisy);
+    return taken;
+}
+
+/* 1: taken; 0: refused; -1: the library failed. */
 static int try_call(trial *t) {
     char text[TEXT];
-    ind_module *m = NULL;
     int taken = 0;
     counts.trials++;
     ind_graph *parsed = may_be_drawn(t) ? parse_trial(t, text, sizeof text) : NULL;
     if (!parsed) return 0;
-    ind_compile_desc desc = {
-        .device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}, .disabled_passes = ~0u};
-    if (make_results(t, parsed) && set_exactness(t)) {
-        ind_status status = ind_compile(parsed, &desc, &m);
-        if (!status) status = run_values(t, m, chance(2));
-        taken = !status ? 1 : is_refusal(status) ? 0 : -1;
-        if (taken < 0) fail(t->g, "one op", text, ind_error(t->g->ctx));
-    }
-    ind_module_destroy(m);
+    if (make_results(t, parsed) && set_exactness(t)) taken = run_alone(t, parsed, text);
     ind_graph_destroy(parsed);
-    if (taken > 0) accept(t);
-    return taken;
+    return taken > 0 ? accept_checked(t) : taken;
+}
+
+static bool may_be_repeated(const graph *g, const statement *s) {
+    bool may = !s->in_place && s->own < 0;
+    for (int k = 0; k < s->num_operands; k++) may = may && !g->v[s->operand[k]].stale;
+    return may;
 }
 
 /* Adds one statement of this op, if one is found in so many tries. */
@@ -1127,6 +1545,7 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
     for (; !taken && tries && g->num_statements < MOST_OPS; tries--) {
         const statement *again =
             tries <= OFTEN && g->num_statements && chance(5) ? &g->s[rnd((uint32_t)g->num_statements)] : NULL;
+        if (again && !may_be_repeated(g, again)) again = NULL;
         trial t = {.g = g, .op = again ? again->op : op};
         t.schema = &schemas[t.op];
         if (draw_call(&t, again)) taken = try_call(&t);
@@ -1137,58 +1556,103 @@ static int grow(graph *g, const ind__schema *schemas, ind_graph_op op, int tries
 }
 
 static bool is_refused(ind_graph_op op) {
-    return ind__op_has(op, 'Z') || listed(refused, ind__op_name(op));
+    return listed(refused, ind__op_name(op));
 }
 
 /* ---- a graph */
 
+/* A condition on the sizes that holds in every case, out of some forms; false: this one does not. */
+static bool draw_condition(const graph *g, int values[CASES][3], char *out, size_t size) {
+    static const char *const forms[] = {"%s <= %s",           "%s < %s",      "%s == %s",
+                                        "%s == 2*%s",         "%s == %s + 1", "%s != %s",
+                                        "(%s + %s) % 2 == 0", "%s % %s == 0", "%s + %s <= 12"};
+    const uint32_t form = rnd(sizeof forms / sizeof *forms);
+    const int a = (int)rnd((uint32_t)g->num_symbols), b = (int)rnd((uint32_t)g->num_symbols);
+    bool holds = a != b;
+    for (int c = 0; c < g->num_cases && holds; c++) {
+        const int x = values[c][a], y = values[c][b];
+        const bool now[] = {x <= y,           x < y,           x == y,     x == 2 * y, x == y + 1, x != y,
+                            (x + y) % 2 == 0, y && x % y == 0, x + y <= 12};
+        holds = now[form];
+    }
+    size_t n = 0;
+    for (const char *at = forms[form], *name = g->symbol[a]; *at && n + 4 < size; at++) {
+        if (at[0] == '%' && at[1] == 's')
+            n += (size_t)snprintf(out + n, size - n, "%s", name), name = g->symbol[b], at++;
+        else
+            out[n++] = *at;
+    }
+    out[n] = 0;
+    return holds;
+}
+
+/* Facts and guards; one that the library calls a contradiction of the ranges, or known, is left out again. */
+static void draw_conditions(graph *g, int values[CASES][3]) {
+    char condition[64], text[1024];
+    for (int tries = 0; g->num_symbols > 1 && tries < MOST_CONDITIONS; tries++) {
+        size_t n = strlen(g->sizes_text);
+        if (chance(40) || !draw_condition(g, values, condition, sizeof condition)) continue;
+        snprintf(g->sizes_text + n, sizeof g->sizes_text - n, "  %s %s\n", chance(60) ? "fact" : "guard", condition);
+        snprintf(text, sizeof text, "graph sizes {\n%s  x = zeros(size=[1])\n  output x\n}\n", g->sizes_text);
+        ind_graph *parsed = ind_graph_parse(g->ctx, text, NULL);
+        if (!parsed) g->sizes_text[n] = 0;
+        counts.conditions += parsed != NULL;
+        ind_graph_destroy(parsed);
+    }
+}
+
+/* The second size is often what a condition makes of the first. */
+static int draw_size_value(int low, int high, int multiple, int other) {
+    const int wanted[] = {other, 2 * other, other + 1, other / 2};
+    const int w = wanted[rnd(4)];
+    if (chance(50) && w >= low && w <= high && w % multiple == 0) return w;
+    return chance(30) ? low : low + multiple * (int)rnd((uint32_t)((high - low) / multiple) + 1);
+}
+
 static void draw_symbols(graph *g) {
-    static const char *const names[] = {"B", "S"};
-    size_t at = 0;
-    int values[CASES][2] = {{0}};
-    g->num_symbols = (int)rnd(3);
+    static const char *const names[] = {"B", "S", "T"};
+    static const int how_many[] = {0, 0, 1, 1, 2, 2, 3};
+    int values[CASES][3] = {{0}}, low[3], high[3], multiple[3];
+    g->num_symbols = how_many[rnd(7)];
     g->num_cases = g->num_symbols ? CASES : 1;
     for (int i = 0; i < g->num_symbols; i++) {
         static const int multiples[] = {1, 1, 1, 2, 4}, lows[] = {0, 1, 1, 2, 2, 3};
-        int multiple = multiples[rnd(5)], low = lows[rnd(6)], high;
-        low = (low + multiple - 1) / multiple * multiple;
-        high = low + multiple * (1 + (int)rnd(8));
+        multiple[i] = multiples[rnd(5)], low[i] = lows[rnd(6)];
+        low[i] = (low[i] + multiple[i] - 1) / multiple[i] * multiple[i];
+        high[i] = low[i] + multiple[i] * (1 + (int)rnd(8));
         snprintf(g->symbol[i], sizeof g->symbol[i], "%s", names[i]);
-        at += (size_t)snprintf(g->sizes_text + at, sizeof g->sizes_text - at, "  size %s in [%d, %d] multiple_of %d\n",
-                               names[i], low, high, multiple);
         for (int c = 0; c < CASES; c++)
-            values[c][i] = chance(30) ? low : low + multiple * (int)rnd((uint32_t)((high - low) / multiple) + 1);
-    }
-    for (int c = 0; c < CASES; c++) {
-        for (int i = 0; i < g->num_symbols; i++) {
-            size_t n = strlen(g->sizes[c]);
+            values[c][i] = draw_size_value(low[i], high[i], multiple[i], values[c][i ? i - 1 : 0]);
+        size_t n = strlen(g->sizes_text); /* a guard must hold for the hints */
+        snprintf(g->sizes_text + n, sizeof g->sizes_text - n, "  size %s in [%d, %d] multiple_of %d hint %d\n",
+                 names[i], low[i], high[i], multiple[i], values[0][i]);
+        for (int c = 0; c < CASES; c++) {
+            n = strlen(g->sizes[c]);
             snprintf(g->sizes[c] + n, sizeof g->sizes[c] - n, "%s%s=%d", i ? ", " : "", names[i], values[c][i]);
         }
     }
+    draw_conditions(g, values);
 }
 
 static void draw_outputs(graph *g) {
     for (int tries = 0; tries < 24 && g->num_outputs < 1 + (int)rnd(5); tries++) {
         uint32_t n = (uint32_t)g->num_values, a = rnd(n), b = rnd(n);
         int at = (int)(a > b ? a : b);
-        bool known = is_input(g, &g->v[at]) && chance(90);
+        bool known = (is_input(g, &g->v[at]) && chance(90)) || g->v[at].stale;
         for (int i = 0; i < g->num_outputs; i++) known = known || g->output[i] == at;
         if (!known) g->output[g->num_outputs++] = at;
     }
     if (!g->num_outputs) g->output[g->num_outputs++] = g->s[g->num_statements - 1].result;
 }
 
-static bool same_type(const value *a, const value *b) {
-    bool same = a->dtype == b->dtype && a->rank == b->rank;
-    for (int d = 0; same && d < a->rank; d++) same = !strcmp(a->dim[d], b->dim[d]);
-    return same;
-}
-
 static void draw_mutations(graph *g) {
     for (int i = 0; i < g->num_values; i++) {
         if (!is_input(g, &g->v[i]) || g->v[i].is_const || g->v[i].fill == 's' || chance(50)) continue;
+        if (held_after(g, &g->v[i]) >= 0) continue; /* written to in place */
         for (int k = g->num_values - 1; k > i; k--) {
-            if (is_input(g, &g->v[k]) || !same_type(&g->v[i], &g->v[k]) || chance(30)) continue;
+            if (is_input(g, &g->v[k]) || g->v[k].stale || g->v[k].dtype != g->v[i].dtype ||
+                !same_shape(&g->v[i], &g->v[k]) || chance(30))
+                continue;
             g->v[i].mutated_to = k;
             break;
         }
@@ -1218,23 +1682,82 @@ static way ways[] = {
     {"cuda", {.device = IND_DEVICE_CUDA}, "forward"},
     {"cuda, threads reversed", {.device = IND_DEVICE_CUDA}, "reverse"},
     {"cuda, no fusion", {.device = IND_DEVICE_CUDA, .fusion = {.disable = true}}, "forward"},
+    {"host, a switch", {.device = IND_DEVICE_HOST}, NULL},
+    {"cuda, a switch", {.device = IND_DEVICE_CUDA}, "forward"},
 };
-enum { ANY_POLICY = 4, NUM_WAYS = sizeof ways / sizeof *ways };
-enum { ON_HOST = 0x1f, ON_GPU = ON_HOST | 0xa0, EMULATED = ON_HOST | 0x60 }; /* bit per way */
+enum { ANY_POLICY = 4, SWITCHED = 8, SWITCHED_CUDA, NUM_WAYS = sizeof ways / sizeof *ways };
+enum { ON_HOST = 0x11f, ON_GPU = ON_HOST | 0x2a0, EMULATED = ON_HOST | 0x60, PLANS = 0x119 }; /* bit per way */
+static bool strict_memory;
+
+/* Every field of the policies, and what else it may be than the default: all are tried in turn on and off. */
+#define REALISE(name, kind, choices)                                                                                   \
+    { "realise." #name, offsetof(ind_compile_desc, realise.name), kind, choices }
+#define FUSION(name, kind, choices)                                                                                    \
+    { "fusion." #name, offsetof(ind_compile_desc, fusion.name), kind, choices }
+static const struct {
+    const char *name;
+    size_t at;
+    char kind; /* b bool, i int, l int64_t */
+    const char *choices;
+} switches[] = {
+    REALISE(max_reads_shared, 'i', "1|2|30"),
+    REALISE(max_ops_shared, 'i', "1|4|500"),
+    REALISE(max_reads, 'i', "1|3|40"),
+    REALISE(max_ops, 'i', "1|8|1000"),
+    REALISE(disable_parts, 'b', "1"),
+    REALISE(disable_rows, 'b', "1"),
+    FUSION(disable, 'b', "1"),
+    FUSION(max_loops, 'i', "1|2|3|5"),
+    FUSION(max_args, 'i', "1|3|6|12"),
+    FUSION(min_saved, 'l', "1|1000000"),
+    FUSION(max_distance, 'i', "1|2|4"),
+    FUSION(disable_inplace, 'b', "1"),
+    FUSION(disable_reorder, 'b', "1"),
+    FUSION(disable_scans, 'b', "1"),
+    FUSION(disable_mutation, 'b', "1"),
+    FUSION(max_scan_stride, 'i', "1|4|1000"),
+    FUSION(disable_split, 'b', "1"),
+    FUSION(split_from, 'l', "1|20|200"),
+    FUSION(split_share, 'l', "1|2|100"),
+    FUSION(launch_bytes, 'l', "1|1099511627776"),
+    FUSION(disable_prologue, 'b', "1"),
+    FUSION(l2_bytes, 'l', "1|1099511627776"),
+    FUSION(product_tile, 'i', "1|1000"),
+    FUSION(ops_per_byte, 'i', "1|1000"),
+    FUSION(fill_blocks, 'i', "1|100000"),
+    FUSION(macs_per_byte, 'i', "1|100000"),
+    FUSION(step_bytes, 'l', "1|1099511627776"),
+    FUSION(max_scans, 'i', "1|2|6"),
+    FUSION(disable_row_mutation, 'b', "1"),
+    FUSION(disable_sorts, 'b', "1"),
+    FUSION(disable_rescans, 'b', "1"),
+    FUSION(disable_prefixes, 'b', "1"),
+    FUSION(disable_mix, 'b', "1"),
+    FUSION(mix_rows, 'i', "2|5|100"),
+    FUSION(mix_columns, 'i', "1|100000"),
+    FUSION(mix_from, 'l', "1|1000"),
+    FUSION(mix_flight, 'l', "1|1099511627776"),
+    FUSION(disable_combo, 'b', "1"),
+    FUSION(max_parts, 'i', "1|2|5"),
+};
+enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
+static long switched[NUM_SWITCHES];
+
+static void set_switch(ind_compile_desc *d, int s, uint32_t choice) {
+    char text[32], *at = (char *)d + switches[s].at;
+    choose_number(switches[s].choices, choice, text, sizeof text);
+    const int64_t value = strtoll(text, NULL, 10);
+    if (switches[s].kind == 'b') *(bool *)at = value != 0;
+    if (switches[s].kind == 'i') *(int *)at = (int)value;
+    if (switches[s].kind == 'l') *(int64_t *)at = value;
+}
 
 static void draw_policy(ind_compile_desc *d) {
     *d = (ind_compile_desc){.device = IND_DEVICE_HOST, .disabled_passes = rnd(1u << IND_NUM_PASSES)};
-    d->realise = (ind_realise_policy){(int)rnd(6), (int)rnd(40), (int)rnd(10), (int)rnd(80), chance(30), chance(50)};
-    d->fusion = (ind_fusion_policy){.max_loops = (int)rnd(6), .max_args = (int)rnd(12), .max_distance = (int)rnd(4)};
-    d->fusion.disable_inplace = chance(50);
-    d->fusion.disable_scans = chance(50);
-    d->fusion.max_scan_stride = (int)rnd(100);
-    d->fusion.disable_mutation = chance(30);
-    d->fusion.disable_prologue = chance(30);
-    d->fusion.launch_bytes = chance(50) ? (int64_t)1 << 40 : 0; /* so that every fusion pays that is legal */
-    d->fusion.disable_split = chance(50);
-    d->fusion.split_from = 1 + (int64_t)rnd(200);
-    d->fusion.split_share = 1 + (int64_t)rnd(10);
+    d->deterministic = chance(30);
+    for (int s = 0; s < NUM_SWITCHES; s++) {
+        if (chance(!strcmp(switches[s].name, "fusion.disable") ? 5 : 40)) set_switch(d, s, rnd(100));
+    }
 }
 
 static double mean_spread(const value *v, int c) {
@@ -1281,8 +1804,13 @@ static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char 
         const ind_binding_info *info = ind_module_query_binding(m, i);
         bool output = info->kind == IND_BINDING_OUTPUT;
         const value *v = value_named(g, info->name + output);
-        if (!output && v->mutated_to >= 0) {
-            failed = compare(&g->v[v->mutated_to], c, b->io[i].data, "mutated input holds ", why);
+        const int held = output ? -1 : held_after(g, v);
+        if (output && b->count[i] != v->count[c]) {
+            snprintf(why, WHY, "%s has %lld elements, op by op %lld", v->name, (long long)b->count[i],
+                     (long long)v->count[c]);
+            failed = 1;
+        } else if (held >= 0) {
+            failed = compare(&g->v[held], c, b->io[i].data, "mutated input holds ", why);
         } else if (output) {
             failed = compare(v, c, b->io[i].data, "", why);
         } else if (v->count[c] &&
@@ -1294,15 +1822,45 @@ static int compare_blocks(graph *g, ind_module *m, int c, const blocks *b, char 
     return failed;
 }
 
-/* Memory beyond that of op by op is counted: a fused producer keeps its operands up to its consumer. */
-static int check_memory(const graph *g, ind_module *m, int c, char why[WHY]) {
-    int64_t peak, most;
-    if (ind_formula_eval(m, ind_module_peak(m), g->sizes[c], &peak) ||
-        ind_formula_eval(m, m->desc.schedule->op_by_op_bytes, g->sizes[c], &most))
-        return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
-    counts.above += peak > most;
-    counts.plans++;
+/* Two ways that only differ in where values are stored compute the same bits. */
+static int compare_bits(graph *g, ind_module *m, int c, const blocks *a, const blocks *b, char why[WHY]) {
+    counts.same_bits++;
+    for (int i = 0; i < b->n; i++) {
+        const ind_binding_info *info = ind_module_query_binding(m, i);
+        const value *v = value_named(g, info->name + (info->kind == IND_BINDING_OUTPUT));
+        for (int64_t k = 0; k < v->count[c]; k++) {
+            double x = get(a->io[i].data, info->dtype, k), y = get(b->io[i].data, info->dtype, k);
+            if (x == y || (x != x && y != y)) continue;
+            return snprintf(why, WHY, "%s[%lld]: %.17g, %.17g without the switch: not the same bits", v->name,
+                            (long long)k, y, x);
+        }
+    }
     return 0;
+}
+
+/* Memory beyond that of op by op is counted. */
+static int check_memory(ind_module *m, const char *sizes, char why[WHY]) {
+    int64_t peak, most;
+    if (ind_formula_eval(m, ind_module_peak(m), sizes, &peak) ||
+        ind_formula_eval(m, m->desc.schedule->op_by_op_bytes, sizes, &most))
+        return snprintf(why, WHY, "%s", ind_error(m->context)), 1;
+    counts.plans++;
+    if (peak <= most) return 0;
+    counts.above++;
+    if (!strict_memory) return 0;
+    return snprintf(why, WHY, "peak memory %lld bytes, op by op %lld (%s)", (long long)peak, (long long)most, sizes);
+}
+
+/* One case in one way; the blocks are the caller's to free. */
+static int run_case(graph *g, ind_module *m, const way *w, int c, blocks *b, char why[WHY]) {
+    ind_status status = IND_OK;
+    run_sizes(b->sizes, sizeof b->sizes, g, c, false);
+    if (check_memory(m, b->sizes, why)) return 1;
+    if (g->plans) return 0;
+    if (!make_blocks(g, m, c, 0, true, b)) status = IND_OUT_OF_RANGE;
+    if (!status) status = w->order ? run_copied(m, b) : run_poisoned(m, b);
+    if (status) return snprintf(why, WHY, "%s (%s)", ind_error(g->ctx), b->sizes), 1;
+    return compare_blocks(g, m, c, b, why);
 }
 
 static int check_way(graph *g, ind_graph *parsed, const way *w, char why[WHY]) {
@@ -1311,22 +1869,51 @@ static int check_way(graph *g, ind_graph *parsed, const way *w, char why[WHY]) {
     if (ind_compile(parsed, &w->desc, &m)) return snprintf(why, WHY, "%s", ind_error(g->ctx)), 1;
     if (w->order) setenv("IND_EMULATION_ORDER", w->order, 1);
     for (int c = 0; !failed && c < g->num_cases; c++) {
-        blocks b = {0};
-        ind_status status = IND_OK;
-        if (!make_blocks(g, m, c, 0, true, &b)) status = IND_OUT_OF_RANGE;
-        if (!status) status = w->order ? run_copied(g, m, c, &b) : run_poisoned(g, m, c, &b);
-        if (status)
-            failed = 1, snprintf(why, WHY, "%s (%s)", ind_error(g->ctx), g->sizes[c]);
-        else
-            failed = compare_blocks(g, m, c, &b, why) || check_memory(g, m, c, why);
-        free_blocks(&b);
+        blocks *b = calloc(1, sizeof *b);
+        failed = run_case(g, m, w, c, b, why);
+        free_blocks(b);
+        free(b);
     }
     ind_module_destroy(m);
     return failed;
 }
 
+/* Reductions in two stages join their terms in another order, and what is stored in 16 bits or fewer is rounded. */
+static bool keeps_bits(const graph *g, int s) {
+    if (strstr(switches[s].name, "split")) return false;
+    for (int i = 0; i < g->num_values; i++) {
+        ind_dtype d = g->v[i].dtype;
+        if (ind_dtype_is_float(d) && ind_dtype_bytes(d) <= 2) return false;
+    }
+    return true;
+}
+
+/* With one switch of the policy changed and without. */
+static int check_switch(graph *g, ind_graph *parsed, const way *w, int s, char why[WHY]) {
+    way on = *w;
+    ind_module *m[2] = {NULL, NULL};
+    set_switch(&on.desc, s, g->choice);
+    switched[s]++;
+    int failed = ind_compile(parsed, &w->desc, &m[0]) || ind_compile(parsed, &on.desc, &m[1]);
+    if (failed) snprintf(why, WHY, "%s", ind_error(g->ctx));
+    for (int c = 0; !failed && c < g->num_cases; c++) {
+        blocks *b = calloc(2, sizeof *b);
+        for (int k = 0; k < 2 && !failed; k++) failed = run_case(g, m[k], w, c, &b[k], why);
+        if (!failed && !g->plans && !w->order && keeps_bits(g, s)) failed = compare_bits(g, m[0], c, &b[0], &b[1], why);
+        for (int k = 0; k < 2; k++) free_blocks(&b[k]);
+        free(b);
+    }
+    for (int k = 0; k < 2; k++) ind_module_destroy(m[k]);
+    if (failed) snprintf(why + strlen(why), WHY - strlen(why), " (%s)", switches[s].name);
+    return failed;
+}
+
 static int check_text(graph *g, ind_graph *parsed, char why[WHY]) {
     const char *first = ind_graph_text(parsed);
+    for (int i = 0; i < g->num_statements; i++) { /* these are C functions */
+        const ind_graph_op op = g->s[i].op;
+        if (!g->s[i].gone && (op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN)) return 0;
+    }
     ind_graph *again = first ? ind_graph_parse(g->ctx, first, NULL) : NULL;
     const char *second = again ? ind_graph_text(again) : NULL;
     int failed = !second || strcmp(first, second);
@@ -1339,13 +1926,16 @@ static int check_text(graph *g, ind_graph *parsed, char why[WHY]) {
 static int check(graph *g, unsigned mask, int *at, char why[WHY]) {
     char text[TEXT];
     graph_text(g, text, sizeof text);
-    ind_graph *parsed = ind_graph_parse(g->ctx, text, NULL);
+    ind_graph *parsed = own_parse(g->ctx, text);
     for (*at = 0; !(mask >> *at & 1);) ++*at;
     if (!parsed) return snprintf(why, WHY, "parse: %s", ind_error(g->ctx)), 1;
     int failed = check_text(g, parsed, why);
     for (int k = *at; !failed && k < NUM_WAYS; k++) {
         if (!(mask >> k & 1)) continue;
-        failed = check_way(g, parsed, &ways[k], why);
+        if (k == SWITCHED || k == SWITCHED_CUDA)
+            failed = check_switch(g, parsed, &ways[k], g->switched, why);
+        else
+            failed = check_way(g, parsed, &ways[k], why);
         *at = k;
     }
     ind_graph_destroy(parsed);
@@ -1369,11 +1959,22 @@ static bool drop_unused(graph *g) {
     for (int i = 0; i < g->num_statements; i++) {
         bool needed = g->s[i].gone;
         for (int k = 0; k < g->s[i].num_results; k++) needed = needed || used[g->s[i].result + k];
+        if (g->s[i].in_place) needed = needed || is_input(g, &g->v[g->v[g->s[i].operand[0]].root]);
         if (needed) continue;
         g->s[i].gone = true;
         any = true;
     }
     return any;
+}
+
+/* What shows memory that is written to in place keeps showing it. */
+static bool may_go(const graph *g, int at) {
+    bool may = !g->s[at].gone;
+    for (int i = at + 1; i < g->num_statements && may; i++) {
+        const statement *s = &g->s[i];
+        may = !s->in_place || s->gone || !makes_root(g, &g->s[at], g->v[s->operand[0]].root);
+    }
+    return may;
 }
 
 static void shrink(graph *g, unsigned mask, char why[WHY]) {
@@ -1393,7 +1994,7 @@ static void shrink(graph *g, unsigned mask, char why[WHY]) {
     while (smaller) {
         smaller = false;
         for (int i = g->num_statements - 1; i >= 0; i--) {
-            if (g->s[i].gone) continue;
+            if (!may_go(g, i)) continue;
             g->s[i].gone = true;
             if (still_fails(g, mask, why))
                 smaller = true;
@@ -1416,8 +2017,9 @@ typedef struct options {
     int most_ops;
     unsigned ways;
     const char *op;
-    bool keep; /* go on after a disagreement */
-    bool all;  /* an op that is never drawn fails */
+    bool keep;  /* go on after a disagreement */
+    bool all;   /* an op or a switch that is never drawn fails */
+    bool plans; /* nothing runs; memory plans above op by op fail */
 } options;
 
 static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
@@ -1426,6 +2028,10 @@ static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
     random_state = seed * 0x9e3779b97f4a7c15u + 11;
     if (ind_context_create(&(ind_context_desc){.verify = 1, .num_threads = o->ways == ON_GPU ? 0 : 1}, &g->ctx))
         return free(g), NULL;
+    if (!own_register(g->ctx)) return free_graph(g), NULL;
+    g->plans = o->plans;
+    g->switched = (int)(seed % NUM_SWITCHES);
+    g->choice = rnd(100);
     g->main = any_dtype[rnd(6)];
     g->next_name = 1;
     draw_symbols(g);
@@ -1476,6 +2082,8 @@ static bool read_options(int argc, char **argv, options *o) {
             o->keep = true;
         else if (!strcmp(argv[i], "--all"))
             o->all = true;
+        else if (!strcmp(argv[i], "--plans"))
+            o->plans = strict_memory = true, o->ways = PLANS;
         else if (!*next)
             return false;
         else if (!strcmp(argv[i], "--seed"))
@@ -1497,20 +2105,25 @@ static bool read_options(int argc, char **argv, options *o) {
 }
 
 static int report(const options *o) {
-    int num_drawn = 0, num_ops = 0;
+    int num_drawn = 0, num_ops = 0, num_switched = 0;
     for (int op = 0; op < IND_NUM_OPS; op++) {
         if (is_refused((ind_graph_op)op)) continue;
         num_ops++;
         num_drawn += counts.drawn[op] > 0;
         if (!counts.drawn[op] && o->all) printf("never drawn: %s\n", ind__op_name((ind_graph_op)op));
     }
+    for (int s = 0; s < NUM_SWITCHES; s++) num_switched += switched[s] > 0;
+    printf(
+        "%ld statements in place, %ld of a user's ops, %ld sizes from data, %ld conditions on sizes, %d of %d switches "
+        "on and off, %ld times with the same bits\n",
+        counts.in_place, counts.own, counts.sizes, counts.conditions, num_switched, NUM_SWITCHES, counts.same_bits);
     printf("%ld graphs, %ld statements of %ld tried, %d of %d ops drawn, %ld runs, %.1f %% of %ld elements compared, "
            "%ld of %ld memory plans above op by op, %ld disagreements\n",
            counts.graphs, counts.statements, counts.trials, num_drawn, num_ops, counts.runs,
            100.0 * (double)counts.compared / (double)(counts.elements + !counts.elements), counts.elements,
            counts.above, counts.plans, counts.disagreements);
     if (counts.disagreements) return 1;
-    return o->all && num_drawn < num_ops ? 2 : 0;
+    return o->all && (num_drawn < num_ops || num_switched < NUM_SWITCHES) ? 2 : 0;
 }
 
 int main(int argc, char **argv) {

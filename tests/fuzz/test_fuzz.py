@@ -100,6 +100,30 @@ def test_every_op_on_a_device(tmp_path, device):
     draw_ops(tmp_path, f"--seed {77 * SEED} --graphs {EMULATED_GRAPHS} --ops 6 --device emulated", env)
 
 
+def test_memory_plans(tmp_path, device):
+    """Peak memory is never above that of op by op; nothing runs, so many graphs are tried: IND_FUZZ_GRAPHS=600000 tries 10,000."""
+    if device != "host":
+        pytest.skip("runs with make test")
+    count = HOST_GRAPHS // 60
+    out = run([make(pathlib.Path("build/tests/fuzz/fuzz_ops")), "--plans", "--seed", 5000 * SEED, "--graphs", count], tmp_path, timeout=2000)
+    assert re.search(r" 0 of [1-9]\d* memory plans above op by op", out)
+
+
+def policy_fields(header, struct):
+    text = (BUILD.parent / header).read_text(encoding="utf-8")
+    body = re.search(rf"typedef struct {struct} \{{(.*?)\}} {struct};", text, re.S).group(1)
+    return re.findall(r"\b(?:bool|int|int64_t) (\w+);", re.sub(r"/\*.*?\*/", "", body, flags=re.S))
+
+
+def test_every_switch_is_drawn():
+    """fuzz_ops turns each field of the policies on and off, and no other."""
+    fields = [f"REALISE({name}," for name in policy_fields("inductor_ir.h", "ind_realise_policy")]
+    fields += [f"FUSION({name}," for name in policy_fields("inductor_sched.h", "ind_fusion_policy")]
+    source = pathlib.Path(__file__).with_name("fuzz_ops.c").read_text(encoding="utf-8")
+    assert len(fields) > 20
+    assert sorted(re.findall(r"\b(?:REALISE|FUSION)\(\w+,(?= ')", source)) == sorted(fields)
+
+
 def test_what_was_found_before(tmp_path):
     """Graphs that once went wrong."""
     assert "graphs agree" in run([checker(), pathlib.Path(__file__).with_name("found.txt")], tmp_path)

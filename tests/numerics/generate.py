@@ -135,7 +135,7 @@ def run(c, sizes):
         elif line.startswith("mutate "):  # what is then in the input's memory, as an output of its name
             changed, value = line[7:].split(" = ")
             outputs[changed] = value
-        elif not line.startswith("size ") and not c.error:
+        elif not line.startswith(("size ", "fact ")) and not c.error:
             memories.statement(line) if memories else evaluate(line, tensors)
     outputs.update({name: name for name in (memories.written if memories else [])})
     return inputs, {name: tensors.get(value or name) for name, value in outputs.items()}

@@ -700,7 +700,9 @@ EXCEPTIONS = {
     ("quantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("nanquantile", 1, "special"): "a fraction is a number from 0 to 1",
     ("upsample_bicubic2d", 0, "special"): "an infinity times a weight that is 0 or a roundoff, as the place has been rounded",
+    ("grid_sampler", 1, "special"): "a place that is NaN is left open by PyTorch",
     ("grid_sampler_2d", 1, "special"): "a place that is NaN is left open by PyTorch",
+    ("grid_sampler_3d", 1, "special"): "a place that is NaN is left open by PyTorch",
 }
 
 

@@ -277,12 +277,6 @@ def nanmean(x, dim=None, keepdim=False, dtype=None):
     return div(nansum(x, dim, keepdim, dtype), Tensor((~np.isnan(x.v)).sum(axis=axes, keepdims=keepdim), "i64"))
 
 
-def trapezoid(y, dx=1.0, dim=-1):
-    size = y.v.shape[dim]
-    at = lambda a, b: moved(lambda v: np.take(v, range(a, b), dim))(y)
-    return mul(sum_(add(at(1, size), at(0, size - 1)), [dim]), dx / 2)
-
-
 # ---- products
 
 

@@ -47,20 +47,43 @@ def index_put(x, indices, values, accumulate=False):
     return Tensor(v, x.dtype, e)
 
 
-def unique(x, sorted=True, return_inverse=False, return_counts=False):
-    v, inverse, counts = np.unique(x.v, return_inverse=True, return_counts=True, equal_nan=False)
-    assert x.exact
-    out = [Tensor(v, x.dtype)] + [Tensor(inverse.reshape(x.v.shape), "i64")] * return_inverse + [Tensor(counts, "i64")] * return_counts
-    return out if len(out) > 1 else out[0]
-
-
-def unique_consecutive(x, return_inverse=False, return_counts=False):
-    flat = x.v.ravel()
-    new = np.concatenate([np.ones(min(flat.size, 1), bool), flat[1:] != flat[:-1]])
+def numbered(x, order, new, shape, return_inverse, return_counts, dim=None):
+    """The slices in this order (None: as they are) of which `new` says whether one is another than the one before."""
     number = np.cumsum(new) - 1
-    out = [Tensor(flat[new], x.dtype, x.e.ravel()[new])] + [Tensor(number.reshape(x.v.shape), "i64")] * return_inverse
+    chosen = np.flatnonzero(new) if order is None else order[np.flatnonzero(new)]
+    inverse = number.copy()
+    if order is not None:
+        inverse[order] = number
+    taken = lambda v: np.take(v, chosen, 0 if dim is None else dim)
+    out = [Tensor(taken(x.v if dim is not None else x.v.ravel()), x.dtype, taken(x.e if dim is not None else x.e.ravel()))]
+    out += [Tensor(inverse.reshape(shape), "i64")] * return_inverse
     out += [Tensor(np.bincount(number.astype(np.int64), minlength=new.sum()), "i64")] * return_counts
     return out if len(out) > 1 else out[0]
+
+
+def rows_of(x, dim):
+    """Its slices along a dimension as rows; without one its elements."""
+    n = x.v.size if dim is None else x.v.shape[dim]
+    return np.moveaxis(x.v, dim or 0, 0).reshape(n, x.v.size // max(n, 1)) if x.v.ndim else x.v.reshape(1, 1)
+
+
+def differing(rows):
+    """NaN is another than NaN."""
+    return np.concatenate([np.ones(min(len(rows), 1), bool), (rows[1:] != rows[:-1]).any(1)])
+
+
+def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None, min_length=0, max_length=None):
+    assert x.exact
+    dim = None if x.v.ndim < 2 else dim
+    rows = rows_of(x, dim)
+    order = np.lexsort(rows.T[::-1]) if rows.size else np.arange(len(rows))
+    return numbered(x, order, differing(rows[order]), x.v.shape if dim is None else len(rows), return_inverse, return_counts, dim)
+
+
+def unique_consecutive(x, return_inverse=False, return_counts=False, dim=None, min_length=0, max_length=None):
+    dim = None if x.v.ndim < 2 else dim
+    rows = rows_of(x, dim)
+    return numbered(x, None, differing(rows), x.v.shape if dim is None else len(rows), return_inverse, return_counts, dim)
 
 
 def repeat_interleave(x, repeats=None, dim=None, output_size=None, max_output_size=None):

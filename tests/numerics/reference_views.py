@@ -502,37 +502,6 @@ def fold_back(x, low, high):
     return extra + low if flips % 2 == 0 else span - extra + low
 
 
-def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
-    n, c, height, width = x.v.shape
-    u = ROUNDOFF[compute_type(x.dtype)]
-    v = np.zeros((n, c, *grid.v.shape[1:3]))
-    e = np.zeros(v.shape)
-
-    def place(g, size):
-        g = (g + 1) / 2 * (size - 1) if align_corners else ((g + 1) * size - 1) / 2
-        if padding_mode == 2:
-            g = fold_back(g, 0 if align_corners else -1, 2 * (size - 1) if align_corners else 2 * size - 1)
-        return min(max(g, 0), size - 1) if padding_mode else g
-
-    for b, i, j in np.ndindex(n, *grid.v.shape[1:3]):
-        col, row = place(grid.v[b, i, j, 0], width), place(grid.v[b, i, j, 1], height)
-        wrong = 16 * u * (max(height, width) + abs(col) + abs(row))
-
-        def at(y, z):
-            return x.v[b, :, y, z] if 0 <= y < height and 0 <= z < width else np.zeros(c)
-
-        if interpolation_mode == 1:
-            assert all(abs(p - np.floor(p) - 0.5) > wrong for p in (row, col)), "the nearest element hangs on rounding"
-            v[b, :, i, j] = at(int(np.rint(row)), int(np.rint(col)))
-            continue
-        r0, c0 = int(np.floor(row)), int(np.floor(col))
-        around = np.stack([np.abs(at(r0 + y, c0 + z)) for y in (-1, 0, 1, 2) for z in (-1, 0, 1, 2)])
-        around = np.nan_to_num(around, posinf=0).sum(0)
-        v[b, :, i, j] = sum(at(r0 + y, c0 + z) * (row - r0 if y else 1 - (row - r0)) * (col - c0 if z else 1 - (col - c0)) for y in (0, 1) for z in (0, 1))
-        e[b, :, i, j] = (2 * wrong + 8 * u) * around
-    return made(v, x.dtype, e) if interpolation_mode == 0 else Tensor(v, x.dtype)
-
-
 def column_places(sizes, kernel_size, dilation, padding, stride):
     k, d, p, s = (as_list(v, 2, None) for v in (kernel_size, dilation, padding, stride))
     return [places(sizes[a], pooled_size(sizes[a], k[a], s[a], p[a], d[a], False), k[a], s[a], p[a], d[a], False) for a in range(2)]

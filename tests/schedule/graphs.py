@@ -2,7 +2,7 @@
 
 import pathlib
 
-from patterns import PATTERNS
+from patterns import COMBOS, MIXED, PATTERNS
 
 HERE = pathlib.Path(__file__).parent
 EXPORTED = HERE.parent / "export"
@@ -20,6 +20,6 @@ MODELS = {
 
 
 def graphs():
-    found = {name: (text, {}) for name, text, _ in PATTERNS}
+    found = {name: (text, {}) for name, text, *_ in PATTERNS + MIXED + COMBOS}
     found.update({name: (path.read_text(), sizes) for name, (path, sizes) in MODELS.items()})
     return found

@@ -1384,3 +1384,202 @@ output y
         320 + 16 + 128 + 160,
     ),
 ]
+
+# What works on the same rows: what changes its input in place, scans beside and behind one another, and what comes before and
+# after a sort. (name, statements, least); one kernel each.
+ROWS = [
+    ("softmax in place", "input x: f32[10, 10]; y = softmax(x, -1); mutate x = y", 200),
+    ("residual added in place, layer_norm", "input x: f32[10, 10]; input y: f32[10, 10]; input w: f32[10]; input b: f32[10]; z = add(x, y); a = layer_norm(z, [10], w, b); mutate x = z; output a", 420),
+    ("running mean, centred in place", "input x: f32[10, 100]; input m: f32[10]; a = mean(x, [1]); b = mul(m, 0.9); c = mul(a, 0.1); d = add(b, c); o = unsqueeze(a, 1); q = sub(x, o); mutate m = d; mutate x = q", 2020),
+    ("cumsum in place", "input x: f32[10, 10]; y = cumsum(x, 1); mutate x = y", 200),
+    ("cumsum and cumprod", "input x: f32[10, 10]; a = cumsum(x, 1); b = cumprod(x, 1); output a, b", 300),
+    ("cumsum of cumsum", "input x: f32[10, 10]; a = cumsum(x, 1); b = cumsum(a, 1); output b", 200),
+    ("cumsum less its maximum", "input x: f32[10, 10]; a = cumsum(x, 1); m = amax(a, [1], true); b = sub(a, m); output b", 200),
+    ("softmax of cumsum, cumsum again", "input x: f32[10, 10]; a = cumsum(x, 1); s = softmax(a, -1); b = cumsum(s, 1); output b", 200),
+    ("pointwise, sort, pointwise", "input x: f32[10, 10]; a = mul(x, 2); v, i = sort(a, 1); b = mul(v, 3); output b", 200),
+    ("argsort, gather", "input x: f32[10, 10]; input y: f32[10, 10]; i = argsort(x, 1); g = gather(y, 1, i); output g", 300),
+    ("topk", "input x: f32[10, 64]; v, i = topk(x, 4); output v, i", 760),
+    ("router: softmax, topk, renormalised", "input x: f32[10, 64]; s = softmax(x, -1); v, i = topk(s, 4); t = sum(v, [1], true); w = div(v, t); output w, i", 760),
+    ("router: topk, softmax of the top values", "input x: f32[10, 64]; v, i = topk(x, 4); w = softmax(v, -1); output w, i", 760),
+    ("top p: sort, softmax, cumsum, mask", "input x: f32[10, 100]; v, i = sort(x, 1, true); s = softmax(v, -1); c = cumsum(s, 1); k = lt(c, 0.9); m = where(k, s, 0); output m, i", 4000),
+]  # fmt: skip
+# Rows and columns of the same data, of sizes for which one kernel pays: it stores partial results of the columns, which a second one reads.
+# (name, graph, least, elements of the partial results)
+MIXED = [
+    (
+        "row sum and column sum",
+        """graph p {
+input x: f32[8192, 1024]
+a = sum(x, [1])
+b = sum(x, [0])
+output a, b
+}
+""",
+        8192 * 1024 + 8192 + 1024,
+        512 * 1024,
+    ),
+    (
+        "layer_norm backward, all, of many rows",
+        """graph p {
+input g: f32[8192, 768]
+input x: f32[8192, 768]
+input w: f32[768]
+input mu: f32[8192, 1]
+input rstd: f32[8192, 1]
+xm = sub(x, mu)
+xh = mul(xm, rstd)
+gw = mul(g, w)
+m1 = mean(gw, [1], true)
+gx = mul(gw, xh)
+m2 = mean(gx, [1], true)
+t = mul(xh, m2)
+u = sub(gw, m1)
+v = sub(u, t)
+d = mul(v, rstd)
+gh = mul(g, xh)
+dw = sum(gh, [0])
+db = sum(g, [0])
+output d, dw, db
+}
+""",
+        3 * 8192 * 768 + 2 * 8192 + 3 * 768,
+        2 * 512 * 768,
+    ),
+    (
+        "rms_norm backward, all, of many rows",
+        """graph p {
+input g: f32[16384, 2048]
+input x: f32[16384, 2048]
+input w: f32[2048]
+input rstd: f32[16384, 1]
+xh = mul(x, rstd)
+gw = mul(g, w)
+gx = mul(gw, xh)
+m2 = mean(gx, [1], true)
+t = mul(xh, m2)
+v = sub(gw, t)
+d = mul(v, rstd)
+gh = mul(g, xh)
+dw = sum(gh, [0])
+output d, dw
+}
+""",
+        3 * 16384 * 2048 + 16384 + 2 * 2048,
+        512 * 2048,
+    ),
+    (
+        "softmax backward and bias gradient",
+        """graph p {
+input g: f32[8192, 1000]
+input y: f32[8192, 1000]
+p = mul(g, y)
+s = sum(p, [1], true)
+u = sub(g, s)
+d = mul(y, u)
+b = sum(d, [0])
+output d, b
+}
+""",
+        3 * 8192 * 1000 + 1000,
+        512 * 1000,
+    ),
+    (
+        "layer_norm backward, all, symbolic batch",
+        """graph p {
+size B in [1, 64] hint 16
+size S in [1, 4096] hint 1024
+input g: f32[B, S, 512]
+input x: f32[B, S, 512]
+input w: f32[512]
+input mu: f32[B, S, 1]
+input rstd: f32[B, S, 1]
+xm = sub(x, mu)
+xh = mul(xm, rstd)
+gw = mul(g, w)
+m1 = mean(gw, [2], true)
+gx = mul(gw, xh)
+m2 = mean(gx, [2], true)
+t = mul(xh, m2)
+u = sub(gw, m1)
+v = sub(u, t)
+d = mul(v, rstd)
+gh = mul(g, xh)
+dw = sum(gh, [0, 1])
+db = sum(g, [0, 1])
+output d, dw, db
+}
+""",
+        3 * 16384 * 512 + 2 * 16384 + 3 * 512,
+        2 * 1024 * 512,
+    ),
+]
+
+def each(text, n):
+    """The lines once for each tensor: # is its number."""
+    return "\n".join(text.replace("#", str(i)) for i in range(n))
+
+
+def many(inputs, body, outputs, n):
+    """Loops over many tensors: number i of n is f32[10, 10 + i % 4], so that sizes come again."""
+    given = "\n".join(f"input {name}{i}: f32[10, {10 + i % 4}]" for i in range(n) for name in inputs)
+    out = f"output {', '.join(f'{o}{i}' for i in range(n) for o in outputs)}\n" if outputs else ""
+    return f"graph p {{\n{given}\n{each(body, n)}\n{out}}}\n"
+
+
+def elements_of(n):
+    return sum(10 * (10 + i % 4) for i in range(n))
+
+
+ADAMW = """m#a = mul(m#, 0.9)
+g#a = mul(g#, 0.1)
+m#b = add(m#a, g#a)
+g#b = square(g#)
+v#a = mul(v#, 0.99)
+g#c = mul(g#b, 0.01)
+v#b = add(v#a, g#c)
+r# = sqrt(v#b)
+e# = add(r#, 1e-8)
+u# = div(m#b, e#)
+w# = mul(p#, 0.999)
+s# = mul(u#, 0.001)
+n# = sub(w#, s#)
+mutate p# = n#
+mutate m# = m#b
+mutate v# = v#b"""
+
+# Kernels that need nothing of each other: (name, graph, least, launches).
+COMBOS = [
+    ("add to 30 tensors", many("ab", "y# = add(a#, b#)", "y", 30), 3 * elements_of(30), 1),
+    ("adamw of 12 tensors", many("pgmv", ADAMW, "", 12), 7 * elements_of(12), 1),
+    ("lerp of 20 averaged tensors",
+     many("ab", "d# = sub(b#, a#)\ne# = mul(d#, 0.1)\nn# = add(a#, e#)\nmutate a# = n#", "", 20), 3 * elements_of(20), 1),
+    ("norms of 16 gradients", many("g", "q# = square(g#)\ns# = sum(q#)\nn# = sqrt(s#)", "n", 16), elements_of(16) + 16, 1),
+    # Sums out and in, the factor out, and in by eight kernels.
+    ("gradients of 16 tensors clipped by a common norm",
+     many("g", "q# = square(g#)\ns# = sum(q#)", "", 16).rstrip("}\n") + "\nt0 = add(s0, s1)\n"
+     + "\n".join(f"t{i} = add(t{i - 1}, s{i + 1})" for i in range(1, 15)) + "\nn = rsqrt(t14)\nc = clamp(n, max=1.0)\n"
+     + each("y# = mul(g#, c)\nmutate g# = y#", 16) + "\n}\n", 3 * elements_of(16) + 16 + 16 + 1 + 8, 3),
+    ("row sums of eight tensors", many("x", "s# = sum(x#, [1])", "s", 8), elements_of(8) + 80, 1),
+    ("q, k and v", """graph p {
+input x: f32[10, 20]
+input q: f32[20, 20]
+input k: f32[20, 20]
+input v: f32[20, 20]
+a = linear(x, q)
+b = linear(x, k)
+c = linear(x, v)
+output a, b, c
+}
+""", 3 * (10 * 20 + 20 * 20 + 10 * 20), 1),
+    ("heads of two tasks", """graph p {
+input x: f32[10, 20]
+input w: f32[7, 20]
+input v: f32[5, 20]
+a = linear(x, w)
+b = softmax(a, -1)
+c = linear(x, v)
+d = sigmoid(c)
+output b, d
+}
+""", 2 * 10 * 20 + 7 * 20 + 5 * 20 + 10 * 5 + 3 * 10 * 7, 2),
+]  # fmt: skip

@@ -316,8 +316,8 @@ def test_moved(program, tmp_path):
     assert (len(plan["kernels"]), elements(plan, value)) == program.moved
 
 
-@pytest.mark.parametrize("order", ["forward", "reverse"])
-def test_emulated(device, order):
+def run_emulated(device, order, program):
+    """Runs the Python program on the emulation."""
     from test_emulated import LIBRARIES, sanitizers
 
     if device != "host":
@@ -328,9 +328,14 @@ def test_emulated(device, order):
         make(path.relative_to(ROOT))
     env = {**os.environ, **{name: str(path) for name, path in LIBRARIES.items()}, "LD_PRELOAD": sanitizers(), "ASAN_OPTIONS": "detect_leaks=0",
            "IND_EMULATION_ORDER": order}  # fmt: skip
-    done = subprocess.run([sys.executable, __file__], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+    done = subprocess.run([sys.executable, program], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           timeout=280)  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_emulated(device, order):
+    run_emulated(device, order, __file__)
 
 
 if __name__ == "__main__":

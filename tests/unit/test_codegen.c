@@ -209,6 +209,14 @@ static void norm_of(program *p, ind_expr rows, int64_t width, bool residual) {
     output(p, pointwise(p, IND_BF16, x, norm_fn, (value_desc){.x = {sum, r[0], r[1], w}, .number = (double)width}));
 }
 
+static void build_combined(program *p) {
+    ind_expr s = size_of(p, "S", 1, 512, 1, 128);
+    softmax_of(p, IND_F32, (ind_expr[]){n(p, 10), s}, 2);
+    softmax_of(p, IND_F32, (ind_expr[]){s, n(p, 12)}, 2);
+    softmax_of(p, IND_BF16, (ind_expr[]){s, n(p, 12)}, 2);
+    softmax_of(p, IND_F32, (ind_expr[]){n(p, 20), n(p, 12)}, 2);
+}
+
 static void build_layer_norm(program *p) {
     norm_of(p, size_of(p, "R", 1, 65536, 1, 4096), 384, false);
 }
@@ -518,7 +526,8 @@ static ind_status make_schedule(stages *s, ind_context *c, const struct test_cas
     t->build(&s->p);
     status = ind_error_status(c);
     if (!status) status = ind__lowered_fix_layouts(&s->p.low);
-    if (!status) status = ind__schedule_create(c, &s->p.low, NULL, NULL, NULL, &s->schedule);
+    const ind_fusion_policy apart = {.disable_combo = t->build != build_combined}; /* a source each */
+    if (!status) status = ind__schedule_create(c, &s->p.low, &apart, NULL, NULL, &s->schedule);
     return status;
 }
 
@@ -542,7 +551,8 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100"};
 /* The many small kernels of a table (kernels == 0) take turns with the architectures, every other one (tests/gpu
    compiles graphs of them, too); the others go to all of them. */
 static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t kernel, int variant, size_t arch) {
-    return !ind__source_before(p, kernel, variant) && (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
+    return !ind__source_before(p, kernel, variant) &&
+           (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
 }
 
 static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {
@@ -630,6 +640,27 @@ static void test_allocations(const struct test_case *t) {
     }
 }
 
+/* Rows of several shapes in one launch, whose functions are fewer than they. */
+static void test_combined(void) {
+    const struct test_case t = {.name = "combined", .build = build_combined};
+    ind_context *c;
+    stages s;
+    if (ind_context_create(NULL, &c)) return;
+    ind_status status = make_plan(&s, c, &t, "sm_90a");
+    CHECK(!status && s.plan->num_kernels == 4 && s.plan->num_launches == 1, "%s", ind_error(c));
+    if (!status) {
+        CHECK(!ind__plan_verify(s.plan), "%s", ind_error(c));
+        CHECK(s.plan->kernel[0].num_parts == 4 && s.plan->kernel[0].variant[0].strategy == IND_STRATEGY_COMBO &&
+                  s.plan->kernel[3].first == 0 && s.plan->kernel[3].part && !s.plan->kernel[3].num_variants,
+              "not one launch");
+        s.plan->kernel[0].num_parts = 1;
+        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "a launch that hides its parts");
+    }
+    free_stages(&s);
+    ind_context_destroy(c);
+    test_allocations(&t);
+}
+
 static int print_case(const char *name) {
     for (size_t i = 0; i < NUM_CASES; i++) {
         ind_context *c;
@@ -660,5 +691,6 @@ int main(int argc, char **argv) {
         for (size_t a = 0; a < NUM_ARCHS; a++) test_case_on(&cases[i], &compiler, a);
     for (size_t i = 0; i < NUM_CASES; i++)
         if (cases[i].kernels) test_allocations(&cases[i]);
+    test_combined();
     return check_summary();
 }

@@ -233,6 +233,32 @@ static void test_calls(ind_context *c) {
     ind_graph_destroy(g);
 }
 
+/* y[x], and x where y has no element: the index is reported, and nothing is read. */
+static ind_value looked_up(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const ind_tensor *x = user;
+    ind_expr at = ind_op_indirect(o, ind_op_load(o, x[0], index, rank), ind_tensor_size(x[1], 0), true);
+    return ind_op_load(o, x[1], &at, 1);
+}
+
+static void test_lookup_of_none(ind_context *c) {
+    ind_graph *g = ind_graph_create(c, "t");
+    ind_size(g, "N in [0, 8]");
+    ind_tensor x[2] = {ind_input(g, "x", "i64[3]"), ind_input(g, "y", "f32[N]")};
+    ind_loop_desc d = {.name = "looked_up", .like = x[0], .dtype = IND_F32, .fn = looked_up, .user = x};
+    ind_output(g, "z", ind_pointwise(g, &d));
+    ind_module *m = NULL;
+    int64_t at[3] = {1, -1, 0};
+    float y[3] = {4, 5, 6}, z[3];
+    ind_binding io[] = {{"x", at}, {"y", y}, {"z", z}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 3, .sizes = "N=3", .memory = IND_MEMORY_HOST};
+    CHECK(!ind_compile(g, NULL, &m) && !ind_run(m, &run), "%s", ind_error(c));
+    CHECK(z[0] == 5 && z[1] == 6 && z[2] == 4, "%g %g %g", (double)z[0], (double)z[1], (double)z[2]);
+    run.sizes = "N=0";
+    CHECK(m && ind_run(m, &run) == IND_INDEX_OUT_OF_RANGE, "%s", ind_error(c));
+    ind_module_destroy(m);
+    ind_graph_destroy(g);
+}
+
 /* As the combine function of a scan. */
 static void larger_of(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
     ind_value one = ind_op_constant(o, 1, IND_F32), x[5] = {one, one, one, left[0], right[0]};
@@ -799,6 +825,7 @@ static void test_device(ind_device device) {
     test_shapes(c);
     test_types(c);
     test_calls(c);
+    test_lookup_of_none(c);
     test_scan(c);
     test_rolled(c);
     test_overwrites(c, false);

@@ -28,6 +28,9 @@ static void test_text(ind_context *ctx) {
                "graph t {\n  input x : f32[4]\n  before : f32[4] = neg(x)\n  add : f32[4] = add(x, 1)\n"
                "  mul : f32[4] = mul(add, 2)\n  after : f32[4] = neg(mul)\n  mutate x = mul\n"
                "  output before, after\n}\n");
+    /* it may name the output, which is not the input */
+    check_text(ctx, "  input x : f32[4]\n  y = add_(x, 1)\n  output y\n",
+               "graph t {\n  input x : f32[4]\n  add : f32[4] = add(x, 1)\n  mutate x = add\n  output y = add\n}\n");
     /* a view of a view is put back through both; a view made before reads the new contents */
     check_text(ctx,
                "  size P in [0, 5]\n  input x : f32[4, 6]\n  input y : f32[4]\n  row = select(x, 0, 1)\n"
@@ -56,13 +59,14 @@ static void test_text(ind_context *ctx) {
 /* What the builders make is what the text makes. */
 static void test_builders(ind_context *ctx) {
     static const char text[] = "graph t {\n  input x : f32[4, 6]\n  input y : f32[6]\n  part = slice(x, 0, 1, 3)\n"
-                               "  add_(part, y)\n  sigmoid_(x)\n  output part = part\n}\n";
+                               "  add_(part, y)\n  sigmoid_(x)\n  mul_(x, 3)\n  output part = part\n}\n";
     ind_graph *g = ind_graph_create(ctx, "t"), *read = ind_graph_parse(ctx, text, NULL);
     ind_tensor x = ind_input(g, "x", "f32[4, 6]"), y = ind_input(g, "y", "f32[6]"), none = {0};
     ind_tensor part = ind_named(ind_slice(x, 0, ind_int(ctx, 1), ind_int(ctx, 3), (ind_expr){0}), "part");
     ind_tensor same = ind_inplace(part, ind_add(part, y));
     CHECK(same.id == part.id && same.graph == g, "an op in place gives its first operand");
     ind_inplace(x, ind_sigmoid(x));
+    CHECK(ind_apply(g, "mul_($0, 3)", &x, 1).id == x.id, "by a call of the text form");
     ind_output(g, "part", part);
     CHECK(!ind_graph_status(g), "%s", ind_graph_error(g));
     CHECK(read && !strcmp(ind_graph_text(g), ind_graph_text(read)), "%s%s", ind_graph_text(g),

@@ -133,8 +133,9 @@ static void run_case(ind_context *c, ind_module *m, const ordered_case *s, int64
 /* What cannot differ stays as it was: integers, extremes, one value for all. And an index out of range is found. */
 static void test_untouched(ind_context *c) {
     static const char *const ops[] = {"y = scatter_add(x, i, v, dim=0)", "y = scatter_reduce(w, i, u, dim=0, reduce=\"amax\")",
-                                      "y = index_fill(w, i, dim=0, value=2)", "y = scatter(w, i, dim=0, value=2)"};
-    for (int k = 0; k < 4; k++) {
+                                      "y = index_fill(w, i, dim=0, value=2)", "y = scatter(w, i, dim=0, value=2)",
+                                      "y = nonzero(w)", "y, j = unique(u, return_inverse=true)"};
+    for (int k = 0; k < 6; k++) {
         char text[300];
         snprintf(text, sizeof text,
                  "graph t {\n input x : i32[9]\n input w : f32[9]\n input i : i64[5]\n input v : i32[5]\n input u : f32[5]\n"
@@ -149,6 +150,28 @@ static void test_untouched(ind_context *c) {
         ind_graph_destroy(g);
         if (m) ind_module_destroy(m);
     }
+}
+
+/* What is chosen has a place of its own: in a matrix with one store for each of its columns. */
+static void test_chosen(ind_context *c) {
+    static const char text[] = "graph t {\n input x : f32[2, 3]\n input m : bool[2, 3]\n y : i64[n, 2] = nonzero(x)\n"
+                               " z : f32[k] = masked_select(x, m)\n output y, z\n}";
+    const float x[6] = {0, 5, 6, 7, 0, 8};
+    const uint8_t m[6] = {1, 0, 1, 0, 0, 1};
+    const int64_t want[8] = {0, 1, 0, 2, 1, 0, 1, 2};
+    int64_t y[12], sizes[2] = {0, 0};
+    float z[6];
+    ind_graph *graph = ind_graph_parse(c, text, NULL);
+    ind_compile_desc d = {.deterministic = true};
+    ind_module *module = NULL;
+    ind_binding io[] = {{"x", (void *)x}, {"m", (void *)m}, {"y", y}, {"z", z}};
+    ind_run_desc run = {.bindings = io, .num_bindings = 4, .memory = IND_MEMORY_HOST, .data_sizes = sizes};
+    CHECK(graph && !ind_compile(graph, &d, &module) && !ind_run(module, &run), "%s", ind_error(c));
+    CHECK(sizes[0] == 4 && sizes[1] == 3, "%d, %d chosen", (int)sizes[0], (int)sizes[1]);
+    for (int k = 0; sizes[0] == 4 && k < 8; k++) CHECK(y[k] == want[k], "%d: %d", k, (int)y[k]);
+    for (int k = 0; sizes[1] == 3 && k < 3; k++) CHECK(z[k] == (k ? (float)(4 + 2 * k) : 0), "%d: %g", k, z[k]);
+    ind_graph_destroy(graph);
+    if (module) ind_module_destroy(module);
 }
 
 /* Counts, which are integers, and sums of floats in one op; a base and a result of different types on the way. */
@@ -196,6 +219,7 @@ int main(int argc, char **argv) {
     if (!cubins_arch) {
         test_untouched(c);
         test_counted(c);
+        test_chosen(c);
         test_out_of_range(c, &cases[0]);
         test_out_of_range(c, &cases[1]);
     }

@@ -996,12 +996,82 @@ static void test_broken(void) {
         p.s->kernel[1] = p.s->kernel[0], p.s->kernel[0] = first;
         check(!ind__schedule_verify(p.s), t, "and back");
         uint32_t next = p.s->kernel[1].arg[p.s->kernel[1].num_reads];
+        const ind_expr offset_of_next = p.s->offset[next];
         p.s->offset[next] = offset;
         check(ind__schedule_verify(p.s) == IND_VERIFY, t, "two live buffers in one place");
         p.s->offset[next] = ind_expr_add(offset, ind_int(p.c, 1));
         check(ind__schedule_verify(p.s) == IND_VERIFY, t, "an offset that is not aligned");
+        p.s->offset[next] = offset_of_next;
+        check(!ind__schedule_verify(p.s), t, "and back again");
+        p.s->launch[1] = 0, p.s->num_launches--;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "a launch with what it needs itself");
+        p.s->launch[1] = 1;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "launches that are not counted");
     }
     program_end(&p);
+}
+
+static ind_value fn_down(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    ind_expr turned[2] = {i[rank - 1], i[0]};
+    return at(o, ((operands *)user)->x[0], turned, rank);
+}
+
+/* Sums of the rows and of the columns of x, in that order. */
+static bool rows_and_columns(program *p, ind__box *x) {
+    ind__box *r[1], *c[1];
+    operands u = {{x}, x->size[0]};
+    ind__reduction_desc down = {IND_REDUCE_SUM, IND_F32, &x->size[1], 1, &x->size[0], 1, fn_down, NULL, &u};
+    if (!reduce(p, SUM, IND_REDUCE_SUM, x, r) || ind__box_reduction(&p->low, &down, c)) return false;
+    return output(p, r[0], "rows", 0) && output(p, c[0], "columns", 1) && !ind__lowered_fix_layouts(&p->low);
+}
+
+/* Columns join the kernel of the rows if that pays and is wanted, and the verifier holds their runs to what they are.
+ */
+static void test_runs(int64_t rows, ind_fusion_policy policy, int64_t run) {
+    const char *t = "columns reduced with rows";
+    program p;
+    program_begin(&p, NULL);
+    ind_expr sizes[2] = {size(&p, "M", 1, 100000, rows), num(&p, 512)};
+    check(rows_and_columns(&p, input(&p, "x", 2, sizes)), t, "builds");
+    check(!ind__split_reductions(&p.low, &policy) && !ind__lowered_verify(&p.low), t, "splits");
+    if (check(schedule(&p, &policy) == IND_OK, t, "schedules and verifies")) {
+        check(p.s->num_kernels == 2 && p.s->kernel[0].run == run, t, "two kernels, the first with runs of that length");
+        p.s->kernel[0].run = run ? 0 : 16;
+        check(ind__schedule_verify(p.s) == IND_VERIFY, t, "runs of another length");
+        p.s->kernel[0].run = run;
+        ind_body *body = p.s->kernel[0].body;
+        for (uint32_t i = 1; run && i < body->num_inst; i++) {
+            if (!(body->inst[i].flags & IND__INST_RUN)) continue;
+            ind_expr index = body->index[body->inst[i].index];
+            body->index[body->inst[i].index] = ind_expr_mul(body->var[0], num(&p, 512));
+            check(ind__schedule_verify(p.s) == IND_VERIFY, t, "rows joined elsewhere");
+            body->index[body->inst[i].index] = index;
+        }
+        check(!ind__schedule_verify(p.s), t, "and back");
+    }
+    program_end(&p);
+}
+
+/* Two chains: their kernels share launches if what is live at the same time does not become more by that. */
+static void test_combined(void) {
+    const char *t = "kernels that share a launch";
+    for (int way = 0; way < 3; way++) {
+        ind_fusion_policy policy = {.disable_reorder = true, .disable_combo = way == 1, .max_parts = way == 2 ? 1 : 0};
+        program p;
+        program_begin(&p, NULL);
+        ind_expr n = size(&p, "N", 1, 256, 8), sizes[2] = {n, n}, other[2] = {num(&p, 24), n};
+        output(&p, chain_of_transposes(&p, input(&p, "x", 2, sizes), 1), "y", 0);
+        output(&p, softmax(&p, input(&p, "z", 2, other)), "s", 1);
+        if (check(schedule(&p, &policy) == IND_OK, t, "schedules")) {
+            check(p.s->num_kernels == 2 && p.s->num_launches == (way ? 2 : 1), t, "launches");
+            check(p.s->combo[1] == (way == 0   ? IND_COMBO_COMBINED
+                                    : way == 1 ? IND_COMBO_DISABLED
+                                               : IND_COMBO_FULL),
+                  t, "why");
+            check_results(&p, t);
+        }
+        program_end(&p);
+    }
 }
 
 static void test_print(void) {
@@ -1049,6 +1119,14 @@ int main(void) {
     test_incomparable();
     test_disabled();
     test_broken();
+    test_runs(8192, (ind_fusion_policy){0}, 16);
+    test_runs(100000, (ind_fusion_policy){.mix_flight = 1}, 128);
+    test_runs(8192, (ind_fusion_policy){.mix_rows = 40}, 40);
+    test_runs(8192, (ind_fusion_policy){.disable_mix = true}, 0);
+    test_runs(8192, (ind_fusion_policy){.mix_columns = 500}, 0);
+    test_runs(8192, (ind_fusion_policy){.mix_from = 1 << 30}, 0);
+    test_runs(1000, (ind_fusion_policy){.mix_from = 1}, 0);
+    test_combined();
     test_print();
     test_bad_input();
     for (uint32_t seed = 1; seed <= 60; seed++) test_random(seed, 4 + (int)seed % 16);
