@@ -587,7 +587,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(CUMMIN, "cummin", "self", "dim:int", 2, "R")                                                                     \
     X(LOGCUMSUMEXP, "logcumsumexp", "self", "dim:int", 1, "R")                                                         \
     X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
-      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false", 0, "R")                      \
+      "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false combine:str", 0, "R")          \
     X(SORT, "sort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 2, "R")                              \
     X(ARGSORT, "argsort", "self", "dim:int=-1 descending:bool=false stable:bool=false", 1, "R")                        \
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
@@ -1325,7 +1325,7 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
-/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 4 values, each of a type of
+/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 5 values, each of a type of
    its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
    (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
    to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
@@ -1334,8 +1334,8 @@ IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
    to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
    (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
    broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
-   checked at run time. Segments cost one value more an element. In order: the elements before a place are joined in the
-   order they stand in; how they are parenthesised differs. */
+   checked at run time. Segments are one value more an element, of which there are at most 4 then. In order: the
+   elements before a place are joined in the order they stand in; how they are parenthesised differs. */
 typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
 typedef struct ind_scan_desc {
     const char *name; /* for dumps; may be NULL */
@@ -1398,6 +1398,11 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: x comes back as y)
      type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names the size from data)
      argument  = [ name "=" ] value
+     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan, whose
+                 list has count values, as many identities if it is exclusive, then the segments if it is segmented)
+     joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
+                 .. of the left and the right element, or one given before; a type makes a number or casts; op: of
+                 IND_LOOP_OPS, or a function; what it takes is a name, a number or a cast)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      comments run from # to the end of the line. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
@@ -1480,7 +1485,8 @@ typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, joined by +; all strings are the module's */
     const char *from_results, *to_results; /* the tensors that these ops make, joined by + */
     int from_kernel, to_kernel;            /* where the loops are; equal does not mean that this edge fused them */
-    const char *buffer;
+    const char *buffer,
+        *tensor;   /* tensor: the one whose value a buffer of the module's own holds, or a part of; or "" */
     bool vertical; /* `from` makes the buffer; else both only read it: such edges join neighbouring readers */
     bool fused;
     ind_fusion_reason reason;
@@ -1496,10 +1502,12 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
    f16 and bf16 widened where they are loaded and rounded where they are stored. Inputs are the buffers that it reads
    and outputs those that it writes, under their names and with the sizes that they have in memory: so the graphs of all
    kernels, run one after another, do what the module does. A buffer that the kernel changes in place is an input that
-   is mutated (`mutate old = new`). Sizes, facts and guards are the module's; the graph is in its context, lives on
-   after it and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford
-   reduction by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND
-   past the last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
+   is mutated (`mutate old = new`). Sizes, facts and guards are the module's, and a size that comes from data is a size
+   of the graph, to be given the number that a kernel before it has left in one of the inputs (the text of the stage
+   says in which: "# kernel 2 makes i (nonzero), u0 in buf3"). The graph is in the module's context, lives on after it
+   and may be changed. What the body has in other words is said in ops that mean the same: parts of a Welford reduction
+   by var_mean, of an online softmax by amax and sum, a masked access by where. NULL on failure: IND_NOT_FOUND past the
+   last kernel; IND_NOT_SUPPORTED says what there is no op for. IND_STAGE_KERNELS has the text of all. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* The same of the function of a custom op, x being the result of ind_pointwise: its inputs are the tensors that the
    function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
@@ -1536,7 +1544,9 @@ typedef struct ind_variant_info {
 
 typedef struct ind_kernel_info {
     const char *name;                      /* the module's */
+    const char *kind;                      /* "reduction" */
     int num_origins;                       /* ops of the graph that it computes: ind_module_kernel_origin */
+    int num_reads, num_writes;             /* buffers of memory: ind_module_kernel_buffer */
     ind_formula bytes_read, bytes_written; /* of memory, each element touched counted once */
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
@@ -1554,6 +1564,10 @@ IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_ke
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such */
 /* What that op makes: the name of its tensor in the graph after the passes, of several as "values, indices". */
 IND_API const char *ind_module_kernel_result(const ind_module *module, int kernel, int index); /* NULL: no such */
+
+/* The buffers that a kernel reads, then those that it writes; *tensor (may be NULL): as in ind_edge_info. NULL: no
+   such, or no memory for the names. */
+IND_API const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, const char **tensor);
 
 /* Totals over all kernels. Invalid only without memory or beyond 64 bits (ind_error). */
 IND_API ind_formula ind_module_bytes_read(const ind_module *module);
@@ -4722,13 +4736,13 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
     uint32_t count = (uint32_t)in->attr[1].i;
     bool exclusive = in->attr[3].i, segmented = in->attr[4].i;
     int dim;
-    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
-    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_SCANNED)
+    if (in->attr[1].i < 1 || in->attr[1].i > IND__MAX_STATES - segmented)
         return ind__reject(in, IND_LIMIT, "%lld values an element are given; 1 to %d are possible",
-                           (long long)in->attr[1].i, IND__MAX_SCANNED);
+                           (long long)in->attr[1].i, IND__MAX_STATES - segmented);
     if (in->num_operands != count + (exclusive ? count : 0) + segmented)
         return ind__reject(in, IND_INVALID_ARGUMENT, "%u operands are given, which does not fit",
                            (unsigned)in->num_operands);
+    if (!in->body) return ind__reject(in, IND_INVALID_ARGUMENT, "the op has no combine function");
     const ind__tensor_info *x = ind__operand(in, 0);
     for (uint32_t k = 0; k < in->num_operands; k++)
         if (ind__check_scanned(in, k, count)) return in->status;
@@ -8778,13 +8792,15 @@ static bool ind__combine_is_pure(const ind_body *b) {
                    op == IND_LOOP_CALL;
         if (!own && ind__loop_op_class(op) == 's')
             return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function has no indices"), false;
+        if (ind__loop_op_class(op) == 'r')
+            return ind__fail(b->context, IND_INVALID_ARGUMENT, "a combine function draws no random bits"), false;
     }
     return true;
 }
 
 static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     ind__recorder r;
-    ind_value left[IND__MAX_SCANNED], right[IND__MAX_SCANNED], out[IND__MAX_SCANNED] = {{0}};
+    ind_value left[IND__MAX_STATES], right[IND__MAX_STATES], out[IND__MAX_STATES] = {{0}};
     memset(&r, 0, sizeof r);
     if (ind__record_begin(&r, g->context, NULL, 0, NULL, 0)) return NULL;
     r.ops.load_tensor = ind__combine_load;
@@ -8801,6 +8817,79 @@ static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     return NULL;
 }
 
+/* The value as an argument: what is given as l0 and r0 (the first value of the left and of the right element), numbers
+   with their types, all else by the name of its statement. */
+static void ind__print_combine_value(ind__text *t, const ind_body *b, uint32_t n, int num) {
+    const ind__inst *i = &b->inst[n];
+    if (i->op == IND_LOOP_LOAD) {
+        bool right = (int)i->source >= num;
+        ind__textf(t, "%c%d", right ? 'r' : 'l', (int)i->source - (right ? num : 0));
+    } else if (i->op == IND_LOOP_CONSTANT) {
+        ind__textf(t, "%s(", ind_dtype_name((ind_dtype)i->dtype));
+        if (ind_dtype_is_float((ind_dtype)i->dtype))
+            ind__text_double(t, i->imm.f);
+        else
+            ind__textf(t, "%lld", (long long)i->imm.i);
+        ind__textf(t, ")");
+    } else {
+        ind__textf(t, "t%u", (unsigned)n);
+    }
+}
+
+static void ind__print_combine_call(ind__text *t, const ind_body *b, uint32_t n, int num) {
+    const ind__inst *i = &b->inst[n];
+    int arity = i->op == IND_LOOP_CALL ? i->imm.function->num_args : ind__loop_op_arity((ind_loop_op)i->op);
+    ind__textf(t, "%s(",
+               i->op == IND_LOOP_CALL   ? i->imm.function->name
+               : i->op == IND_LOOP_CAST ? ind_dtype_name((ind_dtype)i->dtype)
+                                        : ind__loop_op_name((ind_loop_op)i->op));
+    for (int k = 0; k < arity; k++) {
+        if (k) ind__textf(t, ", ");
+        ind__print_combine_value(t, b, i->arg[k], num);
+    }
+    ind__textf(t, ")");
+}
+
+/* "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. What only a result needs stands there. */
+static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
+    for (uint32_t n = 1; n < b->num_inst; n++) {
+        const ind__inst *i = &b->inst[n];
+        bool leaf = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_CONSTANT || i->op == IND_LOOP_STORE, needed = false;
+        for (uint32_t m = n + 1; !leaf && m < b->num_inst; m++)
+            for (int k = 0; k < IND__MAX_ARGS; k++)
+                needed = needed || (b->inst[m].op != IND_LOOP_STORE && b->inst[m].arg[k] == n);
+        if (!needed) continue;
+        ind__textf(t, "t%u = ", (unsigned)n);
+        ind__print_combine_call(t, b, n, num);
+        ind__textf(t, "; ");
+    }
+    for (uint32_t n = 1, k = 0; n < b->num_inst; n++) {
+        const ind__inst *i = &b->inst[n], *v = &b->inst[i->arg[0]];
+        if (i->op != IND_LOOP_STORE) continue;
+        bool named = v->op == IND_LOOP_LOAD || v->op == IND_LOOP_CONSTANT;
+        for (uint32_t m = 1; m < b->num_inst; m++)
+            for (int a = 0; a < IND__MAX_ARGS; a++)
+                named = named || (b->inst[m].op != IND_LOOP_STORE && b->inst[m].arg[a] == i->arg[0]);
+        if (k++) ind__textf(t, ", ");
+        if (named)
+            ind__print_combine_value(t, b, i->arg[0], num);
+        else
+            ind__print_combine_call(t, b, i->arg[0], num);
+    }
+}
+
+/* The text of a combine function, and the functions that it calls declared. */
+static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, ind__attr *a) {
+    ind__text t = {.context = g->context};
+    for (uint32_t n = 1; n < b->num_inst; n++)
+        if (b->inst[n].op == IND_LOOP_CALL && ind__graph_add_function(g, b->inst[n].imm.function)) return g->status;
+    ind__print_combine(&t, b, num);
+    *a = (ind__attr){.kind = IND__ATTR_STR};
+    if (!ind__text_status(&t)) a->s = ind__arena_string(&g->arena, t.data, t.size);
+    ind__text_free(&t);
+    return a->s ? IND_OK : ind__graph_no_memory(g, "associative_scan");
+}
+
 static ind_status ind__check_scan_tensor(ind_graph *g, const char *name, const char *what, ind_tensor x) {
     if (x.graph == g && ind__tensor_of(x)) return IND_OK;
     return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s is not a tensor of this graph", name, what);
@@ -8813,9 +8902,9 @@ static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind
                                : !d->combine ? "combine function is"
                                              : "x is");
     }
-    if (d->num < 1 || d->num > IND__MAX_SCANNED) {
-        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num,
-                               IND__MAX_SCANNED);
+    const int most = IND__MAX_STATES - (d->segments.id || d->starts.id);
+    if (d->num < 1 || d->num > most) {
+        return ind__graph_fail(g, IND_LIMIT, "%s: an element has %d values; 1 to %d are possible", name, d->num, most);
     }
     if (d->exclusive && !d->identity) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: an exclusive scan needs the identity", name);
@@ -8846,7 +8935,7 @@ static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_te
 
 static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
     char name[64];
-    uint32_t operand[2 * IND__MAX_SCANNED + 1], num = 0;
+    uint32_t operand[2 * IND__MAX_STATES + 1], num = 0;
     ind__clean_name(name, sizeof name, d ? d->name : NULL, "associative_scan");
     if (ind__check_scan_desc(graph, name, d)) return ind__graph_tensor(graph, 0);
     ind_tensor flags = d->starts.id ? ind__segment_flags(graph, d->x[0], d->dim, d->starts) : d->segments;
@@ -8861,10 +8950,12 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
         snprintf(copy, sizeof copy, "%.500s", status ? ind_error(graph->context) : "it returned no value");
         ind__graph_fail(graph, status ? status : IND_INVALID_ARGUMENT, "%s: the function failed: %s", name, copy);
     }
-    ind__attr a[5] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
+    ind__attr a[6] = {ind__attr_int(d->dim), ind__attr_int(d->num), ind__attr_bool(d->reverse),
                       ind__attr_bool(d->exclusive), ind__attr_bool(flags.id != 0)};
-    return body ? ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 5, body, name)
-                : ind__graph_tensor(graph, 0);
+    if (body && !ind__combine_attr(graph, body, d->num, &a[5]))
+        return ind__graph_add(graph, IND_OP_ASSOCIATIVE_SCAN, operand, num, a, 6, body, name);
+    ind__body_free(body);
+    return ind__graph_tensor(graph, 0);
 }
 
 ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
@@ -11732,7 +11823,8 @@ static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n
         ind__print_attr(t, &n->attr[i]);
         comma = true;
     }
-    ind__textf(t, ")%s%s", n->name ? "   # " : "", n->name ? n->name : "");
+    bool named = n->name && strcmp(n->name, ind__op_name(n->op)) != 0;
+    ind__textf(t, ")%s%s", named ? "   # " : "", named ? n->name : "");
 }
 
 static void ind__print_result(ind__text *t, const ind_graph *g, uint32_t id) {
@@ -12072,19 +12164,19 @@ static bool ind__need_scalar(ind__parser *p, ind__attr *a) {
 }
 
 static bool ind__need_string(ind__parser *p, ind__attr *a) {
-    char text[64];
-    size_t n = 0;
     if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes");
-    const char *begin = p->at, *s = p->at + 1;
-    for (; *s && *s != '"' && *s != '\n'; s++) {
-        if (*s == '\\' && s[1] && s[1] != '\n') s++;
-        if (n == sizeof text - 1) return ind__parse_error(p, begin, IND_LIMIT, "a string of more than 63 characters");
-        text[n++] = *s;
+    const char *begin = p->at, *s = p->at + 1, *end = s;
+    while (*end && *end != '"' && *end != '\n') end += *end == '\\' && end[1] && end[1] != '\n' ? 2 : 1;
+    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line");
+    char *text = ind__arena_alloc(&p->g->arena, (size_t)(end - begin));
+    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    a->s = text;
+    while (s < end) {
+        if (*s == '\\') s++;
+        *text++ = *s++;
     }
-    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line");
-    p->at = s + 1;
-    a->s = ind__arena_string(&p->g->arena, text, n);
-    return a->s || ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
+    p->at = end + 1;
+    return true;
 }
 
 static bool ind__need_bool(ind__parser *p, ind__attr *a) {
@@ -12202,7 +12294,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
     int best[3] = {-1, -1, -1}, distance[3] = {99, 99, 99};
     for (int op = 0; op < IND_NUM_OPS; op++) {
         int d = ind__edit_distance(name, strlen(name), ind__op_rows[op].name, strlen(ind__op_rows[op].name));
-        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM || op == IND_OP_ASSOCIATIVE_SCAN) continue;
+        if (!ind__op_in_text(op) || op == IND_OP_CUSTOM) continue;
         for (int k = 0; k < 3; k++) { /* insertion into the three best, first come first */
             if (d >= distance[k]) continue;
             for (int j = 2; j > k; j--) {
@@ -12236,7 +12328,7 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
         if (!ind__op_in_text(op) || !ind__is_op_name(name, op, &call->in_place)) continue;
         call->op = (ind_graph_op)op;
         call->schema = &p->g->schema[op];
-        if (op != IND_OP_CUSTOM && op != IND_OP_ASSOCIATIVE_SCAN) return true;
+        if (op != IND_OP_CUSTOM) return true;
         return ind__parse_error(p, call->at, IND_NOT_SUPPORTED,
                                 "custom ops are C functions and cannot be read from text");
     }
@@ -12771,6 +12863,182 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
+/* Does a call stand here, whose result has no name? */
+static bool ind__at_call(ind__parser *p) {
+    ind__skip(p);
+    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
+    ind__skip(&ahead);
+    return ahead.at > p->at && *ahead.at == '(';
+}
+
+/* ---- combine functions of scans */
+
+#define IND__MAX_COMBINE 256 /* statements of one */
+
+typedef struct ind__combine_text {
+    ind__parser p; /* of its text */
+    ind_ops *o;
+    const ind_value *left, *right;
+    int num, num_made;
+    struct {
+        const char *name; /* in the text */
+        size_t length;
+        ind_value value;
+    } made[IND__MAX_COMBINE];
+} ind__combine_text;
+
+/* l0, r0 or the name of a statement. */
+static bool ind__need_combine_name(ind__combine_text *c, ind_value *v) {
+    char name[IND__MAX_NAME + 1], found[64];
+    ind__skip(&c->p);
+    const char *at = c->p.at;
+    if (!ind__need_name(&c->p, "a value", name)) return false;
+    bool side = (name[0] == 'l' || name[0] == 'r') && name[1] >= '0' && name[1] < '0' + c->num && !name[2];
+    *v = side ? (name[0] == 'l' ? c->left : c->right)[name[1] - '0'] : (ind_value){0};
+    for (int k = 0; k < c->num_made && !side; k++)
+        if (ind__same_name(c->made[k].name, c->made[k].length, name, strlen(name))) *v = c->made[k].value;
+    if (v->id) return true;
+    return ind__parse_error(&c->p, at, IND_PARSE,
+                            "%s is no value; there are l0 to l%d, r0 to r%d, and what stands before",
+                            ind__found(at, found, sizeof found), c->num - 1, c->num - 1);
+}
+
+/* f32(0.5), or f32(l0), which casts; the type has been read. */
+static bool ind__need_combine_typed(ind__combine_text *c, ind_dtype dtype, ind_value *v) {
+    ind__attr number = {0};
+    bool whole, yes;
+    if (!ind__need(&c->p, '(')) return false;
+    ind__skip(&c->p);
+    if ((yes = ind__take_word(&c->p, "true")) || ind__take_word(&c->p, "false")) {
+        *v = ind_op_constant_int(c->o, yes, dtype);
+    } else if (ind__number_length(c->p.at, &whole)) {
+        if (!ind__need_scalar(&c->p, &number)) return false;
+        *v = number.is_int ? ind_op_constant_int(c->o, number.i, dtype) : ind_op_constant(c->o, number.f, dtype);
+    } else if (ind__need_combine_name(c, v)) {
+        *v = ind_op_cast(c->o, *v, dtype);
+    }
+    return ind__need(&c->p, ')') && v->id;
+}
+
+static bool ind__at_dtype(ind__parser *p, ind_dtype *dtype) {
+    ind__skip(p);
+    *dtype = ind_dtype_parse(p->at, ind__name_length(p->at));
+    return *dtype != IND_DTYPE_NONE;
+}
+
+static bool ind__need_combine_argument(ind__combine_text *c, ind_value *v) {
+    ind_dtype dtype;
+    if (!ind__at_dtype(&c->p, &dtype)) return ind__need_combine_name(c, v);
+    return ind__need_dtype(&c->p, &dtype) && ind__need_combine_typed(c, dtype, v);
+}
+
+/* A loop op on values, by its name; false: there is none. */
+static bool ind__find_combine_op(const char *name, ind_loop_op *op) {
+    for (int k = 1; k < IND_NUM_LOOP_OPS; k++) {
+        char kind = ind__loop_op_class((ind_loop_op)k);
+        *op = (ind_loop_op)k;
+        if (kind != 's' && kind != 'r' && kind != 'u' && !strcmp(ind__loop_op_name(*op), name)) return true;
+    }
+    return false;
+}
+
+static ind_value ind__emit_combine_op(ind_ops *o, ind_loop_op op, const ind_value *x, int num) {
+    return num == 1   ? ind__emit1(o, op, x[0])
+           : num == 2 ? ind__emit2(o, op, x[0], x[1])
+                      : ind_op_where(o, x[0], x[1], x[2]);
+}
+
+/* op(l0, r0), of a loop op or a function. */
+static bool ind__need_combine_call(ind__combine_text *c, ind_value *v) {
+    char name[IND__MAX_NAME + 1];
+    ind_value x[IND__MAX_ARGS];
+    ind_loop_op op;
+    const char *at = c->p.at;
+    int num = 0;
+    if (!ind__need_name(&c->p, "the name of a loop op", name)) return false;
+    bool known = ind__find_combine_op(name, &op);
+    const ind__function *f = known ? NULL : ind__graph_find_function(c->p.g, name);
+    if (!known && !f) return ind__parse_error(&c->p, at, IND_PARSE, "%s is no loop op on values and no function", name);
+    const int arity = f ? f->num_args : ind__loop_op_arity(op);
+    if (!ind__need(&c->p, '(')) return false;
+    for (; num < arity; num++)
+        if ((num && !ind__need(&c->p, ',')) || !ind__need_combine_argument(c, &x[num])) return false;
+    if (!ind__need(&c->p, ')')) return false;
+    for (int k = 0; f && k < num; k++) {
+        ind_dtype given = c->o->dtype(c->o, x[k]), wanted = f->arg_dtype[k];
+        if (!ind__function_takes(wanted, given) && given != ind_dtype_compute(wanted))
+            return ind__parse_error(&c->p, at, IND_TYPE_MISMATCH, "%s: %s is %s, which does not become %s", name,
+                                    f->arg[k], ind_dtype_name(given), ind_dtype_name(wanted));
+    }
+    *v = f ? ind__emit_call(c->o, f, x) : ind__emit_combine_op(c->o, op, x, num);
+    return v->id != 0;
+}
+
+static bool ind__need_combine_value(ind__combine_text *c, ind_value *v) {
+    ind_dtype dtype;
+    if (ind__at_dtype(&c->p, &dtype) || !ind__at_call(&c->p)) return ind__need_combine_argument(c, v);
+    return ind__need_combine_call(c, v);
+}
+
+static bool ind__need_combine_statement(ind__combine_text *c) {
+    char name[IND__MAX_NAME + 1];
+    if (c->num_made == IND__MAX_COMBINE)
+        return ind__parse_error(&c->p, c->p.at, IND_LIMIT, "more than %d statements", IND__MAX_COMBINE);
+    ind_value v = {0};
+    const char *at = c->p.at;
+    if (!ind__need_name(&c->p, "a name", name) || !ind__need(&c->p, '=')) return false;
+    if (!ind__need_combine_value(c, &v) || !ind__need(&c->p, ';')) return false;
+    c->made[c->num_made].name = at;
+    c->made[c->num_made].length = strlen(name);
+    c->made[c->num_made++].value = v;
+    return true;
+}
+
+/* combine = { name "=" value ";" } value { "," value } */
+static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                 void *user) {
+    ind__combine_text *c = user;
+    ind__parser *p = &c->p;
+    c->o = o, c->left = left, c->right = right;
+    while (!p->status && ind__at_keyword(p) && ind__need_combine_statement(c)) {
+    }
+    for (int k = 0; k < c->num && !p->status && (!k || ind__need(p, ',')); k++)
+        if (!ind__need_combine_value(c, &out[k])) break;
+    ind__skip(p);
+    if (!p->status && !o->context->error.status && *p->at) ind__expected(p, "the end");
+    if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
+}
+
+/* The combine function of a scan that was read; NULL, without an error: its operands are wrong, which its rule says. */
+static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
+    ind_tensor x[IND__MAX_STATES];
+    if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
+    const int64_t num = call->attr_set[1] ? call->attr[1].i : call->schema->attr[1].value.i;
+    if (num < 1 || num > IND__MAX_STATES || call->num_operands < (uint32_t)num) return NULL;
+    ind__combine_text *c = ind__alloc(p->g->context, sizeof *c);
+    if (!c) return ind__parse_error(p, call->at, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (int k = 0; k < (int)num; k++) x[k] = ind__graph_tensor(p->g, call->operand[k]);
+    c->p = (ind__parser){.g = p->g, .text = call->attr[5].s, .at = call->attr[5].s};
+    c->num = (int)num;
+    p->g->context->error.status = IND_OK;
+    ind_body *body =
+        ind__combine_record(p->g, &(ind_scan_desc){.x = x, .num = c->num, .combine = ind__combine_of_text, .user = c});
+    ind_status status = ind_error_status(p->g->context);
+    if (!body)
+        ind__parse_error(p, call->at, status ? status : IND_PARSE, "combine: %s",
+                         status ? ind_error(p->g->context) : "a value is missing");
+    ind__free(p->g->context, c);
+    return body;
+}
+
+/* The op of a call that was read; in ind_apply too. */
+static ind_tensor ind__add_call(ind__parser *p, const ind__parsed_call *call) {
+    ind_body *body = ind__parsed_combine(p, call);
+    if (p->status) return ind__graph_tensor(p->g, 0);
+    return ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs, body,
+                          call->function ? call->function->name : NULL);
+}
+
 /* add_(x, y), which may have a name: another one for x. */
 static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, const ind__parsed_result *r,
                               uint32_t num_results, uint32_t value) {
@@ -12787,14 +13055,12 @@ static void ind__write_parsed(ind__parser *p, const ind__parsed_call *call, cons
 }
 
 static void ind__add_parsed(ind__parser *p, ind__parsed_call *call, ind__parsed_result *r, uint32_t num_results) {
-    const ind__schema *s = call->schema;
     uint32_t first = p->g->num_nodes;
     for (uint32_t k = num_results; ind__op_has(call->op, 'Z') && k-- > 0;)
         if (r[k].late) p->g->wanted_size = r[k].size;
-    ind_tensor x = ind__graph_add(p->g, call->op, call->operand, call->num_operands, call->attr, s->num_attrs, NULL,
-                                  call->function ? call->function->name : NULL);
+    ind_tensor x = ind__add_call(p, call);
     p->g->wanted_size = NULL;
-    if (!ind__check_graph(p, call->at)) return;
+    if (p->status || !ind__check_graph(p, call->at)) return;
     for (; first < p->g->num_nodes; first++) p->g->node[first].line = ind__line_of(p, call->at);
     if (call->in_place) {
         ind__write_parsed(p, call, r, num_results, x.id);
@@ -12818,14 +13084,6 @@ static bool ind__parse_results(ind__parser *p, ind__parsed_result **list, uint32
         }
     } while (ind__take(p, ','));
     return true;
-}
-
-/* Does a call stand here, whose result has no name? */
-static bool ind__at_call(ind__parser *p) {
-    ind__skip(p);
-    ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
-    ind__skip(&ahead);
-    return ahead.at > p->at && *ahead.at == '(';
 }
 
 static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, ind__extern_build *b) {
@@ -13094,10 +13352,10 @@ ind_tensor ind_view_text(ind_tensor x, const char *size) {
     return ind__finish_string(&p, "view") ? ind_view(x, list, rank) : ind__graph_tensor(x.graph, 0);
 }
 
-static ind_tensor ind__apply_parsed(ind_graph *g, const ind__parsed_call *call) {
+static ind_tensor ind__apply_parsed(ind__parser *p, const ind__parsed_call *call) {
+    ind_graph *g = p->g;
     char op[IND__MAX_NAME + 2];
-    ind_tensor y = ind__graph_add(g, call->op, call->operand, call->num_operands, call->attr, call->schema->num_attrs,
-                                  NULL, call->function ? call->function->name : NULL);
+    ind_tensor y = ind__add_call(p, call);
     if (!call->in_place || !y.id) return y;
     snprintf(op, sizeof op, "%s_", ind__op_name(call->op));
     ind__write(g, op, call->operand[0], y.id);
@@ -13116,9 +13374,8 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     }
     memset(&parsed, 0, sizeof parsed);
     if (ind__need_op(&p, &parsed) && ind__parse_arguments(&p, &parsed) && ind__finish_string(&p, "apply"))
-        y = ind__apply_parsed(graph, &parsed);
-    else
-        ind__finish_string(&p, "apply");
+        y = ind__apply_parsed(&p, &parsed);
+    if (p.status && !graph->status) ind__finish_string(&p, "apply");
     ind__free(graph->context, parsed.operand);
     ind__graph_leave_here(graph);
     return y;
@@ -17064,7 +17321,7 @@ typedef struct graph__combine {
     graph__lower_ctx *l;
     int num, rank, dim;
     bool reverse, exclusive, segmented;
-    ind_dtype dtype[IND__MAX_SCANNED];
+    ind_dtype dtype[IND__MAX_STATES];
     const ind_value *left, *right;
     ind_value *out;
 } graph__combine;
@@ -17547,9 +17804,16 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 53, 0);
     for (int d = 0; d + 1 < rank; d++) s.at[d] = index[d];
     s.at[rank - 1] = last;
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), s.size);
+    ind_value outer = o->mask, has = ind_op_index(o, some, IND_BOOL);
+    if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
     ind_value all = ind__box_load(o, l->part[0], s.at, rank);
+    o->mask = outer;
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
-    return ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+    place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+    if (ind_known_true(some)) return place;
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* nothing can be drawn from nothing: reported */
+    return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
 static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -19730,7 +19994,8 @@ typedef struct graph__raised_buffer {
     ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
-    bool parts; /* other kernels store into it after this one */
+    bool parts;       /* other kernels store into it after this one */
+    uint32_t mutates; /* the buffer that this is a new version of; 0: none */
     int rank;
     ind_expr size[IND_MAX_RANK];
 } graph__raised_buffer;
@@ -19749,6 +20014,10 @@ typedef struct graph__raise {
         ind_tensor t;
     } * made; /* tensors of index expressions, each made once */
     uint32_t num_made, cap_made;
+    const ind__unbacked *unbacked; /* sizes from data, of which those used are sizes of the graph */
+    uint32_t num_unbacked;
+    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and what it is here */
+    int num_declared;
 } graph__raise;
 
 /* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
@@ -20767,11 +21036,6 @@ static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     x = graph__raise_permute(r, x, order, r->rank);
     ind__attr a[3] = {ind__attr_int(dim)};
     uint32_t n = 1;
-    if (!op[i->reduction]) {
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "there is no op for the scan %s",
-                        ind__scan_name((ind_scan)i->reduction));
-        return (ind_tensor){r->g, 0};
-    }
     if (scan == IND_OP_CUMSUM || scan == IND_OP_CUMPROD) a[n++] = ind__attr_dtype((ind_dtype)i->dtype);
     if (scan == IND_OP_SORT) {
         a[n++] = ind__attr_bool(i->reduction == IND_SCAN_DESCENDING);
@@ -20779,6 +21043,64 @@ static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     }
     x = graph__raise_call(r, scan, &x, 1, a, n);
     return ind__scan_results((ind_scan)i->reduction) > 1 ? x : graph__raise_scanned(r, at, x);
+}
+
+/* ---- scans with a combine function of the user */
+
+typedef struct graph__raised_combine {
+    const ind_body *body;
+    const ind__inst *scan;
+} graph__raised_combine;
+
+/* The elements' PAIRs, first to last; how many there are. */
+static int graph__raised_pairs(const ind_body *b, const ind__inst *scan, const ind__inst *pair[IND__MAX_STATES]) {
+    int n = 0;
+    for (uint32_t at = scan->arg[0]; at; at = b->inst[at].arg[2]) pair[n++] = &b->inst[at];
+    return n;
+}
+
+/* Records what the PAIRs compute from STATEs, which stand in the kernel's body among all else. */
+static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
+                                    void *user) {
+    const graph__raised_combine *u = user;
+    const ind_body *b = u->body;
+    const ind__inst *pair[IND__MAX_STATES];
+    const int num = graph__raised_pairs(b, u->scan, pair);
+    ind_value *value = ind__alloc(ind_op_context(o), b->num_inst * sizeof *value);
+    if (!value) return;
+    for (int k = 0; k < num; k++) value[pair[k]->arg[1]].id = 1; /* needed */
+    for (uint32_t n = b->num_inst; n-- > 1;)
+        for (int k = 0; value[n].id && k < IND__MAX_ARGS; k++) value[b->inst[n].arg[k]].id = 1;
+    for (uint32_t n = 1; n < b->num_inst; n++) {
+        ind__inst i = b->inst[n];
+        if (!value[n].id) continue;
+        for (int k = 0; k < IND__MAX_ARGS; k++) i.arg[k] = i.arg[k] ? value[i.arg[k]].id : 0;
+        value[n] = i.op != IND_LOOP_STATE ? o->emit(o, &i, NULL) : i.imm.i < num ? left[i.imm.i] : right[i.imm.i - num];
+    }
+    for (int k = 0; k < num; k++) out[k] = value[pair[k]->arg[1]];
+    ind__free(ind_op_context(o), value);
+}
+
+/* Over the loops in their own order: the scan runs along the last one. Where nothing comes before, the body has the
+   identity itself. */
+static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
+    graph__raised_combine u = {r->body, &r->body->inst[at]};
+    const ind__inst *pair[IND__MAX_STATES];
+    ind_tensor x[IND__MAX_STATES], none[IND__MAX_STATES];
+    const int num = graph__raised_pairs(r->body, u.scan, pair);
+    int order[IND_MAX_RANK], dim = 0;
+    graph__raised_scan_order(r, at, order);
+    while (order[dim] != r->loops.rank) dim++;
+    for (int k = 0; k < num; k++) {
+        x[k] = graph__raise_over_row(r, graph__raise_operand(r, pair[k]->arg[0]));
+        x[k] = graph__raise_permute(r, x[k], order, r->rank);
+        none[k] = graph__raise_integer(r, 0);
+        if (!x[k].id || !none[k].id) return (ind_tensor){r->g, 0};
+    }
+    ind_scan_desc d = {.x = x, .num = num, .dim = dim, .combine = graph__raise_combine_fn, .user = &u};
+    d.exclusive = u.scan->flags & IND__INST_EXCLUSIVE;
+    d.identity = none;
+    return ind_associative_scan(r->g, &d);
 }
 
 /* ---- stores */
@@ -20814,6 +21136,40 @@ static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer 
     for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
     if (!sorted) x = graph__raise_permute(r, x, dims, r->rank);
     return graph__raise_reshape(r, x, b->size, b->rank);
+}
+
+/* v as the part of a buffer that a slice of one dimension is, all others being whole; id 0, without an error: it is
+   none. */
+static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor v) {
+    graph__strided s = {0};
+    graph__slices p;
+    int dim = -1, n = 0, dims[IND_MAX_RANK];
+    ind_expr part[IND_MAX_RANK], size[IND_MAX_RANK], one = ind_int(r->c, 1);
+    graph__strided_loops(r, &s, 0);
+    bool is_slice = graph__strided_of(r, &s, e) && graph__find_slices(r, b, &s, &p) && graph__raised_within(r, v, &s);
+    for (int d = 0; is_slice && d < b->rank; d++) {
+        const int k = p.symbol[d];
+        part[d] = k < 0 ? one : s.extent[k];
+        bool whole = ind_known_eq(part[d], b->size[d]) && graph__size_is_zero(p.first[d]) &&
+                     (k < 0 || graph__raised_is_one(r, p.step[d]));
+        is_slice = (whole || dim < 0) && (k < 0 || !s.flipped[k]);
+        if (!whole) dim = d;
+    }
+    if (!is_slice || dim < 0) return (ind_tensor){r->g, 0};
+    ind_expr step = p.symbol[dim] < 0 ? one : p.step[dim];
+    ind_tensor seen = graph__raise_slice(r, b->held, dim, p.first[dim], step, part[dim]);
+    if (!seen.id || !ind_known_eq(ind_tensor_size(seen, dim), part[dim])) return (ind_tensor){r->g, 0};
+    for (int k = 0; k < s.n; k++) {
+        size[k] = s.used[k] ? s.extent[k] : one;
+        if (!s.used[k]) dims[n++] = k;
+    }
+    for (int d = 0; d < b->rank; d++)
+        if (p.symbol[d] >= 0) dims[n++] = p.symbol[d];
+    v = graph__raise_permute(r, graph__raise_expand(r, v, size, s.n), dims, s.n);
+    ind_expr end = ind_expr_add(ind_expr_add(p.first[dim], ind_expr_mul(step, ind_expr_sub(part[dim], one))), one);
+    ind_tensor x[2] = {b->held, graph__raise_reshape(r, v, part, b->rank)};
+    ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(p.first[dim]), ind__attr_size(end), ind__attr_size(step)};
+    return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
 
 /* All points of the loops that v or the index varies over, in their order. */
@@ -20921,6 +21277,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
         b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
+    if (!y.id && b->held.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
     if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
     b->held = y;
@@ -20934,6 +21291,8 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     switch (i->op) {
     case IND_LOOP_CONSTANT:
     case IND_LOOP_INDEX:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
     case IND_LOOP_INDIRECT: return (ind_tensor){r->g, 0};
     case IND_LOOP_LOAD: return graph__raise_load(r, n);
     case IND_LOOP_CAST: return graph__raise_cast_op(r, i);
@@ -20945,7 +21304,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     case IND_LOOP_REDUCE:
         return ind__reduction_results((ind_reduction)i->reduction) > 1 ? (ind_tensor){r->g, 0}
                                                                        : graph__raise_reduce(r, i, 0);
-    case IND_LOOP_SCAN: return graph__raise_scan(r, n);
+    case IND_LOOP_SCAN: return i->reduction == IND_SCAN_COMBINE ? graph__raise_combine(r, n) : graph__raise_scan(r, n);
     case IND_LOOP_PART:
         if (from->op == IND_LOOP_REDUCE) return graph__raise_reduce(r, from, i->imm.i);
         part.id = r->value[i->arg[0]].id ? r->value[i->arg[0]].id + (uint32_t)i->imm.i : 0;
@@ -21029,11 +21388,79 @@ static void graph__raise_split_dims(graph__raise *r) {
     }
 }
 
+/* ---- sizes that come from data: sizes of the graph, which whoever runs it is told by what the module read back */
+
+static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
+    return r->num_declared ? ind__substitute(e, r->from_data, r->declared, r->num_declared) : e;
+}
+
+/* A fact that the text of the graph says too; one that is known anyway is none. */
+static void graph__raise_fact(graph__raise *r, ind_expr condition) {
+    ind__text t = {.context = r->c};
+    ind__text_expr(&t, condition);
+    if (ind__text_status(&t))
+        ind__graph_no_memory(r->g, "kernel graph");
+    else if (!ind_expr_is_int(condition, NULL))
+        (void)ind_fact(r->g, t.data);
+    ind__text_free(&t);
+}
+
+/* Declares a size of the same name and range, of which is said what it never exceeds. */
+static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
+    ind_symbol s = *ind_expr_symbol(u->symbol);
+    s.kind = IND_SYMBOL_SIZE;
+    s.slot = (int)r->g->num_sizes;
+    ind_expr size = ind_symbol_expr(r->c, &s);
+    if (!ind__ok(size) || ind__graph_declare(r->g, size)) return;
+    r->from_data[r->num_declared] = u->symbol;
+    r->declared[r->num_declared++] = size;
+    graph__raise_fact(r, ind_expr_le(size, u->most));
+}
+
+static void graph__raise_data_sizes(graph__raise *r, uint64_t which) {
+    for (uint32_t u = 0; u < r->num_unbacked && !r->g->status; u++)
+        if (which >> u & 1) graph__raise_declare(r, &r->unbacked[u]);
+}
+
+/* A loop or an index that was read from memory, if it goes as far as a size from data: one of declared sizes instead.
+ */
+static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *from, ind_expr *to, int *n) {
+    const ind_symbol *s = ind_expr_symbol(symbol);
+    ind_expr extent = ind__ok(s->extent) ? graph__raised_declared(r, s->extent) : s->extent;
+    if (!ind__ok(extent) || ind_expr_same(extent, s->extent)) return;
+    ind_symbol own = *s;
+    own.extent = extent;
+    from[*n] = symbol;
+    to[(*n)++] = ind_symbol_expr(r->c, &own);
+}
+
+/* The loops in declared sizes only. */
+static bool graph__raise_declared_loops(graph__raise *r) {
+    ind__loops *l = &r->loops;
+    const ind_body *b = r->body;
+    const size_t most = 2 * IND_MAX_RANK + IND__MAX_UNBACKED + b->num_inst;
+    ind_expr *from = r->num_declared ? ind__alloc(r->c, 2 * most * sizeof *from) : NULL, *to = from + most;
+    int n = 0;
+    if (!from) return r->num_declared == 0;
+    for (; n < r->num_declared; n++) from[n] = r->from_data[n], to[n] = r->declared[n];
+    for (int v = 0; v < l->rank + l->rrank; v++) graph__raise_redeclare(r, l->var[v], from, to, &n);
+    for (uint32_t k = 1; k < b->num_inst; k++)
+        if (b->inst[k].op == IND_LOOP_INDIRECT) graph__raise_redeclare(r, b->index[b->inst[k].index + 1], from, to, &n);
+    for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], from, to, n);
+    for (int v = 0; v < l->rank + l->rrank; v++) {
+        l->var[v] = ind__substitute(l->var[v], from, to, n);
+        l->extent[v] = ind_expr_symbol(l->var[v])->extent;
+    }
+    ind__free(r->c, from);
+    return true;
+}
+
 static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     bool scans = ind__body_scan(r->body) != 0, reduces = scans;
     ind__loops *l = &r->loops;
     for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
     ind__loops_init(l, r->body, index);
+    if (!graph__raise_declared_loops(r)) return false;
     if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
         l->extent[l->rank] = ind_int(r->c, 1);
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
@@ -21061,9 +21488,37 @@ static bool graph__raise_nothing(graph__raise *r) {
     return true;
 }
 
+/* An opaque call as itself: its operands as it sees them, and its results, of which the last are new versions of some
+   operands. */
+static void graph__raise_opaque(graph__raise *r) {
+    const ind__opaque *call = r->body->call;
+    const uint32_t num = call->num_inputs;
+    ind__extern_build b = {.g = r->g, .name = call->name, .num_operands = num};
+    b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
+    if (!b.operand) ind__graph_no_memory(r->g, call->name);
+    for (uint32_t k = 0; b.operand && k < num; k++) {
+        const ind__call_arg *x = &call->arg[k];
+        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].held, x->type.size, x->type.rank).id;
+    }
+    for (uint32_t j = num; j < num + call->num_outputs; j++) {
+        uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;
+        while (k < num && call->arg[k].buffer != old) k++;
+        if (old && k < num)
+            b.mutates[b.num_mutates++] = ind_int(r->c, k);
+        else
+            b.type[b.num_types++] = call->arg[j].type;
+    }
+    if (call->workspace) b.workspace = r->buffer[call->workspace].size[0];
+    ind_tensor y = r->g->status ? (ind_tensor){r->g, 0} : ind__add_extern(&b);
+    for (uint32_t j = 0; j < call->num_outputs; j++) {
+        graph__raised_buffer *to = &r->buffer[call->arg[num + j].buffer];
+        to->held = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
+    }
+}
+
 static void graph__raise_body(graph__raise *r) {
     if (r->body->call) {
-        ind__graph_fail(r->g, IND_NOT_SUPPORTED, "an opaque call has no body");
+        graph__raise_opaque(r);
         return;
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
@@ -21129,7 +21584,8 @@ static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32
     to->dtype = b->dtype;
     to->rank = b->layout.rank;
     to->parts = b->mutated_by != 0;
-    for (int d = 0; d < to->rank; d++) to->size[d] = b->layout.size[b->layout.order[d]];
+    to->mutates = b->mutates;
+    for (int d = 0; d < to->rank; d++) to->size[d] = graph__raised_declared(r, b->layout.size[b->layout.order[d]]);
 }
 
 static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
@@ -21151,6 +21607,7 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
         uint32_t old = p->buffer[k->arg[i]].mutates;
         ind_tensor y = b->held;
+        if (r->body->call && r->body->call->workspace == k->arg[i]) continue;
         if (!old) {
             (void)ind_output(r->g, b->name, y);
             continue;
@@ -21202,6 +21659,29 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
     return out;
 }
 
+/* The sizes that come from data in what the kernel computes, or in the shape of a buffer of it, as bits. */
+static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
+    uint64_t any = ind__body_unbacked(p, k->body);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        const ind_layout *l = &p->buffer[k->arg[i]].layout;
+        for (int d = 0; d < l->rank; d++) any |= ind__unbacked_in(p->unbacked, p->num_unbacked, l->size[d]);
+    }
+    return any;
+}
+
+/* A loop has no fewer than 0 points, which is not always seen in its formula: (S*S - S) // 2. */
+static void graph__raise_natural(graph__raise *r) {
+    const ind_body *b = r->body;
+    ind_expr zero = ind_int(r->c, 0);
+    for (int v = 0; v < b->rank + b->rrank; v++) {
+        ind_expr extent = graph__raised_declared(r, ind_expr_symbol(b->var[v])->extent);
+        ind_facts *before = ind__graph_enter(r->g);
+        bool known = ind_known_le(zero, extent);
+        ind__graph_leave(r->g, before);
+        if (!known) graph__raise_fact(r, ind_expr_le(zero, extent));
+    }
+}
+
 static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     const ind__lowered *p = m->desc.lowered;
     ind_graph *g = ind_graph_create(m->context, k->name);
@@ -21212,6 +21692,9 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     for (int i = 0; (text = ind_module_query_condition(m, i, &guard)) != NULL; i++)
         graph__raise_condition(g, text, guard);
     graph__raise r = {.g = g, .c = m->context, .body = k->body, .num_buffers = p->num_buffers};
+    r.unbacked = p->unbacked, r.num_unbacked = p->num_unbacked;
+    graph__raise_data_sizes(&r, graph__raised_unbacked(p, k));
+    graph__raise_natural(&r);
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(r.c, p->num_buffers * sizeof *r.buffer);
     if (!r.buffer) ind__graph_no_memory(g, "kernel graph");
@@ -21236,16 +21719,6 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
-/* Does a size that comes from data stand in what the kernel computes, or in the shape of a buffer of it? */
-static bool graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
-    uint64_t any = ind__body_unbacked(p, k->body);
-    for (uint32_t i = 0; i < k->num_args; i++) {
-        const ind_layout *l = &p->buffer[k->arg[i]].layout;
-        for (int d = 0; d < l->rank; d++) any |= ind__unbacked_in(p->unbacked, p->num_unbacked, l->size[d]);
-    }
-    return any != 0;
-}
-
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
     const ind_schedule *s = module->desc.schedule;
@@ -21253,16 +21726,32 @@ ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
-    if (graph__raised_unbacked(module->desc.lowered, &s->kernel[kernel])) {
-        ind__fail(module->context, IND_NOT_SUPPORTED,
-                  "kernel graph of %s: a size of it comes from data, which another "
-                  "kernel counts",
-                  s->kernel[kernel].name);
-        return NULL;
-    }
     const uint32_t refusals = module->context->refusals;
     ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
     return graph__raise_end(g, refusals, s->kernel[kernel].name);
+}
+
+static const char *ind__module_origin(uint32_t node, void *user) {
+    const ind_module *m = user;
+    return node < m->desc.num_origins ? m->desc.origin_name[node] : NULL;
+}
+
+static const char *ind__module_result(uint32_t node, void *user) {
+    const ind_module *m = user;
+    return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
+}
+
+/* "# kernel 2 makes n (nonzero), u0 in buf3": and where another kernel has left the sizes from data */
+static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kernel) {
+    const ind__lowered *p = m->desc.lowered;
+    const ind_kernel *k = &m->desc.schedule->kernel[kernel];
+    uint64_t sizes = graph__raised_unbacked(p, k);
+    ind__textf(t, "%s# kernel %u makes ", kernel ? "\n" : "", (unsigned)kernel);
+    ind__print_made(t, k->origin, k->num_origins, ind__module_origin, ind__module_result, m);
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (sizes >> u & 1)
+            ind__textf(t, ", %s in %s", ind_expr_symbol(p->unbacked[u].symbol)->name,
+                       p->buffer[p->unbacked[u].buffer].name);
 }
 
 /* All kernels as graphs, in the order in which they run; where there is none, why. */
@@ -21271,7 +21760,7 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
         ind_graph *g = ind_module_kernel_graph(m, (int)k);
         const char *text = g ? ind_graph_text(g) : NULL;
         ind_status status = text ? IND_OK : ind_error_status(m->context);
-        ind__textf(t, "%s# kernel %u", k ? "\n" : "", (unsigned)k);
+        ind__print_kernel_heading(t, m, k);
         if (text) ind__textf(t, "\n%s", text);
         if (!text) ind__textf(t, ": %s\n", ind_error(m->context));
         ind_graph_destroy(g);
@@ -21282,6 +21771,22 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
 
 /* ---- a custom op */
 
+static uint64_t graph__raised_unbacked_shape(const ind_graph *g, const ind__tensor_info *t) {
+    uint64_t any = 0;
+    for (int d = 0; d < t->rank; d++) any |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    return any;
+}
+
+static void graph__raise_custom_sizes(graph__raise *r, const ind_graph *from, const ind__node *n) {
+    uint64_t any = graph__raised_unbacked_shape(from, &from->tensor[n->result]);
+    for (uint32_t k = 0; k < n->num_operands; k++)
+        any |= graph__raised_unbacked_shape(from, &from->tensor[n->operand[k]]);
+    for (uint32_t k = 0; k < n->body->num_index; k++)
+        any |= ind__unbacked_in(from->unbacked, from->num_unbacked, n->body->index[k]);
+    r->unbacked = from->unbacked, r->num_unbacked = from->num_unbacked;
+    graph__raise_data_sizes(r, any);
+}
+
 static void graph__raise_custom(graph__raise *r, const ind_graph *from, const ind__node *n) {
     const ind__tensor_info *result = &from->tensor[n->result];
     for (uint32_t k = 0; k < n->num_operands; k++) {
@@ -21290,13 +21795,15 @@ static void graph__raise_custom(graph__raise *r, const ind_graph *from, const in
         b->name = t->name;
         b->dtype = t->dtype;
         b->rank = t->rank;
-        memcpy(b->size, t->size, sizeof b->size);
+        for (int d = 0; d < b->rank; d++) b->size[d] = graph__raised_declared(r, t->size[d]);
         graph__raise_source(r, k, IND_OP_INPUT);
     }
     if (!r->g->status) graph__raise_body(r);
     if (r->g->status) return;
     ind_tensor y = graph__raise_cast(r, r->value[n->body->result], result->dtype);
-    (void)ind_output(r->g, result->name, graph__raise_reshape(r, y, result->size, result->rank));
+    ind_expr size[IND_MAX_RANK];
+    for (int d = 0; d < result->rank; d++) size[d] = graph__raised_declared(r, result->size[d]);
+    (void)ind_output(r->g, result->name, graph__raise_reshape(r, y, size, result->rank));
 }
 
 ind_graph *ind_pointwise_graph(ind_tensor x) {
@@ -21315,6 +21822,7 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     for (uint32_t i = 0; i < x.graph->num_conditions; i++)
         graph__raise_condition(g, x.graph->condition[i].text, x.graph->condition[i].guard);
     graph__raise r = {.g = g, .c = c, .body = n->body, .num_buffers = n->num_operands};
+    graph__raise_custom_sizes(&r, x.graph, n);
     ind_facts *before = ind__graph_enter(g);
     r.buffer = ind__alloc(c, (n->num_operands + (size_t)1) * sizeof *r.buffer);
     if (!r.buffer) ind__graph_no_memory(g, "pointwise graph");
@@ -21332,16 +21840,6 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
     IND_STAGES(X)
 #undef X
 };
-
-static const char *ind__module_origin(uint32_t node, void *user) {
-    const ind_module *m = user;
-    return node < m->desc.num_origins ? m->desc.origin_name[node] : NULL;
-}
-
-static const char *ind__module_result(uint32_t node, void *user) {
-    const ind_module *m = user;
-    return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
-}
 
 /* A host module gets the plan for the default target when one is first asked for. */
 static ind_status ind__need_plan(ind_module *m) {
@@ -21545,10 +22043,10 @@ static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage)
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
     if (status) return status;
     switch (stage) {
-    case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered); break;
-    case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, m); break;
+    case IND_STAGE_LOOPS: ind__lowered_print(t, m->desc.lowered, ind__module_origin, ind__module_result, m); break;
+    case IND_STAGE_SCHEDULE: ind__schedule_print(t, m->desc.schedule, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_KERNELS: return ind__print_kernels(t, m);
-    case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan); break;
+    case IND_STAGE_PLAN: ind__plan_print(t, m->desc.plan, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_CUDA: ind__plan_print_source(t, m->desc.plan, ind__module_origin, ind__module_result, m); break;
     case IND_STAGE_PTX: return ind__print_ptx(t, m);
     case IND_STAGE_CUBIN: return ind__print_cubins(t, m);
@@ -21611,30 +22109,37 @@ int ind_module_num_edges(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_edges : 0;
 }
 
-static char *ind__loop_text(ind_module *m, uint32_t loop, ind__node_name_fn name) {
+/* Name i as ind_module.name has them. */
+static char *ind__name_text(ind_module *m, size_t i) {
+    const uint32_t loops = m->desc.lowered->num_loops;
     ind__text t = {.context = m->context};
-    ind__schedule_print_loop(&t, m->desc.schedule, loop, name, m);
-    if (!ind__text_status(&t) && t.data) return t.data;
+    if (i > 2 * (size_t)loops) /* buffer 0 is none */
+        ind__schedule_print_tensor(&t, m->desc.schedule, (uint32_t)(i - 2 * (size_t)loops), ind__module_result, m);
+    else if (i < 2 * (size_t)loops)
+        ind__schedule_print_loop(&t, m->desc.schedule, (uint32_t)(i / 2),
+                                 i % 2 ? ind__module_result : ind__module_origin, m);
+    if (!ind__text_status(&t)) return t.data ? t.data : ind__alloc(m->context, 1);
     ind__text_free(&t);
     return NULL;
 }
 
-/* What loops are called, made when an edge is first asked for. */
-static ind_status ind__name_loops(ind_module *m) {
-    const size_t num = 2 * (size_t)m->desc.lowered->num_loops;
-    if (m->loop_name) return IND_OK;
+/* What loops are called and buffers hold, made when first asked for. */
+static ind_status ind__need_names(ind_module *m) {
+    const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
+    if (m->name) return IND_OK;
     char **name = ind__alloc(m->context, (num + 1) * sizeof *name);
     bool ok = name != NULL;
-    for (size_t i = 0; i < num && ok; i++) {
-        name[i] = ind__loop_text(m, (uint32_t)(i / 2), i % 2 ? ind__module_result : ind__module_origin);
-        ok = name[i] != NULL;
-    }
+    for (size_t i = 0; i < num && ok; i++) ok = (name[i] = ind__name_text(m, i)) != NULL;
     for (size_t i = 0; name && i < num && !ok; i++) ind__free(m->context, name[i]);
     if (ok)
-        m->loop_name = name;
+        m->name = name, m->num_names = num;
     else
         ind__free(m->context, name);
     return ok ? IND_OK : ind__failed(m->context);
+}
+
+static const char *ind__tensor_held(const ind_module *m, uint32_t buffer) {
+    return m->name[2 * (size_t)m->desc.lowered->num_loops + buffer];
 }
 
 ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *info) {
@@ -21644,17 +22149,18 @@ ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *i
     if (index < 0 || (uint32_t)index >= s->num_edges)
         return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no edge %d; it has %u", module->desc.name,
                          index, (unsigned)s->num_edges);
-    ind_status status = ind__name_loops(module);
+    ind_status status = ind__need_names(module);
     if (status) return status;
     const ind_edge *e = &s->edge[index];
     *info = (ind_edge_info){
-        .from = module->loop_name[2 * e->from],
-        .to = module->loop_name[2 * e->to],
-        .from_results = module->loop_name[2 * e->from + 1],
-        .to_results = module->loop_name[2 * e->to + 1],
+        .from = module->name[2 * e->from],
+        .to = module->name[2 * e->to],
+        .from_results = module->name[2 * e->from + 1],
+        .to_results = module->name[2 * e->to + 1],
         .from_kernel = (int)s->kernel_of[e->from],
         .to_kernel = (int)s->kernel_of[e->to],
         .buffer = s->program->buffer[e->buffer].name,
+        .tensor = ind__tensor_held(module, e->buffer),
         .vertical = ind__edge_vertical(s, e),
         .fused = ind__fusion_reason_fused(e->reason),
         .reason = e->reason,
@@ -21744,6 +22250,8 @@ static const char *const graph__page_script[] = {
     "  if (name) e.setAttribute('class', name);",
     "  return parent.appendChild(e);",
     "}",
+    "const held = (buffer, tensor) => (tensor ? buffer + ' (' + tensor + ')' : buffer);",
+    "const tensorIn = new Map(S.buffers.map(b => [b.name, b.tensor]));",
     "const hue = i => 'hsl(' + (i * 137.5) % 360 + ' 55% var(--tone))';",
     "",
     "// ---- formulas, in whole numbers of any length: what rounds down does so for negative numbers too",
@@ -21955,7 +22463,7 @@ static const char *const graph__page_script[] = {
     "    add(r, 'td', e.fused ? 'yes' : 'no', e.fused ? 'yes' : 'no');",
     "    add(r, 'td', e.from).title = e.from_results;",
     "    add(r, 'td', e.to).title = e.to_results;",
-    "    add(r, 'td', e.buffer + (e.vertical ? '' : ' (both read)'));",
+    "    add(r, 'td', held(e.buffer, e.tensor) + (e.vertical ? '' : ' (both read)'));",
     "    add(r, 'td', e.from_kernel === e.to_kernel ? e.to_kernel : e.from_kernel + ', ' + e.to_kernel);",
     "    const why = add(r, 'td', e.reason + (row.times > 1 ? ', ' + row.times + ' times ' : ' '));",
     "    add(why, 'small', e.code);",
@@ -22051,8 +22559,8 @@ static const char *const graph__page_script[] = {
     "      (v.guard ? ', only if ' + v.guard : '') +",
     "      (v.guard_aligned ? ', only if pointers are multiples of 16' : ''));",
     "  }",
-    "  formula('reads', k.bytes_read, bytes, k.reads);",
-    "  formula('writes', k.bytes_written, bytes, k.writes);",
+    "  formula('reads', k.bytes_read, bytes, k.reads.map(b => held(b, tensorIn.get(b))));",
+    "  formula('writes', k.bytes_written, bytes, k.writes.map(b => held(b, tensorIn.get(b))));",
     "  formula('flops', k.flops, flops);",
     "  formula('predicted', p.time_ns, time);",
     "}",
@@ -22295,7 +22803,10 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
     const ind_kernel *k = &module->desc.schedule->kernel[index];
     const ind_kernel_plan *p = &module->desc.plan->kernel[index];
     info->name = k->name;
+    info->kind = ind__kernel_kind_text(k->kind);
     info->num_origins = (int)k->num_origins;
+    info->num_reads = (int)k->num_reads;
+    info->num_writes = (int)(k->num_args - k->num_reads);
     info->bytes_read = k->bytes_read;
     info->bytes_written = k->bytes_written;
     info->flops = k->flops;
@@ -22323,6 +22834,15 @@ const char *ind_module_kernel_origin(const ind_module *module, int kernel, int i
 
 const char *ind_module_kernel_result(const ind_module *module, int kernel, int index) {
     return module ? ind__kernel_node_name(module, kernel, index, module->desc.result_name) : NULL;
+}
+
+const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, const char **tensor) {
+    if (tensor) *tensor = "";
+    if (!module || kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) return NULL;
+    const ind_kernel *k = &module->desc.schedule->kernel[kernel];
+    if (index < 0 || (uint32_t)index >= k->num_args || ind__need_names(module)) return NULL;
+    if (tensor) *tensor = ind__tensor_held(module, k->arg[index]);
+    return module->desc.lowered->buffer[k->arg[index]].name;
 }
 
 /* The sum over all kernels of the formula at this place in ind_kernel. */

@@ -21,7 +21,7 @@
        ind__text text = {.context = ctx};
        if (ind__target_parse(ctx, "sm_90a", &target)) return ind_error_status(ctx);
        if (ind__plan_create(ctx, schedule, &target, &plan)) return ind_error_status(ctx);
-       ind__plan_print(&text, plan);        // what was decided for each kernel, and why
+       ind__plan_print(&text, plan, NULL, NULL, NULL); // what was decided for each kernel, and why
        ind__plan_print_source(&text, plan, NULL, NULL, NULL); // every distinct source
        puts(text.data);
        ind__text_free(&text);
@@ -162,14 +162,15 @@ typedef struct ind_plan {
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 ind_status ind__plan_verify(const ind_plan *p);
-void ind__plan_print(ind__text *t, const ind_plan *p);
+/* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
+void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
+                     void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
 const char *ind__strategy_text(ind_strategy s);
 
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints.
-   With names of the graph's ops and their results (NULL: without) it says what each kernel makes. */
+/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user);
 
@@ -6965,7 +6966,8 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
             wanted);
 }
 
-void ind__plan_print(ind__text *t, const ind_plan *p) {
+void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
+                     void *user) {
     char arch[16];
     ind__target_name(&p->target, arch);
     ind__textf(t, "plan for %s: %u kernels", arch, p->num_kernels);
@@ -6973,10 +6975,12 @@ void ind__plan_print(ind__text *t, const ind_plan *p) {
         ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
     ind__textf(t, "\n");
     for (uint32_t i = 0; i < p->num_kernels; i++) {
-        ind__textf(t, "kernel %u %s\n", i, p->kernel[i].kernel->name);
+        const ind_kernel *k = p->kernel[i].kernel;
+        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": makes " : "");
+        if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
+        ind__textf(t, "\n");
         t->indent++;
-        if (p->kernel[i].kernel->body->call)
-            ind__textf(t, "opaque call of %s\n", p->kernel[i].kernel->body->call->name);
+        if (k->body->call) ind__textf(t, "opaque call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
@@ -7113,13 +7117,17 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     ind__textf(t, "\n// %s\n", v->why);
 }
 
-/* "// kernel 3 makes h (add), y (layer_norm)" */
-static void cg__print_made(ind__text *t, const ind_kernel *k, uint32_t number, ind__node_name_fn origin_name,
+/* "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y"; in0 and out0 are what the kernels
+   that share a source call their arguments. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
                            ind__node_name_fn result_name, void *user) {
-    ind__textf(t, "// kernel %u makes", (unsigned)number);
-    for (uint32_t i = 0; i < k->num_origins; i++) {
-        const char *op = origin_name(k->origin[i], user), *result = result_name(k->origin[i], user);
-        ind__textf(t, "%s %s (%s)", i ? "," : "", result ? result : "?", op ? op : "?");
+    const ind_kernel *k = p->kernel[number].kernel;
+    ind__textf(t, "// kernel %u makes ", (unsigned)number);
+    ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        bool in = i < k->num_reads;
+        ind__textf(t, "%s %s%u ", i ? "," : ":", in ? "in" : "out", (unsigned)(in ? i : i - k->num_reads));
+        ind__schedule_print_buffer(t, p->schedule, k->arg[i], result_name, user);
     }
     ind__textf(t, "\n");
 }
@@ -7135,7 +7143,7 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
                 bool same = false;
                 for (int w = 0; w < launch->num_variants; w++)
                     same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
-                if (same) cg__print_made(t, p->kernel[k].kernel, k, origin_name, result_name, user);
+                if (same) cg__print_made(t, p, k, origin_name, result_name, user);
             }
             ind__textf(t, "\n");
             ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);

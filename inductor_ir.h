@@ -1127,8 +1127,7 @@ typedef struct ind__buffer {
     uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
 } ind__buffer;
 
-#define IND__MAX_SCANNED      4  /* values of an element that a combine function is given */
-#define IND__MAX_STATES       5  /* the same with the flag that begins a segment */
+#define IND__MAX_STATES       5 /* values of an element that a combine function is given, a segment's flag among them */
 #define IND__MAX_SCANS        16 /* in one body */
 #define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
 
@@ -1221,7 +1220,14 @@ ind_status ind__lowered_verify(const ind__lowered *p);
 uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
 /* Bytes that the buffer takes at most, whatever the data are. Error: IND_NOT_SUPPORTED. */
 ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
-void ind__lowered_print(ind__text *t, const ind__lowered *p);
+/* Names of the op that a graph node is, or of the tensors that it makes ("values, indices"); NULL: not known. */
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+/* "h (linear), y (gelu)": what the nodes make; without names of results (NULL) "linear, gelu". */
+void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
+                     ind__node_name_fn result_name, void *user);
+/* Both functions may be NULL; with them each loop says what it makes. */
+void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
+                        ind__node_name_fn result_name, void *user);
 /* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
 uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
 ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
@@ -5240,9 +5246,21 @@ static ind_expr ir__without_content(ind_expr e) {
     return g > 1 ? ind_expr_floordiv(e, ind_int(e.context, g)) : e;
 }
 
+/* A quotient by what is positive is not negative where its numerator is not. */
+static ind_expr ir__without_divisors(ind_expr e) {
+    int64_t least;
+    while (ind__ok(e) && ind_expr_query_kind(e) == IND_EXPR_FLOORDIV) {
+        ind_expr_bounds(ind_expr_arg(e, 1), &least, NULL);
+        if (least < 1) break;
+        e = ind_expr_arg(e, 0);
+    }
+    return e;
+}
+
 /* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
 static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     int64_t lo, hi;
+    e = ir__without_divisors(e);
     if (!ind__ok(e)) return false;
     ind_expr_bounds(e, &lo, &hi);
     if (lo >= 0) return true;
@@ -10646,7 +10664,7 @@ ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__bo
     ind__recorder r;
     ind__origins origins = {.context = c};
     if (!ir__record_rows(p, &r, &origins, d->size, d->rank, d->dim)) return ind__failed(c);
-    uint32_t buffers[IND__MAX_SCANNED] = {0};
+    uint32_t buffers[IND__MAX_STATES] = {0};
     bool ok = ir__record_combine_scan(p, &r, d, buffers) &&
               ir__add_stored(p, &r, IND_REDUCE_NONE, &origins, buffers, d->num, results);
     ind__record_abort(&r);
@@ -12040,7 +12058,27 @@ static void ir__print_buffer(ind__text *t, const ind__lowered *p, const ind__buf
     ind__textf(t, "\n");
 }
 
-void ind__lowered_print(ind__text *t, const ind__lowered *p) {
+void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
+                     ind__node_name_fn result_name, void *user) {
+    for (uint32_t i = 0; i < num; i++) {
+        const char *op = origin_name ? origin_name(node[i], user) : NULL;
+        const char *result = result_name ? result_name(node[i], user) : NULL;
+        ind__textf(t, i ? ", " : "");
+        ind__textf(t, result ? "%s (%s)" : "%s%s", result ? result : "", op ? op : "?");
+    }
+}
+
+static void ir__print_heading(ind__text *t, const ind__lowered *p, uint32_t l, ind__node_name_fn origin_name,
+                              ind__node_name_fn result_name, void *user) {
+    const ind__loop *loop = &p->loop[l];
+    const bool made = origin_name && loop->num_origins;
+    ind__textf(t, "\nloop %u {%s", l, made || loop->note ? "   # " : "");
+    if (made) ind__print_made(t, loop->origin, loop->num_origins, origin_name, result_name, user);
+    ind__textf(t, "%s%s\n", made && loop->note ? "; " : "", loop->note ? loop->note : "");
+}
+
+void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
+                        ind__node_name_fn result_name, void *user) {
     uint8_t *live = (uint8_t *)ind__alloc(p->context, p->num_buffers + 1);
     if (!live) {
         t->failed = true;
@@ -12052,7 +12090,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p) {
         if (live[b] || p->buffer[b].kind != IND__BUFFER_COMPUTED) ir__print_buffer(t, p, &p->buffer[b]);
     ind__free(p->context, live);
     for (uint32_t l = 0; l < p->num_loops; l++) {
-        ind__textf(t, "\nloop %u {%s%s\n", l, p->loop[l].note ? "   # " : "", p->loop[l].note ? p->loop[l].note : "");
+        ir__print_heading(t, p, l, origin_name, result_name, user);
         t->indent++;
         ind__body_print(t, p->loop[l].body, ir__lowered_buffer_name, (void *)(uintptr_t)p);
         t->indent--;

@@ -269,7 +269,8 @@ struct ind_module {
     /* Made on demand by inductor.h, freed with the module. */
     char *stage_text[16]; /* by stage */
     char *html;
-    char **loop_name;                   /* two for each loop: its ops, and what they make */
+    char **name; /* two for each loop: its ops, and what they make; then each buffer's tensor */
+    size_t num_names;
     struct ind__executable *executable; /* device part */
 };
 
@@ -1574,11 +1575,11 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` makes: it must exist in every lane */
     bool in_order;   /* points may meet at an element: they run one after the other, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;                        /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;                /* what is stored per element of the row is so in this stage */
-    uint32_t scan, part[IND__MAX_SCANNED]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;           /* and the loop of its stage, which is element_stage, cut at the SCAN */
-    rt__host_list combine;                 /* what a scan's combine function computes */
+    ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage;               /* what is stored per element of the row is so in this stage */
+    uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
+    rt__host_list before, after;          /* and the loop of its stage, which is element_stage, cut at the SCAN */
+    rt__host_list combine;                /* what a scan's combine function computes */
     uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
     uint32_t sort, sort_stage; /* SCAN that sorts, 0: none; what it sorts is computed in the stage before this one */
     ind_dtype sort_dtype;      /* what its keys are rounded to */
@@ -1940,8 +1941,8 @@ static void rt__module_free(ind__owned *owned) {
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
-    for (size_t i = 0; m->loop_name && i < 2 * (size_t)m->desc.lowered->num_loops; i++) ind__free(c, m->loop_name[i]);
-    ind__free(c, m->loop_name);
+    for (size_t i = 0; i < m->num_names; i++) ind__free(c, m->name[i]);
+    ind__free(c, m->name);
     ind__free(c, m->html);
     rt__desc_destroy(c, &m->desc);
     ind_facts_destroy(m->facts);
@@ -3854,7 +3855,7 @@ static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e,
     for (int l = 0; l < lanes && !status; l++) {
         rt__host_scan before = *s;
         status = rt__host_combine(h, e, s, r + l == 0, l);
-        for (int k = 0; k < IND__MAX_SCANNED; k++) {
+        for (int k = 0; k < IND__MAX_STATES; k++) {
             if (!h->part[k]) continue;
             ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
             rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);

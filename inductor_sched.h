@@ -188,6 +188,12 @@ typedef struct ind_fusion_policy {
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
     X(DISABLED, "fusion is switched off")                                                                              \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
+    X(SPLIT_DISABLED, "in two stages it would meet the other's rows, but that is switched off")                        \
+    X(SPLIT_KIND, "in two stages it would meet the other's rows, but such a reduction is made in one only")            \
+    X(SPLIT_ORDER, "in two stages it would meet the other's rows, but another kernel may have to run in between")      \
+    X(SPLIT_SHARED, "in two stages it would meet the other's rows, but leave what reduces the same data as it does")   \
+    X(SPLIT_PARTIALS, "in two stages it would meet the other's rows, but its partial results are too many")            \
+    X(SPLIT_READ_AGAIN, "in two stages it would meet the other's rows, but what comes of it reads the data again")     \
     X(INDEX_DIFFERS, "the consumer reads other elements than the ones at hand")                                        \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
@@ -288,18 +294,24 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
-
 /* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
    "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
-   or not}], "buffers": [{"name", "bytes", "offset", "storage", "first", "last", "results"}], "edges": [{"from", "to",
-   "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical", "fused", "code", "reason", "bytes"}],
-   "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results are the tensors of the graph that the
-   origins make, as result_name (may be NULL) gives them. */
-void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *), void *user);
+   or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage", "first", "last", "results"}], "edges":
+   [{"from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused",
+   "code", "reason", "bytes"}], "arena_bytes", "peak_bytes", "op_by_op_bytes"}; formulas are strings. results are the
+   tensors of the graph that the origins make, as result_name (may be NULL) gives them; tensor is the one whose value a
+   buffer of the program's own holds, or a part of, which the text says as "buf4 (h)". */
+void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                         ind__node_name_fn result_name, void *user);
 void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
                               ind__node_name_fn result_name, void *user);
+/* The tensor of the graph whose value a buffer of the program's own holds, or a part of; nothing for others. */
+void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user);
+/* "x", "buf4 (h)": a buffer, and that tensor. */
+void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user);
 /* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
@@ -442,6 +454,8 @@ typedef struct sched__fuser {
     uint32_t epoch;
     uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
     uint32_t num_after, num_before;
+
+    const struct sched__splitter *splitter; /* while edges are explained */
 
     uint32_t *value; /* by buffer: its value in the body that is being recorded */
     uint32_t *order; /* groups in the order in which they will run */
@@ -2639,12 +2653,34 @@ static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, ui
     return e;
 }
 
+/* Why loop l was not made in two stages, the first of which could join the rows that loop r reduces; DOMAINS_DIFFER: it
+   has no such. The questions are those of ind__split_reductions, asked of the program as it is. */
+static ind_fusion_reason sched__why_whole(const sched__splitter *s, uint32_t l, uint32_t r) {
+    const ind_body *whole = s->program->loop[l].body, *rows = s->program->loop[r].body;
+    ind_expr to[IND__SCHED_DIMS];
+    bool reduce = sched__reduces_rows(&s->program->loop[l]) && sched__reduces_rows(&s->program->loop[r]);
+    int outer = reduce ? sched__rows_within(whole, rows, to) : 0;
+    uint32_t distance = l < r ? r - l : l - r, dot = outer ? ind__body_splits(whole) : 0;
+    if (!outer) return IND_FUSION_DOMAINS_DIFFER;
+    if (s->policy.disable_split) return IND_FUSION_SPLIT_DISABLED;
+    if (!dot) return IND_FUSION_SPLIT_KIND;
+    if (distance > (uint32_t)s->policy.max_distance) return IND_FUSION_TOO_FAR;
+    int64_t met = sched__met_bytes(s, whole, rows, to), partials = sched__points_hint(whole, 0, whole->rank + outer);
+    if (met < 0) return IND_FUSION_SPLIT_ORDER;
+    if (met < s->policy.launch_bytes && sched__reduced_whole_too(s, l, true)) return IND_FUSION_SPLIT_SHARED;
+    if (met / s->policy.split_share / ind_dtype_bytes((ind_dtype)whole->inst[dot].dtype) < partials)
+        return IND_FUSION_SPLIT_PARTIALS;
+    return sched__data_read_after(s, l) ? IND_FUSION_SPLIT_READ_AGAIN : IND_FUSION_DOMAINS_DIFFER;
+}
+
 static ind_fusion_reason sched__why_apart(sched__fuser *f, uint32_t from, uint32_t to) {
     const sched__fit *fit;
     uint32_t a = f->group_of[from], b = f->group_of[to];
     bool swap = f->group[a].order > f->group[b].order;
     ind_fusion_reason r = sched__can_fuse(f, swap ? b : a, swap ? a : b, &fit);
     if (r == IND_FUSION_PROLOGUE) r = sched__can_inline(f, swap ? b : a, swap ? a : b, &fit);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, from, to);
+    if (r == IND_FUSION_DOMAINS_DIFFER) r = sched__why_whole(f->splitter, to, from);
     return sched__fused(r) ? IND_FUSION_NO_GAIN : r; /* still possible after the last round */
 }
 
@@ -2687,10 +2723,16 @@ static bool sched__explain_horizontal(sched__fuser *f, uint32_t buffer) {
 }
 
 static bool sched__explain(sched__fuser *f) {
+    const size_t buffers = f->program->num_buffers;
+    sched__splitter splitter = {.program = f->program, .policy = f->policy};
+    splitter.first_reader = ind__arena_alloc(&f->scratch, (buffers + 1) * sizeof *splitter.first_reader);
+    if (!splitter.first_reader || !sched__find_reducers(&splitter, &f->scratch)) return sched__fail(f);
+    f->splitter = &splitter;
     for (uint32_t b = 1; b < f->program->num_buffers && !f->failed; b++) {
         sched__explain_vertical(f, b);
         if (!f->failed) sched__explain_horizontal(f, b);
     }
+    f->splitter = NULL;
     return !f->failed;
 }
 
@@ -3648,6 +3690,7 @@ static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
     const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
+    if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
     if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
     if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
@@ -4070,6 +4113,7 @@ static bool sched__check_parts(sched__check *v) {
         for (uint32_t i = 1; i < body->num_inst; i++) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* nothing uses it */
             if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
             if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
@@ -4476,14 +4520,61 @@ static void sched__print_formula(const sched__printer *p, const char *before, in
     ind__text_expr(p->t, e);
 }
 
+/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its
+   loop makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's
+   own name, or none is known. */
+static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
+    const ind__lowered *program = p->s->program;
+    const ind__buffer *b = &program->buffer[buffer];
+    const char *name = NULL;
+    for (uint32_t u = 0; u < program->num_unbacked; u++)
+        if (program->unbacked[u].buffer == buffer) name = ind_expr_symbol(program->unbacked[u].symbol)->name;
+    const ind__loop *loop = b->kind == IND__BUFFER_COMPUTED ? &program->loop[b->loop] : NULL;
+    if (!name && loop && p->result_name && loop->num_origins) {
+        uint32_t last = 0, skip = 0;
+        for (uint32_t i = 0; i < loop->num_origins; i++) last = loop->origin[i] > last ? loop->origin[i] : last;
+        name = p->result_name(last, p->user);
+        while (loop->body->call && skip < loop->num_outputs && loop->output[skip] != buffer) skip++;
+        for (; name && loop->body->call && skip; skip--) name = strstr(name, ", ") ? strstr(name, ", ") + 2 : NULL;
+        if (loop->body->call && loop->body->call->workspace == buffer) name = "workspace";
+    }
+    *length = !name ? 0 : (int)(loop && loop->body->call ? strcspn(name, ",") : strlen(name));
+    const size_t own = strlen(b->name);
+    for (const char *at = name; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+        if (strcspn(at, ",") == own && !memcmp(at, b->name, own)) return NULL;
+    return *length ? name : NULL;
+}
+
+static void sched__print_buffer(const sched__printer *p, uint32_t buffer) {
+    int length;
+    const char *tensor = sched__tensor_of(p, buffer, &length);
+    ind__textf(p->t, "%s", p->s->program->buffer[buffer].name);
+    if (tensor) ind__textf(p->t, " (%.*s)", length, tensor);
+}
+
+void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user) {
+    sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
+    int length;
+    const char *tensor = sched__tensor_of(&p, buffer, &length);
+    if (tensor) ind__text_raw(t, tensor, (size_t)length);
+}
+
+void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user) {
+    sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
+    sched__print_buffer(&p, buffer);
+}
+
 static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
     bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
     ind__textf(p->t, "  ");
     sched__print_loop_name(p, e->from);
     ind__textf(p->t, vertical ? " -> " : " and ");
     sched__print_loop_name(p, e->to);
-    ind__textf(p->t, "  (%s)  %s%s", p->s->program->buffer[e->buffer].name,
-               fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
+    ind__textf(p->t, "  through ");
+    sched__print_buffer(p, e->buffer);
+    ind__textf(p->t, "  %s%s", fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
     sched__print_formula(p, fused ? ", saves " : ", costs ", e->bytes);
     ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
 }
@@ -4497,15 +4588,27 @@ static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t 
     return true;
 }
 
+/* "; reads 2048*B bytes of x, buf4 (h)" */
+static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
+                               ind_expr bytes) {
+    ind__textf(p->t, "; %s", how);
+    sched__print_formula(p, " ", bytes);
+    ind__textf(p->t, " bytes");
+    for (uint32_t i = 0; i < num; i++) {
+        ind__textf(p->t, i ? ", " : " of ");
+        sched__print_buffer(p, buffer[i]);
+    }
+}
+
 static void sched__print_kernel(const sched__printer *p, uint32_t number) {
     const ind_kernel *k = &p->s->kernel[number];
     ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
     sched__print_domain(p, k->body);
-    ind__textf(p->t, "  ");
-    sched__print_origins(p, k->origin, k->num_origins, ", ");
-    sched__print_formula(p, "  reads ", k->bytes_read);
-    sched__print_formula(p, "  writes ", k->bytes_written);
-    sched__print_formula(p, "  flops ", k->flops);
+    ind__textf(p->t, "\n  makes ");
+    ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
+    sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
+    sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
+    sched__print_formula(p, "; flops ", k->flops);
     const char *before = "";
     for (uint32_t i = 0; i < k->num_loops; i++) {
         const char *note = p->s->program->loop[k->loop[i]].note;
@@ -4537,7 +4640,7 @@ static void sched__print_buffers(const sched__printer *p) {
     for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
         const ind__buffer *buffer = &p->s->program->buffer[b];
         if (!ind__ok(p->s->offset[b])) continue;
-        ind__textf(p->t, "%s", buffer->name);
+        sched__print_buffer(p, b);
         sched__print_formula(p, "  at ", p->s->offset[b]);
         sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
         if (p->s->storage[b] != b) ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
@@ -4567,9 +4670,9 @@ static void sched__print_edges(const sched__printer *p, const ind_kernel *k, con
     }
 }
 
-void ind__schedule_print(ind__text *t, const ind_schedule *s, const char *(*origin_name)(uint32_t, void *),
-                         void *user) {
-    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user};
+void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                         ind__node_name_fn result_name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user, .result_name = result_name};
     uint32_t *first, *next;
     if (!sched__link_edges(s, &first, &next)) {
         t->failed = true;
@@ -4642,11 +4745,19 @@ static void sched__json_kernel_number(const sched__printer *p, const char *key, 
         ind__textf(p->t, ", \"%s\": %u", key, (unsigned)k);
 }
 
+/* A JSON string: names have no character that needs escaping. */
+static void sched__json_tensor(const sched__printer *p, uint32_t buffer) {
+    ind__textf(p->t, ", \"tensor\": \"");
+    ind__schedule_print_tensor(p->t, p->s, buffer, p->result_name, p->user);
+    ind__textf(p->t, "\"");
+}
+
 static void sched__json_buffer(const sched__printer *p, uint32_t b) {
     const ind__buffer *buffer = &p->s->program->buffer[b];
     const ind__loop *loop = buffer->kind == IND__BUFFER_COMPUTED ? &p->s->program->loop[buffer->loop] : NULL;
     ind__textf(p->t, "{\"name\": ");
     ind__text_json(p->t, buffer->name);
+    sched__json_tensor(p, b);
     sched__json_formula(p, "bytes", ind__buffer_bytes(buffer));
     if (ind__ok(p->s->offset[b]))
         sched__json_formula(p, "offset", p->s->offset[b]);
@@ -4679,6 +4790,7 @@ static void sched__json_edge(const sched__printer *p, const ind_edge *e) {
     ind__textf(p->t, "\"from_kernel\": %u, \"to_kernel\": %u, \"buffer\": ", (unsigned)p->s->kernel_of[e->from],
                (unsigned)p->s->kernel_of[e->to]);
     ind__text_json(p->t, p->s->program->buffer[e->buffer].name);
+    sched__json_tensor(p, e->buffer);
     ind__textf(p->t, ", \"vertical\": %s, \"fused\": %s, \"code\": \"%s\", \"reason\": \"%s\"",
                ind__edge_vertical(p->s, e) ? "true" : "false", sched__fused(e->reason) ? "true" : "false",
                ind__fusion_reason_name(e->reason), ind__fusion_reason_text(e->reason));

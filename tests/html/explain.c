@@ -20,8 +20,8 @@ static void print_formula(ind_formula f) {
 static void print_edges(void) {
     ind_edge_info e;
     for (int i = 0; !ind_module_query_edge(m, i, &e); i++) {
-        printf("edge\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%s\t%s", e.from, e.to, e.from_results, e.to_results,
-               e.from_kernel, e.to_kernel, e.buffer, e.vertical, e.fused, e.code, e.text);
+        printf("edge\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%d\t%d\t%s\t%s", e.from, e.to, e.from_results, e.to_results,
+               e.from_kernel, e.to_kernel, e.buffer, e.tensor, e.vertical, e.fused, e.code, e.text);
         print_formula(e.bytes);
         printf("\n");
     }
@@ -39,6 +39,11 @@ static void print_kernels(void) {
         print_formula(k.bytes_written);
         print_formula(k.flops);
         print_formula(k.time_ns);
+        printf("\t%s\t", k.kind);
+        for (int b = 0; b < k.num_reads + k.num_writes; b++) {
+            const char *tensor, *name = ind_module_kernel_buffer(m, i, b, &tensor);
+            printf("%s%s=%s", b == k.num_reads ? "->" : b ? "|" : "", name, tensor);
+        }
         printf("\n");
     }
 }

@@ -110,9 +110,9 @@ def test_edges_equal_json(page):
     edges = page.json("schedule")["edges"]
     rows = [row[1:] for row in page.explain(page.first) if row[0] == "edge"]
     assert len(edges) == len(rows) == int(next(r[1] for r in page.explain(page.first) if r[0] == "edges")) > 0
-    keys = ["from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "vertical", "fused", "code", "reason", "bytes"]
+    keys = ["from", "to", "from_results", "to_results", "from_kernel", "to_kernel", "buffer", "tensor", "vertical", "fused", "code", "reason", "bytes"]
     for edge, row in zip(edges, rows):
-        assert [str(int(edge[k]) if isinstance(edge[k], bool) else edge[k]) for k in keys] == row[:12]
+        assert [str(int(edge[k]) if isinstance(edge[k], bool) else edge[k]) for k in keys] == row[:13]
         assert list(edge) and set(edge) == set(keys)
         assert edge["fused"] == edge["code"].startswith("FUSED_")
 
@@ -127,11 +127,13 @@ def test_codes_are_the_table(page):
 def test_kernels_equal_json(page):
     schedule, plan = page.json("schedule"), page.json("plan")
     rows = [row[1:] for row in page.explain(page.first) if row[0] == "kernel"]
+    tensor = {b["name"]: b["tensor"] for b in schedule["buffers"]}
     assert len(rows) == len(schedule["kernels"]) == len(plan["kernels"])
     for row, k, p in zip(rows, schedule["kernels"], plan["kernels"]):
         assert row[:3] == [k["name"], "|".join(k["origins"]), "|".join(k["results"])]
-        assert row[3::2] == [k["bytes_read"], k["bytes_written"], k["flops"], p["time_ns"]]
-        read, written, flops, time = map(int, row[4::2])
+        assert row[3:11:2] == [k["bytes_read"], k["bytes_written"], k["flops"], p["time_ns"]]
+        assert row[11:] == [k["kind"], "->".join("|".join(f"{b}={tensor.get(b, '')}" for b in k[how]) for how in ("reads", "writes"))]
+        read, written, flops, time = map(int, row[4:12:2])
         # Within the rounding of each part: a launch, the bytes at the copy rate, the flops at one of the two rates.
         copy = plan["memory_bytes_per_ns"] * plan["copy_percent"] // 100
         moved = (read + written) / copy
@@ -155,6 +157,14 @@ def test_names_lead_back(page):
             assert all(made[r] == op for r in results.split(", ") if r)
     if page.name == "small":
         assert any("v, i" in k["results"] for k in kernels)
+    schedule = page.json("schedule")
+    own = [b for b in schedule["buffers"] + schedule["edges"] if b["tensor"]]
+    assert own and all(made[name] for b in own for name in b["tensor"].split(", ") if not re.fullmatch(r"u\d+|workspace", name))
+    # in the text too, behind every buffer that no tensor is called like
+    text = page.emit("--stage", "schedule").decode()
+    for b in own:
+        assert f"{b.get('name', b.get('buffer'))} ({b['tensor']})" in text
+    assert not set(re.findall(r"\bbuf\d+\b(?! \()", text.partition("\narena")[0])) - {m[1] for m in re.finditer(r"in place of (buf\d+)", text)}
 
 
 def test_hints_in_json(page):
@@ -191,7 +201,7 @@ def check_values(browser, page, sizes):
     for row, cells in zip(rows, kernels):
         assert cells[4:] == [str(int(row[5]) + int(row[7])), row[9], row[11]]
     edges = [row for row in page.explain(sizes) if row[0] == "edge"]
-    most = max((int(row[13]) for row in edges if row[9] == "0"), default=None)
+    most = max((int(row[14]) for row in edges if row[10] == "0"), default=None)
     top = browser.value("document.querySelector('#edges tbody td').title.split(' = ')[1]")
     assert most is None or int(top) == most
     if expected["peak_bytes"] != "0":

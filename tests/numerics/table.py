@@ -6,6 +6,7 @@ Add an op: rows in a family's file, its reference beside it, then run generate.p
 """
 
 import dataclasses
+import re
 
 FLOATS = ("f16", "bf16", "f32", "f64")
 EIGHTHS = ("f8e4m3fn", "f8e5m2")  # only stored: nothing is computed in them
@@ -30,8 +31,8 @@ CASES = []
 
 
 def case(name, body, runs=({},), bits=False, error="", **inputs):
-    """body: statements separated by newlines or ';'. Inputs are given by keyword where their data matters."""
-    lines = [line.strip() for line in body.replace(";", "\n").splitlines() if line.strip()]
+    """body: statements separated by newlines or ';', which may stand in a string. Inputs are given by keyword where their data matters."""
+    lines = [line.strip() for line in re.findall(r'(?:"[^"]*"|[^;\n"])+', body) if line.strip()]
     text = "graph g {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
     assert name not in {c.name for c in CASES}, name
     CASES.append(Case(name, text, list(runs), inputs, bits, error, FAMILIES[-1]))

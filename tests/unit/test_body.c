@@ -615,7 +615,7 @@ static void boxes(bool realise) {
         free(memory[b].data);
     }
     ind__text t = {.context = ctx};
-    ind__lowered_print(&t, &p);
+    ind__lowered_print(&t, &p, NULL, NULL, NULL);
     CHECK(!ind__text_status(&t) && strstr(t.data, "output y : f32[20]"), "%s", t.data ? t.data : "no text");
     ind__text_free(&t);
     ind__lowered_free(&p);
@@ -746,7 +746,7 @@ static void everything(void) {
     if (!ind__lowered_init(&p, ctx, NULL)) {
         lower_views(&p, true);
         ind__text t = {.context = ctx};
-        ind__lowered_print(&t, &p);
+        ind__lowered_print(&t, &p, NULL, NULL, NULL);
         ind__text_free(&t);
         ind__lowered_free(&p);
     }

@@ -583,9 +583,9 @@ static void test_printing(void) {
     if (ind_context_create(NULL, &c)) return;
     if (!make_plan(&s, c, &cases[0], "sm_90a")) {
         ind__text a = {.context = c}, b = {.context = c}, j = {.context = c};
-        ind__plan_print(&a, s.plan);
+        ind__plan_print(&a, s.plan, NULL, NULL, NULL);
         ind__plan_print_source(&a, s.plan, NULL, NULL, NULL);
-        ind__plan_print(&b, s.plan);
+        ind__plan_print(&b, s.plan, NULL, NULL, NULL);
         ind__plan_print_source(&b, s.plan, NULL, NULL, NULL);
         ind__plan_print_json(&j, s.plan);
         CHECK(a.data && b.data && !strcmp(a.data, b.data), "printing is not deterministic");
@@ -669,7 +669,7 @@ static int print_case(const char *name) {
         ind__text t = {.context = c};
         if (make_plan(&s, c, &cases[i], "sm_90a")) printf("%s\n", ind_error(c));
         if (s.plan) {
-            ind__plan_print(&t, s.plan);
+            ind__plan_print(&t, s.plan, NULL, NULL, NULL);
             ind__plan_print_source(&t, s.plan, NULL, NULL, NULL);
             printf("%s", t.data ? t.data : "");
         }

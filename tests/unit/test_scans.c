@@ -401,12 +401,12 @@ static void indexed(ind_ops *o, const ind_value *l, const ind_value *r, ind_valu
 static void check_refused(ind_context *c, int which, const char *says) {
     ind_graph *g = ind_graph_create(c, "bad");
     ind_expr n = ind_size(g, "N in [2, 9]");
-    ind_tensor x[5] = {ind_input(g, "x", "f32[3, N]"), ind_input(g, "y", "f32[N, 3]")};
+    ind_tensor x[6] = {ind_input(g, "x", "f32[3, N]"), ind_input(g, "y", "f32[N, 3]")};
     ind_tensor z = ind_input(g, "z", "f32[]"), w = ind_input(g, "w", "bool[4]"), i = ind_input(g, "i", "i64[2]");
     ind_tensor none[1] = {ind_scalar(g, 0)};
     ind_scan_desc d = {.x = x, .num = 1, .dim = 1, .combine = sum, .identity = none};
     if (which == 0) d.combine = NULL;
-    if (which == 1) d.num = 5;
+    if (which == 1) d.num = 6;
     if (which == 2) d.num = 2, d.combine = recur;
     if (which == 3) d.dim = 2;
     if (which == 4) d.exclusive = true, d.identity = NULL;
@@ -427,7 +427,7 @@ static void check_refused(ind_context *c, int which, const char *says) {
 
 static void test_refused(ind_context *c) {
     static const char *const says[] = {"no combine function is given",
-                                       "an element has 5 values; 1 to 4 are possible",
+                                       "an element has 6 values; 1 to 5 are possible",
                                        "all must have the shape of x",
                                        "dim 2",
                                        "an exclusive scan needs the identity",
@@ -457,7 +457,7 @@ static void test_texts(ind_context *c) {
     ind_module *m = NULL;
     CHECK(!ind_compile(g, NULL, &m), "%s", ind_error(c));
     const char *text = m ? ind_module_text(m, IND_STAGE_GRAPH) : "";
-    CHECK(strstr(text, "associative_scan([x], dim=1)   # total") && strstr(text, "# latest"), "%s", text);
+    CHECK(strstr(text, "associative_scan([x], dim=1, combine=\"add(l0, r0)\")   # total") && strstr(text, "# latest"), "%s", text);
     text = m ? ind_module_text(m, IND_STAGE_LOOPS) : "";
     CHECK(strstr(text, "scan combine") && strstr(text, "state #1"), "%s", text);
     ind_graph_destroy(g);

@@ -224,7 +224,7 @@ static bool scheduled_in_order(program *p, const char *test) {
 
 static void show(program *p) {
     ind__text t = {.context = p->c};
-    ind__schedule_print(&t, p->s, origin_name, NULL);
+    ind__schedule_print(&t, p->s, origin_name, NULL, NULL);
     for (uint32_t k = 0; k < p->s->num_kernels; k++) ind__body_print(&t, p->s->kernel[k].body, NULL, NULL);
     printf("%s", t.data ? t.data : "");
     ind__text_free(&t);
@@ -930,7 +930,7 @@ static bool run_failing(int64_t fail_at, ind_status *status, int64_t *leaked) {
     if (built) *status = ind__schedule_create(p.c, &p.low, NULL, origin_name, NULL, &p.s);
     if (!*status) {
         ind__text t = {.context = p.c};
-        ind__schedule_print(&t, p.s, origin_name, NULL);
+        ind__schedule_print(&t, p.s, origin_name, NULL, NULL);
         ind__schedule_print_json(&t, p.s, origin_name, NULL, NULL);
         *status = ind__text_status(&t);
         ind__text_free(&t);
@@ -1083,12 +1083,12 @@ static void test_print(void) {
     output(&p, pointwise(&p, GELU, y, fn_gelu, (operands){{y, b}, n}, true), "y", 0);
     if (scheduled(&p, t)) {
         ind__text text = {.context = p.c}, json = {.context = p.c};
-        ind__schedule_print(&text, p.s, origin_name, NULL);
+        ind__schedule_print(&text, p.s, origin_name, NULL, NULL);
         ind__schedule_print_json(&json, p.s, origin_name, NULL, NULL);
         const char *expected =
-            "kernel 0  linear_gelu  matmul [B, 512 | 256]  linear, gelu  reads 1024*B + 526336  writes 2048*B  flops "
-            "265216*B\n"
-            "  linear -> gelu  (buf3)  fused: epilogue of the matrix product, saves 4096*B bytes and a launch\n"
+            "kernel 0  linear_gelu  matmul [B, 512 | 256]\n"
+            "  makes linear, gelu; reads 1024*B + 526336 bytes of x, w, b; writes 2048*B bytes of y; flops 265216*B\n"
+            "  linear -> gelu  through buf3  fused: epilogue of the matrix product, saves 4096*B bytes and a launch\n"
             "arena 0 bytes; peak 0; op by op 2048*B\n";
         if (!check(text.data && !strcmp(text.data, expected), t, "text")) printf("%s", text.data);
         check(json.data && strstr(json.data, "\"fused\": true") && strstr(json.data, "\"arena_bytes\": \"0\""), t,
