@@ -17804,9 +17804,16 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 53, 0);
     for (int d = 0; d + 1 < rank; d++) s.at[d] = index[d];
     s.at[rank - 1] = last;
+    ind_expr some = ind_expr_lt(ind_int(l->context, 0), s.size);
+    ind_value outer = o->mask, has = ind_op_index(o, some, IND_BOOL);
+    if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
     ind_value all = ind__box_load(o, l->part[0], s.at, rank);
+    o->mask = outer;
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
-    return ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+    place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
+    if (ind_known_true(some)) return place;
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* nothing can be drawn from nothing: reported */
+    return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
 static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int rank, void *user) {

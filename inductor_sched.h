@@ -3690,6 +3690,7 @@ static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
     const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
+    if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
     if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
     if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
@@ -4112,6 +4113,7 @@ static bool sched__check_parts(sched__check *v) {
         for (uint32_t i = 1; i < body->num_inst; i++) {
             const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* nothing uses it */
             if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
             if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
         }

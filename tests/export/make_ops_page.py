@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "examples"), str(ROOT / "tests" / "numerics"), str(RO
 from export_graph import NUM_CORE_ATEN, TABLE  # noqa: E402
 from table import DTYPES, EIGHTHS  # noqa: E402
 
-ROUNDOFF = {"f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
+ROUNDOFF = {"f8e4m3fn": 2.0**-4, "f8e5m2": 2.0**-3, "f16": 2.0**-11, "bf16": 2.0**-8, "f32": 2.0**-24, "f64": 2.0**-53}
 WORD = re.compile(r"[\w.]+")
 RESULT = re.compile(r"([\w.]+) : (\w+)\[([^\]]*)\]")
 

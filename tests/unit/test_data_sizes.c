@@ -1,7 +1,7 @@
-/* Sizes that come from data on the device that IND_DEVICE names (the host, if none): one launch is captured as a CUDA graph
-   and replayed over data that give it other sizes each time; an opaque call in it is told where such a size is found. All
-   numbers are small integers, so what is wanted is exact. `test_data_sizes bits` prints a number made of all results: it
-   must be the same whatever the order of threads. */
+/* Sizes that come from data on the device that IND_DEVICE names (the host, if none): one launch is captured as a CUDA
+   graph and replayed over data that give it other sizes each time; an opaque call in it is told where such a size is
+   found. All numbers are small integers, so what is wanted is exact. `test_data_sizes bits` prints a number made of all
+   results: it must be the same whatever the order of threads. */
 #include "inductor.h"
 
 #include "check.h"
@@ -33,8 +33,8 @@ static const struct {
     const char *name;
     int64_t elements; /* the most, and one row behind it */
     size_t bytes;     /* of an element */
-} bindings[BINDINGS] = {{"x", ROWS * COLS, 4},        {"k", ROWS, 4},      {"y", (ROWS + 1) * COLS, 4}, {"s", COLS, 4},
-                        {"kinds", ROWS + 1, 4},       {"times", ROWS + 1, 8}, {"places", ROWS + 1, 8}};
+} bindings[BINDINGS] = {{"x", ROWS *COLS, 4},   {"k", ROWS, 4},         {"y", (ROWS + 1) * COLS, 4}, {"s", COLS, 4},
+                        {"kinds", ROWS + 1, 4}, {"times", ROWS + 1, 8}, {"places", ROWS + 1, 8}};
 
 static float x[ROWS * COLS], y[(ROWS + 1) * COLS], s[COLS];
 static int32_t k[ROWS], kinds[ROWS + 1];
@@ -60,7 +60,8 @@ static ind_status copy_rows(const ind_extern_call *call) {
     int (*copy)(unsigned long long to, unsigned long long from, size_t bytes, void *stream) = NULL;
     if (!library || !(symbol = dlsym(library, "cuMemcpyDtoDAsync_v2"))) return IND_NOT_FOUND;
     memcpy(&copy, &symbol, sizeof copy);
-    int failed = copy((unsigned long long)(uintptr_t)to->data, (unsigned long long)(uintptr_t)from->data, bytes, call->stream);
+    int failed =
+        copy((unsigned long long)(uintptr_t)to->data, (unsigned long long)(uintptr_t)from->data, bytes, call->stream);
     dlclose(library);
     return failed ? IND_DEVICE : IND_OK;
 }
@@ -134,7 +135,8 @@ static void replay(ind_module *m, ind_instance *n, void *const *memory, int how)
     CHECK(!ind_replay(n, NULL) && !ind_instance_check(n), "%s", ind_instance_error(n));
     CHECK(!ind_instance_data_sizes(n, sizes, 2), "%s", ind_instance_error(n));
     for (int b = Y; b < BINDINGS; b++)
-        CHECK(!ind_module_download(m, on_host[b], memory[b], (size_t)bindings[b].elements * bindings[b].bytes), "download");
+        CHECK(!ind_module_download(m, on_host[b], memory[b], (size_t)bindings[b].elements * bindings[b].bytes),
+              "download");
     if (sizes[0] < 0 || sizes[0] > ROWS || sizes[1] < 1 || sizes[1] > ROWS) {
         CHECK(false, "sizes %d and %d", (int)sizes[0], (int)sizes[1]);
         return;
@@ -152,7 +154,8 @@ static void test_replayed(ind_context *c, ind_module *m) {
     ind_binding io[BINDINGS];
     for (int b = 0; b < BINDINGS; b++) {
         size_t bytes = (size_t)bindings[b].elements * bindings[b].bytes;
-        CHECK(!ind_module_alloc(m, bytes, &memory[b]) && !ind_module_upload(m, memory[b], on_host[b], bytes), "%s", ind_error(c));
+        CHECK(!ind_module_alloc(m, bytes, &memory[b]) && !ind_module_upload(m, memory[b], on_host[b], bytes), "%s",
+              ind_error(c));
         io[b] = (ind_binding){bindings[b].name, memory[b]};
     }
     char sizes[32];
@@ -171,15 +174,15 @@ static void test_replayed(ind_context *c, ind_module *m) {
 
 /* Only dimension 0 may be one, and by itself: strides are numbers. */
 static void test_refused(ind_context *c) {
-    static const char *const statements[] = {"t = transpose(rows, 0, 1)\n y : f32[8] = extern(\"copy_rows\", t)",
-                                             "t = flatten(rows)\n y : f32[8] = extern(\"copy_rows\", t)",
-                                             "y : f32[8, u0] = extern(\"copy_rows\", rows)",
-                                             "y : f32[2*u0] = extern(\"copy_rows\", rows)",
-                                             "y : f32[u0] = extern(\"copy_rows\", rows, workspace=4*u0)"};
+    static const char *const statements[] = {
+        "t = transpose(rows, 0, 1)\n y : f32[8] = extern(\"copy_rows\", t)",
+        "t = flatten(rows)\n y : f32[8] = extern(\"copy_rows\", t)", "y : f32[8, u0] = extern(\"copy_rows\", rows)",
+        "y : f32[2*u0] = extern(\"copy_rows\", rows)", "y : f32[u0] = extern(\"copy_rows\", rows, workspace=4*u0)"};
     for (size_t i = 0; i < sizeof statements / sizeof *statements; i++) {
         char graph[400];
         snprintf(graph, sizeof graph,
-                 "graph t {\n input x : f32[9, 8]\n input m : bool[9]\n rows = index(x, [m])\n %s\n output y\n}", statements[i]);
+                 "graph t {\n input x : f32[9, 8]\n input m : bool[9]\n rows = index(x, [m])\n %s\n output y\n}",
+                 statements[i]);
         ind_graph *g = ind_graph_parse(c, graph, NULL);
         CHECK(!g && ind_error_status(c) == IND_NOT_SUPPORTED, "%s: %s", statements[i], g ? "accepted" : ind_error(c));
         ind_graph_destroy(g);
