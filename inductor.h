@@ -9084,6 +9084,11 @@ static bool ind__need_rank_as(ind__expansion *e, int k, int other) {
     return ind__need_rank_of(e, k, rank, rank);
 }
 
+/* Cast where it is not of the type yet. */
+static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
+    return ind_tensor_dtype(x) == dtype ? x : ind_cast(x, dtype);
+}
+
 static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     char text[300], second[300];
     if (ind_tensor_dtype(e->x[k]) == ind_tensor_dtype(e->x[other])) return true;
@@ -9173,7 +9178,7 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
     }
     if (huber) {
         if (!ind__need_float_of(e, 0)) return;
-        d = ind_cast(d, ind_tensor_dtype(e->x[0]));
+        d = ind__to(d, ind_tensor_dtype(e->x[0]));
     }
     e->y = ind__reduced_loss(e, 0, d);
 }
@@ -9185,7 +9190,7 @@ static void ind__expand_binary_cross_entropy(ind__expansion *e) {
     if (!ind__need_float_of(e, 0) || !ind__need_type_as(e, 1, 0)) return;
     ind_tensor off = ind_mul(ind__plus(e, t, -1), ind_maximum(ind_log1p(ind_neg(x)), low));
     e->y = ind_sub(off, ind_mul(t, ind_maximum(ind_log(x), low)));
-    e->y = ind__reduced_loss(e, 0, ind_cast(ind__weighted(e, 2, e->y), dtype));
+    e->y = ind__reduced_loss(e, 0, ind__to(ind__weighted(e, 2, e->y), dtype));
 }
 
 static void ind__expand_binary_cross_entropy_with_logits(ind__expansion *e) {
@@ -9197,7 +9202,7 @@ static void ind__expand_binary_cross_entropy_with_logits(ind__expansion *e) {
         log_on = ind_mul(ind__plus(e, more, 1), log_on);
     }
     e->y = ind_sub(ind_mul(ind_sub(ind__num(e, 1), t), x), log_on);
-    e->y = ind__reduced_loss(e, 0, ind_cast(ind__weighted(e, 2, e->y), ind_tensor_dtype(t)));
+    e->y = ind__reduced_loss(e, 0, ind__to(ind__weighted(e, 2, e->y), ind_tensor_dtype(t)));
 }
 
 static void ind__expand_kl_div(ind__expansion *e) {
@@ -9232,7 +9237,7 @@ static void ind__expand_poisson_nll_loss(ind__expansion *e) {
         ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
         ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
         stirling = ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0));
-        loss = ind_cast(ind_add(loss, stirling), ind_tensor_dtype(loss));
+        loss = ind__to(ind_add(loss, stirling), ind_tensor_dtype(loss));
     }
     e->y = ind__reduced_loss(e, 3, loss);
 }
@@ -9261,7 +9266,7 @@ static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
 static void ind__expand_soft_margin_loss(ind__expansion *e) {
     ind_tensor x = e->x[0];
     if (!ind__need_float_of(e, 0)) return;
-    ind_tensor off = ind_cast(ind_mul(ind_neg(x), e->x[1]), ind_tensor_dtype(x));
+    ind_tensor off = ind__to(ind_mul(ind_neg(x), e->x[1]), ind_tensor_dtype(x));
     e->y = ind__reduced_loss(e, 0, ind_expand_as(ind_log1p(ind_exp(off)), x));
 }
 
@@ -9315,7 +9320,7 @@ static void ind__expand_cosine_similarity(ind__expansion *e) {
     const int dim = ind__dim_in(e, e->a[0].i, ind__rank_of_both(e));
     const ind_dtype dtype = ind__result_type(e->g, e->node->operand, 2);
     if (!ind_dtype_is_float(dtype) && !ind__need_float_of(e, 0)) return;
-    for (int k = 0; k < 2; k++) e->x[k] = ind_cast(e->x[k], dtype);
+    for (int k = 0; k < 2; k++) e->x[k] = ind__to(e->x[k], dtype);
     ind_tensor both = ind_broadcast_tensors(e->x, 2);
     ind_tensor a = ind__unit(e, both, 2, dim, e->a[1].f),
                b = ind__unit(e, e->g->status ? both : ind_result(both, 1), 2, dim, e->a[1].f);
@@ -9421,7 +9426,7 @@ static void ind__expand_float_power(ind__expansion *e) {
 
 static void ind__expand_ldexp(ind__expansion *e) {
     const ind_dtype dtype = ind__float_of_both(e), compute = dtype == IND_F64 ? IND_F64 : IND_F32;
-    e->y = ind_cast(ind_mul(ind_cast(e->x[0], compute), ind_exp2(ind_cast(e->x[1], compute))), dtype);
+    e->y = ind__to(ind_mul(ind__to(e->x[0], compute), ind_exp2(ind__to(e->x[1], compute))), dtype);
 }
 
 /* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
@@ -9490,7 +9495,7 @@ static void ind__expand_special_xlog1py(ind__expansion *e) {
         const ind__tensor_info *t = ind__tensor_of(e->x[k]);
         const ind__attr *number = t && t->weak ? &e->g->node[t->node].attr[0] : NULL;
         double value = !number ? 0 : number->is_int ? (double)number->i : number->f;
-        v[k] = number ? ind_full(e->g, NULL, 0, value, dtype) : ind_cast(e->x[k], dtype);
+        v[k] = number ? ind_full(e->g, NULL, 0, value, dtype) : ind__to(e->x[k], dtype);
     }
     ind_tensor y = ind_where(ind_eq(v[0], zero), zero, ind_mul(v[0], ind_log1p(v[1])));
     e->y = ind_where(ind_isnan(v[1]), ind_scalar(e->g, (double)NAN), y);
@@ -9724,7 +9729,7 @@ static void ind__expand_addmv(ind__expansion *e) {
 static void ind__expand_addr(ind__expansion *e) {
     const ind_dtype dtype = ind__result_type(e->g, e->node->operand, 3);
     if (ind__need_rank_of(e, 1, 1, 1) && ind__need_rank_of(e, 2, 1, 1))
-        e->y = ind__added(e, ind__outer(ind_cast(e->x[1], dtype), ind_cast(e->x[2], dtype)));
+        e->y = ind__added(e, ind__outer(ind__to(e->x[1], dtype), ind__to(e->x[2], dtype)));
 }
 
 static void ind__expand_baddbmm(ind__expansion *e) {
@@ -9981,7 +9986,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
     for (int i = 0; i < nb; i++) in[lb[i]] |= 2;
     for (int l = 0; l < IND__EINSUM_LABELS; l++) group[l] = in[l] == 3 ? (s->last[l] > k ? 0 : 3) : in[l];
     ind_tensor x = ind__einsum_matrix(s, *a, la, na, group, of_a, first);
-    ind_tensor y = ind__einsum_matrix(s, ind_cast(b, ind_tensor_dtype(*a)), lb, nb, group, of_b, second);
+    ind_tensor y = ind__einsum_matrix(s, ind__to(b, ind_tensor_dtype(*a)), lb, nb, group, of_b, second);
     const bool summed = !ind__is_int(first[2], 1);
     int labels[IND__EINSUM_LABELS];
     for (int g = 0; g < 3; g++) {

@@ -4467,6 +4467,7 @@ static bool sched__check_parts(sched__check *v) {
             const ind__buffer *old = &p->buffer[v->buffer = p->buffer[p->loop[l].output[o]].mutates];
             if (v->buffer && old->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, old->loop, l)) return false;
         }
+        /* a loop over no elements at all has lost its sizes by then */
         uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
         if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
     }

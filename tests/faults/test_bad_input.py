@@ -291,3 +291,10 @@ def test_indices_out_of_range(program):
     print(sorted({(b.op, b.kind.split()[-1]) for b in bad}))
     assert len({b.op for b in bad}) > 15
     check_indices(bad, answers(program, bad))
+
+
+def test_indices_out_of_range_emulated(program):
+    """The same of kernels, one index for each operand."""
+    libraries = {f"IND_{name.upper()}_LIBRARY": str(make(f"build/emulated/lib{name}.so")) for name in ("cuda", "nvrtc")}
+    bad = [out_of_range(op, at, INDICES[k % len(INDICES)]) for k, (op, at) in enumerate(index_operands())]
+    check_indices(bad, answers(program, bad, "--cuda", **libraries))

@@ -1554,11 +1554,11 @@ COMBOS = [
     ("lerp of 20 averaged tensors",
      many("ab", "d# = sub(b#, a#)\ne# = mul(d#, 0.1)\nn# = add(a#, e#)\nmutate a# = n#", "", 20), 3 * elements_of(20), 1),
     ("norms of 16 gradients", many("g", "q# = square(g#)\ns# = sum(q#)\nn# = sqrt(s#)", "n", 16), elements_of(16) + 16, 1),
-    # Sums out and in, the factor out, and in by eight kernels.
+    # Four tensors are scaled by the kernel that sums them; of the others sums go out and in, and the factor 12 times in.
     ("gradients of 16 tensors clipped by a common norm",
      many("g", "q# = square(g#)\ns# = sum(q#)", "", 16).rstrip("}\n") + "\nt0 = add(s0, s1)\n"
      + "\n".join(f"t{i} = add(t{i - 1}, s{i + 1})" for i in range(1, 15)) + "\nn = rsqrt(t14)\nc = clamp(n, max=1.0)\n"
-     + each("y# = mul(g#, c)\nmutate g# = y#", 16) + "\n}\n", 3 * elements_of(16) + 16 + 16 + 1 + 8, 3),
+     + each("y# = mul(g#, c)\nmutate g# = y#", 16) + "\n}\n", 3 * elements_of(16) - 4 * 130 + 12 + 12 + 1 + 12, 3),
     ("row sums of eight tensors", many("x", "s# = sum(x#, [1])", "s", 8), elements_of(8) + 80, 1),
     ("q, k and v", """graph p {
 input x: f32[10, 20]

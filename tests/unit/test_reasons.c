@@ -17,7 +17,7 @@ static const struct {
     {"SPLIT_SHARED", "input x : f32[100, 100]; p = argmax(x); s = sum(x); r = amax(x, 1); output p", false},
     {"SPLIT_READ_AGAIN", "input x : f32[256, 256]; s = sum(x); r = amax(x, 1); d = div(x, s); output d", false},
     {"SPLIT_ORDER", "input x : f32[256, 256]; input z : f32[50, 256]; c = cumsum(z, 0); e = select(c, 0, 49); s = sum(x); y = add(x, e); r = amax(y, 1)", false},
-    {"DOMAINS_DIFFER", "input x : f32[64, 64]; s = amin(x, 0); r = amax(x, 1)", false},
+    {"DOMAINS_DIFFER", "input x : f32[64, 32]; s = amin(x, 0); r = amax(x, 1)", false},
 };
 
 /* The statements between semicolons, one a line. */
