@@ -9557,7 +9557,7 @@ static void ind__expand_trapezoid(ind__expansion *e) {
     const bool given = ind__given(e, 1), running = e->node->op == IND_OP_CUMULATIVE_TRAPEZOID;
     int dim = ind__dim_in(e, e->a[1].i, ind_tensor_rank(e->x[0]));
     ind_expr none = {0};
-    ind_tensor steps;
+    ind_tensor steps = IND_NO_TENSOR;
     if (dim < 0 || !ind__need_rank_of(e, 0, 1, IND_MAX_RANK)) return;
     for (int k = 0; k <= given; k++) {
         char text[300];

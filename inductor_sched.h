@@ -180,6 +180,8 @@ typedef struct ind_fusion_policy {
     int max_scans;         /* in one kernel, 16 at most; default 4, as each takes registers for its run of neighbours */
     bool disable_combo;    /* every kernel is a launch of its own */
     int max_parts;         /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
+    int max_functions;     /* different ones in a launch, which are compiled one after another, where kernels apart are
+                              compiled side by side; default 8 */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -584,6 +586,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
     if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
     if (p->max_parts <= 0) p->max_parts = 64;
+    if (p->max_functions <= 0) p->max_functions = 8;
 }
 
 /* ================================================================================================== >>split */
@@ -3998,6 +4001,7 @@ typedef struct sched__combiner {
     sched__fuser *f;
     uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
     uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
+    uint32_t *functions;            /* by launch: parts unlike the first and the last before them, and the first */
     uint32_t *open, num_open;       /* launches that others may join, ascending */
     uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
     uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
@@ -4057,6 +4061,11 @@ static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
            a->body->num_inst == b->body->num_inst;
 }
 
+static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
+    const ind_kernel *kernel = x->f->schedule->kernel;
+    return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
+}
+
 static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
 }
@@ -4112,6 +4121,7 @@ static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_
         const ind_kernel *first = &f->schedule->kernel[at];
         if (!sched__go_together(first, kernel) || (best != k && !sched__alike(first, kernel))) continue;
         if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
+            x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
             x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
             if (best == k) *why = IND_COMBO_FULL;
         } else if (!sched__fits_below_peak(x, at, k)) {
@@ -4127,6 +4137,7 @@ static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_
 static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
     ind_schedule *s = x->f->schedule;
     x->launch[k] = launch;
+    x->functions[launch] += sched__is_new_function(x, launch, k);
     x->next[x->tail[launch]] = k, x->tail[launch] = k;
     x->parts[launch]++;
     x->words[launch] += sched__combo_words(&s->kernel[k]);
@@ -4181,6 +4192,7 @@ static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
     x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
     x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
     x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
+    x->functions = sched__scratch(f, n, sizeof(uint32_t));
     x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
     x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
     for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
@@ -4201,7 +4213,7 @@ static void sched__choose_launches(sched__combiner *x) {
     for (uint32_t k = 0; k < s->num_kernels; k++) {
         uint32_t launch = k;
         x->launch[k] = x->tail[k] = k;
-        x->parts[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
+        x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
         s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
         if (s->combo[k] == IND_COMBO_COMBINED) launch = sched__launch_to_join(x, k, &s->combo[k]);
         if (launch != k)

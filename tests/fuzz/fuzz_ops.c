@@ -1799,6 +1799,7 @@ static const struct {
     FUSION(mix_flight, 'l', "1|1099511627776"),
     FUSION(disable_combo, 'b', "1"),
     FUSION(max_parts, 'i', "1|2|5"),
+    FUSION(max_functions, 'i', "1|2|5"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

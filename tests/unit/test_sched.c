@@ -1055,8 +1055,9 @@ static void test_runs(int64_t rows, ind_fusion_policy policy, int64_t run) {
 /* Two chains: their kernels share launches if what is live at the same time does not become more by that. */
 static void test_combined(void) {
     const char *t = "kernels that share a launch";
-    for (int way = 0; way < 3; way++) {
-        ind_fusion_policy policy = {.disable_reorder = true, .disable_combo = way == 1, .max_parts = way == 2 ? 1 : 0};
+    for (int way = 0; way < 4; way++) {
+        ind_fusion_policy policy = {
+            .disable_reorder = true, .disable_combo = way == 1, .max_parts = way == 2, .max_functions = way == 3};
         program p;
         program_begin(&p, NULL);
         ind_expr n = size(&p, "N", 1, 256, 8), sizes[2] = {n, n}, other[2] = {num(&p, 24), n};
