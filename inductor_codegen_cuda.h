@@ -5973,8 +5973,11 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
 
-/* The parameters, one a line, and the brace behind them. */
+/* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
+   it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
+ */
 static void cg__write_params(ind__writer *w, ind__text *t) {
+    const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -5985,8 +5988,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         }
         if (a->kind == IND__ARG_BUFFER) {
             const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
-            ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type,
-                       cg__shares_memory(w, i) ? "" : "__restrict__ ", cg__buffer(w, a->buffer));
+            const char *how = late ? "const &" : cg__shares_memory(w, i) ? "" : "__restrict__ ";
+            ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type, how, cg__buffer(w, a->buffer));
         } else if (a->reciprocal) {
             ind__textf(t, "unsigned long long m%u", reciprocal++);
         } else if (a->kind == IND__ARG_SIZE) {

@@ -89,6 +89,9 @@ PROGRAMS = [
     ("products of other depths", "a = matmul(x, w)\nb = matmul(y, w)\nc = matmul(x, v)\noutput a, b, c",
      {"x": "9 21", "w": "21 6", "y": "4 21", "v": "21 7"}, {},
      lambda x, w, y, v: {"a": x @ w, "b": y @ w, "c": x @ v}, (3, 1)),
+    ("products of a batch, with several tiles each way", "a = bmm(x, w)\nb = bmm(x, v)\noutput a, b",
+     {"x": "B N 20", "w": "B 20 150", "v": "B 20 M"}, {"B": 3, "N": 140, "M": 131},
+     lambda x, w, v: {"a": x @ w, "b": x @ v}, (2, 1)),
     ("nothing to do for one of them", "a = add(x, 1)\nb = mul(y, 2)\noutput a, b", {"x": "N 4", "y": "M 4"}, {"N": 0, "M": 3},
      lambda x, y: {"a": x + 1, "b": 2 * y}, (2, 1)),
 ]  # fmt: skip
