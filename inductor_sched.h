@@ -4287,6 +4287,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
     if (sched__no_larger(s, &before)) return true;
+    before.arena = s->arena; /* it may have grown, and what it hands out is new */
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
