@@ -2483,20 +2483,26 @@ static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
+/* What ind_quotient wants to know of a divisor. */
+static ind_expr cg__reciprocal(ind_expr size) {
+    ind_context *c = size.context;
+    int64_t least;
+    ind_expr_bounds(size, &least, NULL);
+    ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
+    ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
+    return ind_expr_add(all, ind_int(c, 1));
+}
+
 /* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
    known at run time only. */
 static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
-    ind_context *c = w->context;
-    int64_t value, least;
+    int64_t value;
     if (ind_expr_is_int(size, &value))
         return cg__string(w, narrow ? "(unsigned)%s / %lldu" : "(unsigned long long)%s / %lldull", position,
                           (long long)value);
     if (!narrow) return cg__string(w, "(%s)%s / %s", cg__unsigned(w), position, cg__divisor(w, size));
-    ind_expr_bounds(size, &least, NULL);
-    ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
-    ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
     cg__use(w, IND__CG_QUOTIENT);
-    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, ind_expr_add(all, ind_int(c, 1)), true));
+    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
 }
 
 /* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
@@ -3643,7 +3649,7 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const char *r = one_r ? "r0" : "r";
     int scopes = cg__emit_sweep_loops(w);
     if (n > 1) cg__unroll(w);
-    ind__textf(&w->code, n > 1 ? "for (int j = 0; j < %d; j++) " : "", n);
+    if (n > 1) ind__textf(&w->code, "for (int j = 0; j < %d; j++) ", n);
     ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
                cg__kept_place(w));
     while (scopes--) cg__end(w);
@@ -6293,13 +6299,22 @@ typedef struct cg__combo {
     bool failed;
 } cg__combo;
 
-static bool cg__one_axis(const ind__variant *v) {
-    int64_t y, z;
-    return ind_expr_is_int(v->grid[1], &y) && ind_expr_is_int(v->grid[2], &z) && y == 1 && z == 1;
+/* Axes of the part's own grid that can have more than one block; the block's place along them is computed. */
+static int cg__num_axes(const ind__variant *v) {
+    int64_t blocks;
+    int axes = 3;
+    while (axes > 1 && ind_expr_is_int(v->grid[axes - 1], &blocks) && blocks == 1) axes--;
+    return axes;
+}
+
+/* Words of 8 bytes in the part's row: its arguments, blocks along all axes but the last and their reciprocals, and the
+   range of its blocks. */
+static uint32_t cg__row_words(const ind__variant *v) {
+    return v->num_args + 2 * (uint32_t)(cg__num_axes(v) - 1) + 2;
 }
 
 static bool cg__same_part(const cg__part *a, const cg__part *b) {
-    return a->variant.threads == b->variant.threads && cg__one_axis(&a->variant) == cg__one_axis(&b->variant) &&
+    return a->variant.threads == b->variant.threads && cg__num_axes(&a->variant) == cg__num_axes(&b->variant) &&
            a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
 }
 
@@ -6329,8 +6344,11 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
         a.part = part->kernel - x->part[0]->kernel;
         cg__combo_arg(x, a);
     }
-    for (int d = 0; d < 2 && !cg__one_axis(v); d++)
+    for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
+        cg__combo_arg(x,
+                      (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = cg__reciprocal(v->grid[d]), .reciprocal = true});
+    }
     x->blocks = ind_expr_add(first, blocks);
     cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first});
     cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks});
@@ -6392,9 +6410,23 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     ind__textf(t, "}\n\nstruct ind_row_%u {\n", (unsigned)function);
     t->indent++;
     cg__each_arg(x, part, cg__row_member);
-    ind__textf(t, cg__one_axis(&part->variant) ? "long long first, end;\n" : "long long x, y, first, end;\n");
+    for (int d = 0; d + 1 < cg__num_axes(&part->variant); d++)
+        ind__textf(t, "long long %c;\nunsigned long long m%c;\n", "xy"[d], "xy"[d]);
+    ind__textf(t, "long long first, end;\n");
     t->indent--;
     ind__textf(t, "};\n\n");
+}
+
+/* Begins the call with the block's place in the grid of its part; it is the at-th block there. */
+static void cg__write_place(ind__text *t, int axes, uint32_t function) {
+    static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
+                                        "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
+    if (axes > 1) ind__textf(t, "const unsigned line = ind_quotient(at, row.mx);\n");
+    if (axes > 2) ind__textf(t, "const unsigned z = ind_quotient(line, row.my);\n");
+    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, place[axes - 1],
+               axes == 1   ? ", 0, 0"
+               : axes == 2 ? ", 0"
+                           : "");
 }
 
 /* Which blocks run the function, and where in its own grid each of them stands. */
@@ -6402,7 +6434,7 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
     ind__text *t = &x->text;
-    ind__textf(t, "if (block < rows.part_%u[%u].end) {\n", (unsigned)function, (unsigned)num - 1);
+    ind__textf(t, "if (block < (unsigned)rows.part_%u[%u].end) {\n", (unsigned)function, (unsigned)num - 1);
     t->indent++;
     if (part->variant.threads < x->variant->threads)
         ind__textf(t, "if (threadIdx.x >= %d) return;\n", part->variant.threads);
@@ -6412,13 +6444,7 @@ static void cg__write_dispatch(cg__combo *x, uint32_t function) {
         ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
                    (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
     ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
-    if (cg__one_axis(&part->variant))
-        ind__textf(t, "ind_part_%u({at, 0, 0}", (unsigned)function);
-    else
-        ind__textf(
-            t,
-            "const unsigned x = (unsigned)row.x, y = (unsigned)row.y;\nind_part_%u({at %% x, at / x %% y, at / x / y}",
-            (unsigned)function);
+    cg__write_place(t, cg__num_axes(&part->variant), function);
     cg__each_arg(x, part, cg__row_argument);
     ind__textf(t, ");\nreturn;\n");
     t->indent--;
@@ -6449,7 +6475,7 @@ static const char cg__row_of[] =
     "    int low = 0;\n"
     "    for (int high = num - 1; low < high;) {\n"
     "        const int middle = (low + high) / 2;\n"
-    "        if (block < row[middle].end) high = middle;\n"
+    "        if (block < (unsigned)row[middle].end) high = middle;\n"
     "        else low = middle + 1;\n"
     "    }\n"
     "    return low;\n"
@@ -6458,7 +6484,10 @@ static const char cg__row_of[] =
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
     uint64_t prelude = 0;
-    for (uint32_t i = 0; i < x->num_parts; i++) prelude |= x->part[i]->prelude;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        prelude |= x->part[i]->prelude;
+        if (cg__num_axes(&x->part[i]->variant) > 1) prelude |= 1ull << IND__CG_QUOTIENT;
+    }
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
@@ -6579,9 +6608,9 @@ static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t
 static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     cg__part **chosen = general ? x->chosen_general : x->chosen;
     int64_t bytes = more->variant.static_shared;
-    uint32_t words = more->variant.num_args + 4;
+    uint32_t words = cg__row_words(&more->variant);
     for (uint32_t i = 0; i < x->num_chosen; i++) {
-        bytes += chosen[i]->variant.static_shared, words += chosen[i]->variant.num_args + 4;
+        bytes += chosen[i]->variant.static_shared, words += cg__row_words(&chosen[i]->variant);
         if (cg__same_part(chosen[i], more)) bytes -= more->variant.static_shared;
     }
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;

@@ -279,7 +279,8 @@ typedef struct ind_schedule {
     ind_expr peak_bytes;     /* largest sum of live intermediates; <= arena_bytes */
     ind_expr op_by_op_bytes; /* peak if every loop ran by itself, in the program's order, each result freed after its
                                 last reader: what the plan is held to. A reduction in two stages has its partial
-                                results from the one to the next, as it would alone */
+                                results from the one to the next, as it would alone; those of columns of the
+                                same data, which are joined by one kernel, all at the same time */
 } ind_schedule;
 
 /* Makes reductions of the program in two stages where that lets the first one join rows that another loop reduces (a
@@ -3509,6 +3510,27 @@ static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
     return false;
 }
 
+static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint32_t least) {
+    uint32_t n = sched__num_readers(f, buffer), last = n ? f->reader[f->first_reader[buffer] + n - 1] : least;
+    return last > least ? last : least;
+}
+
+/* Partial results of columns that are joined while the same data is read: all of them are live until the last is
+   reduced, which saves reading that data for each. */
+static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
+    for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
+        if (f->access[i].write) continue;
+        uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
+        while (at < end && f->reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
+        for (; at < end && f->reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
+            uint32_t l = f->reader[at], other = f->program->loop[l].output[0];
+            if (!f->program->buffer[other].run) continue;
+            if (l < life->begin) life->begin = l;
+            life->end = sched__last_reader(f, other, life->end);
+        }
+    }
+}
+
 /* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader.
    The stages of a reduction stand one after the other. */
 static bool sched__op_by_op(sched__fuser *f) {
@@ -3524,7 +3546,9 @@ static bool sched__op_by_op(sched__fuser *f) {
             if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
         }
         if (sched__is_size(f->program, b)) end = loops - 1; /* it is read back after a run */
-        life[n++] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
+        n++;
     }
     f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
     return !f->failed;
@@ -4439,6 +4463,9 @@ static bool sched__check_order(sched__check *v) {
             const ind__buffer *read = &p->buffer[body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
+            bool made_here = read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] == v->step[l];
+            if (!made_here && !sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false))
+                continue; /* nothing uses it */
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;

@@ -211,7 +211,7 @@ def complaint(b, where, status, message):
     call = next(n for n, text in enumerate(b.text.splitlines(), 1) if f" = {b.op}(" in text)
     if 0 < int(line) < call:
         return None if "input" in b.text.splitlines()[int(line) - 1] else f"is not where the error is: {message}"
-    if status == "syntax error" and int(line) == call:  # line and column say where
+    if int(line) == call and (status == "syntax error" or what.startswith("bad expression at")):  # line and column say where
         return None if len(what.split()) > 3 else f"does not say what is wrong: {message}"
     if not re.search(rf"(?<!\w){re.escape(b.op)}(?!\w)", what):
         return f"does not name the op: {message}"

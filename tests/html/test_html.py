@@ -129,16 +129,27 @@ def test_kernels_equal_json(page):
     rows = [row[1:] for row in page.explain(page.first) if row[0] == "kernel"]
     tensor = {b["name"]: b["tensor"] for b in schedule["buffers"]}
     assert len(rows) == len(schedule["kernels"]) == len(plan["kernels"])
+    copy = plan["memory_bytes_per_ns"] * plan["copy_percent"] // 100
+    launches = {}  # by number of the kernel that a launch begins with: bytes and nanoseconds of arithmetic of its kernels
     for row, k, p in zip(rows, schedule["kernels"], plan["kernels"]):
         assert row[:3] == [k["name"], "|".join(k["origins"]), "|".join(k["results"])]
         assert row[3:11:2] == [k["bytes_read"], k["bytes_written"], k["flops"], p["time_ns"]]
         assert row[11:] == [k["kind"], "->".join("|".join(f"{b}={tensor.get(b, '')}" for b in k[how]) for how in ("reads", "writes"))]
-        read, written, flops, time = map(int, row[4:12:2])
+        read, written, flops = map(int, row[4:10:2])
+        made = p.get("part") or p["variants"][0]
+        rate = plan["tensor_flops_per_ns" if "mma" in made["strategy"] else "f32_flops_per_ns"]
+        launches.setdefault(p["launch"], []).append(((read + written) / copy, flops / rate))
+    for i, (row, p) in enumerate(zip(rows, plan["kernels"])):
+        assert (p["launch"] == i) == (i in launches) == bool(p["variants"])
+        assert ("part" in p) == (len(launches[p["launch"]]) > 1)
+        time, parts = int(row[10]), launches.get(i)
+        if not parts:  # its launch has the time of both
+            assert time == 0 and p["launch"] < i
+            continue
         # Within the rounding of each part: a launch, the bytes at the copy rate, the flops at one of the two rates.
-        copy = plan["memory_bytes_per_ns"] * plan["copy_percent"] // 100
-        moved = (read + written) / copy
-        rate = plan["tensor_flops_per_ns" if "mma" in p["variants"][0]["strategy"] else "f32_flops_per_ns"]
-        assert max(plan["launch_ns"], moved, flops / rate) <= time < max(plan["launch_ns"], moved + 2, flops / rate + 1) + 1
+        least, most = [max(plan["launch_ns"], *(sum(one) + n * len(parts) for one, n in zip(zip(*parts), more))) for more in ((0, 0), (2, 1))]
+        assert least <= time < most + 1
+    assert len(launches) < len(rows) if page.name in ("minilm", "llama") else True
     assert copy == 4272 and plan["launch_ns"] == 1000 and plan["arch"] == "sm_90a"
     assert sum(int(row[10]) for row in rows) == int(page.totals(page.first)["time_ns"])
 
@@ -235,7 +246,7 @@ def test_all_is_shown(browser, page):
     cuda = page.emit("--stage", "cuda").decode()
     sources = browser.value("[...document.querySelectorAll('.source pre:last-child')].map(e => e.textContent)")
     assert sources and all(text in cuda for text in sources)
-    assert len(sources) == len(re.findall(r"^// kernel [\d, ]+: ", cuda, re.M))
+    assert len(sources) == len(re.findall(r"^// kernel (?:\d+(?: with \d+ more)?(?:, )?)+: ", cuda, re.M))
 
 
 CLICKS = {"data": ("y", "cast"), "small": ("n", "layer_norm"), "minilm": ("linear_1", "linear"), "llama": ("rsqrt", "rsqrt")}
@@ -252,7 +263,14 @@ def test_click_on_op(browser, page):
     assert browser.value("[...document.querySelectorAll('#kernels .mark')].map(e => +e.dataset.kernel)") == kernels
     assert word in browser.value("document.querySelector('#detail').textContent")
     code = browser.value("document.querySelector('.kernel.mark').textContent")
-    assert f"ind_k_{page.json('schedule')['kernels'][kernels[0]]['name']}"[:40] in code and code.count("__global__") == 1
+    # What a kernel shares its launch with is shown with it, and told.
+    plan = page.json("plan")["kernels"]
+    launch = plan[kernels[0]]["launch"]
+    assert f" {plan[launch]['variants'][0]['entry']}(" in code and code.count("__global__") == 1
+    assert ("part" in plan[kernels[0]]) == (page.name == "minilm") == ("void ind_part_0(" in code)
+    if page.name == "minilm":
+        assert launch < kernels[0] and f"launched by kernel {launch}: " in browser.value("document.querySelector('#detail').textContent")
+        assert f"with kernel {launch}" in browser.value("document.querySelector('#kernels .mark').textContent")
     # The kernel's first line stands at the top of its pane, and has the number that is said.
     top = browser.value("document.querySelector('.kernel.mark').getBoundingClientRect().top - document.querySelector('#source').getBoundingClientRect().top")
     assert 0 <= top < 60

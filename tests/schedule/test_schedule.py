@@ -58,8 +58,12 @@ def peak(plan, value):
 
 
 # Patterns that Inductor makes with fewer elements, and why we do not yet.
-BEHIND = {
-}
+BEHIND = dict.fromkeys(
+    ["row sum and column sum", "layer_norm backward, all, of many rows", "rms_norm backward, all, of many rows",
+     "layer_norm backward, all, symbolic batch"],
+    "blocks walk over 16 rows where TorchInductor's walk over 64, and store four times as many partial results, so that more of them are "
+    "under way; whether that pays has not been measured. Inductor's count leaves out reading them again",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name, text, least", PATTERNS, ids=[p[0] for p in PATTERNS])
@@ -89,7 +93,7 @@ def test_mixed(name, text, least, partial, tmp_path):
     plan, value = schedule(text, {}, tmp_path)
     ours = elements(plan, value)
     assert ours == least + 2 * partial and len(plan["kernels"]) == 2
-    assert name not in TORCH or ours <= TORCH[name]["bytes"] / 4, TORCH[name]
+    assert (ours > TORCH[name]["bytes"] / 4) == (name in BEHIND) and launches(plan) <= TORCH[name]["launches"], TORCH[name]
 
 
 @pytest.mark.parametrize("name, text, least, number", COMBOS, ids=[p[0] for p in COMBOS])
@@ -97,7 +101,7 @@ def test_combo(name, text, least, number, tmp_path):
     """Whole tensors are few elements here, so that what counts is the launches; TorchInductor's where they were counted."""
     plan, value = schedule(text, {}, tmp_path)
     assert (elements(plan, value), launches(plan)) == (least, number)
-    assert name not in TORCH or number <= TORCH[name]["launches"]
+    assert number <= TORCH[name]["launches"]
 
 
 # Producers that stay kernels of their own, and the reason on the edge to the product.

@@ -5,7 +5,8 @@
     ... --minilm PROGRAM                                  another build of examples/minilm.c
 
 No weights are needed: the program is given a file with tensors of the right shapes. Per kernel variant:
-- in the emitted text, from the kernel's signature on: `divisions` by what is known at run time only, `quotients` by
+- in the emitted text, from the kernel's signature on (where several kernels share a launch: from that of its first function
+  on): `divisions` by what is known at run time only, `quotients` by
   constants that are no power of two (a multiplication and a shift), and `operations`: every + - * / % << >> & ^ of
   integers, at which `/` and `%` count once;
 - `ptx`: integer instructions that NVRTC makes of the whole text (its inlined prelude included), and `ptx_divisions`,
@@ -64,14 +65,17 @@ def write_model(folder):
     (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n")
 
 
+# "// kernel 3, 14: " or, of kernels that share their launch with the next one, "// kernel 1 with 1 more, 12 with 1 more: "
+HEADING = r"// kernel \d+(?: with \d+ more)?(?:, \d+(?: with \d+ more)?)*: "
+
+
 def emit(program, folder, dtype):
     """The CUDA text of every kernel variant, by a name such as "bf16 kernel 3 matmul, variant 1"."""
     arguments = [str(program), "--dtype", dtype, "--model", str(folder), "--emit", "cuda"]
     text = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=120).stdout
     kernels = {}
-    for part in re.split(r"^(?=// kernel \d[\d, ]*:)", text, flags=re.M)[1:]:
-        found = re.match(r"// kernel (\d+)[\d, ]*: (\w+),.*?variant (\d+)", part)
-        number, name, variant = found.groups() if found else (*re.match(r"// kernel (\d+)[\d, ]*: (\w+)", part).groups(), 1)
+    for part in re.split(rf"^(?={HEADING})", text, flags=re.M)[1:]:
+        number, name, variant = re.match(rf"(?=// kernel (\d+)){HEADING}(\w+),.*?variant (\d+)", part).groups()
         kernels[f"{dtype} kernel {number} {name}, variant {variant}"] = part
     return kernels
 
@@ -118,7 +122,7 @@ def divisor_kind(tokens):
 
 def count_text(text):
     counts = {"divisions": 0, "quotients": 0, "operations": 0}
-    body = text[text.index("__global__") :]
+    body = text[re.search(r"__global__|void ind_part_0\(", text).start() :]
     body = body[body.index(") {") :]
     for line in body.splitlines():
         for part in integer_parts(line):
@@ -126,7 +130,7 @@ def count_text(text):
             for at, token in enumerate(tokens):
                 before = tokens[at - 1] if at else "("
                 binary = re.match(r"[\w)\]]", before[-1]) and before not in ("return", "const")
-                pointer = token == "*" and re.fullmatch(r"const|int|unsigned|char|short|long|\w+_t", before)
+                pointer = token in "*&" and re.fullmatch(r"const|int|unsigned|char|short|long|\w+_t|ind_row_\d+", before)
                 if token.rstrip("=") not in ("+", "-", "*", "/", "%", "<<", ">>", "&", "^") or not binary or pointer:
                     continue
                 counts["operations"] += 1
