@@ -1659,7 +1659,8 @@ typedef struct ind__node {
     ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
                          right, stores those joined. Owned by the graph */
     const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
-    const char *file; /* caller's position or NULL */
+    const char *composite; /* the op called, of which this is a part; NULL: itself */
+    const char *file;      /* caller's position or NULL */
     int line;
 } ind__node;
 
@@ -1725,7 +1726,7 @@ struct ind_graph {
     const char *here_file;
     int here_line;
     uint32_t last_results; /* of the op added last, be it a composite */
-    int expanding;         /* composites being written as other ops */
+    const char *composite; /* the op being written as others, the outermost; NULL: none */
     ind__text text;
 };
 
@@ -5675,7 +5676,7 @@ static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
 
 /* A position holds for one op. */
 static void ind__graph_leave_here(ind_graph *g) {
-    if (g->expanding) return;
+    if (g->composite) return;
     g->here_file = NULL;
     g->here_line = 0;
 }
@@ -6156,6 +6157,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
     if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
         return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
+        node.composite = g->composite;
         if (custom_name) node.name = ind__arena_string(&g->arena, custom_name, strlen(custom_name));
         if (custom_name && !node.name) {
             ind__graph_no_memory(g, custom_name);
@@ -9657,6 +9659,8 @@ static void ind__expand_bincount(ind__expansion *e) {
         return;
     }
     ind_tensor x = ind_cast(e->x[0], IND_I64), weights = ind_full(e->g, &size, 1, 1, IND_I64);
+    if (e->a[1].kind != IND__ATTR_NONE) /* what is out of range is reported before the length hangs on it */
+        x = ind_gather(ind_arange(e->g, ind__e(e, 0), e->a[1].e, ind__e(e, 1), IND_I64), 0, x);
     if (ind__given(e, 1)) weights = e->x[1];
     if (ind__given(e, 1) && ind_tensor_dtype(weights) != IND_F32) weights = ind_cast(weights, IND_F64);
     e->y = ind_index_add(ind__bincount_zeros(e, x, ind_tensor_dtype(weights)), 0, x, weights, 1);
@@ -11450,10 +11454,11 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
     for (uint32_t k = 0; k < n; k++) e.x[k] = node->operand[k] ? ind__graph_tensor(g, node->operand[k]) : IND_NO_TENSOR;
     e.num_x = (int)n;
     e.y = ind__graph_tensor(g, 0);
-    g->expanding++;
+    const char *outer = g->composite;
+    if (!outer) g->composite = e.name;
     ind__expander_of(node)(&e);
     ind_tensor y = ind__finish_expansion(&e, first);
-    g->expanding--;
+    g->composite = outer;
     g->last_results = 1;
     if (g->status) ind__expansion_failed(g, e.name);
     return y;
@@ -13985,6 +13990,7 @@ static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
             ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
         }
     }
+    if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
     if (made.id && graph__mergeable(n->op)) {
         uint32_t node = r->to->tensor[made.id].node;
         *graph__seen_slot(r, &r->to->node[node]) = node;
@@ -19839,6 +19845,7 @@ typedef struct ind__compilation {
     ind_schedule *schedule;
     ind_plan *plan;
     const char **origin_name; /* op name per graph node */
+    const char **called_name; /* and the op called: it, or the composite that it is a part of */
     const char **result_name; /* and the names of what it makes */
     ind__arena names;
     ind_module_stats stats;
@@ -19891,11 +19898,13 @@ static ind_status ind__compile_names(ind__compilation *k) {
     const uint32_t nodes = k->graph->num_nodes;
     k->names.context = k->context;
     k->origin_name = (const char **)ind__arena_alloc(&k->names, nodes * sizeof *k->origin_name);
+    k->called_name = (const char **)ind__arena_alloc(&k->names, nodes * sizeof *k->called_name);
     k->result_name = (const char **)ind__arena_alloc(&k->names, nodes * sizeof *k->result_name);
-    if (!k->origin_name || !k->result_name) return ind__failed(k->context);
+    if (!k->origin_name || !k->called_name || !k->result_name) return ind__failed(k->context);
     for (uint32_t i = 1; i < nodes; i++) {
         const ind__node *n = &k->graph->node[i];
         k->origin_name[i] = n->name ? n->name : ind__op_name(n->op);
+        k->called_name[i] = n->composite ? n->composite : k->origin_name[i];
         if (!(k->result_name[i] = ind__join_results(k, n))) return ind__failed(k->context);
     }
     return IND_OK;
@@ -19968,6 +19977,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .condition = k->graph->condition,
         .num_conditions = k->graph->num_conditions,
         .origin_name = k->origin_name,
+        .called_name = k->called_name,
         .result_name = k->result_name,
         .num_origins = k->graph->num_nodes,
         .stats = k->stats,

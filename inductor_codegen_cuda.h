@@ -3649,7 +3649,7 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const char *r = one_r ? "r0" : "r";
     int scopes = cg__emit_sweep_loops(w);
     if (n > 1) cg__unroll(w);
-    ind__textf(&w->code, n > 1 ? "for (int j = 0; j < %d; j++) " : "", n);
+    if (n > 1) ind__textf(&w->code, "for (int j = 0; j < %d; j++) ", n);
     ind__textf(&w->code, "team_%u[threadIdx.x / 32][%s%s] = c%u[%s];\n", i, r, n > 1 ? " + j" : "", i,
                cg__kept_place(w));
     while (scopes--) cg__end(w);

@@ -2649,11 +2649,13 @@ static int ir__known_condition(ind_expr condition);
 
 /* ---- a table of numbers by id */
 
-/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. */
+/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set; `slot` may be lent (as
+   many zeros as `cap`, a power of two, says): then nothing is allocated for the first few. */
 typedef struct ir__id_map {
     ind_context *context;
     uint32_t *slot; /* pairs of key (0: free) and value */
     uint32_t num, cap;
+    uint32_t lent; /* the capacity that is not freed here */
 } ir__id_map;
 
 static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
@@ -2668,9 +2670,9 @@ static uint32_t ir__map_get(const ir__id_map *m, uint32_t key) {
 }
 
 static void ir__map_free(ir__id_map *m) {
-    ind__free(m->context, m->slot);
+    if (m->cap > m->lent) ind__free(m->context, m->slot);
     m->slot = NULL;
-    m->num = m->cap = 0;
+    m->num = m->cap = m->lent = 0;
 }
 
 static bool ir__map_grow(ir__id_map *m) {
@@ -2683,7 +2685,7 @@ static bool ir__map_grow(ir__id_map *m) {
     for (uint32_t i = 0; i < m->cap; i++)
         if (m->slot[2 * i])
             memcpy(&wider.slot[2 * ir__map_at(&wider, m->slot[2 * i])], &m->slot[2 * i], 2 * sizeof *m->slot);
-    ind__free(m->context, m->slot);
+    if (m->cap > m->lent) ind__free(m->context, m->slot);
     *m = wider;
     return true;
 }
@@ -3067,8 +3069,9 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
 typedef struct ir__joiner {
     ir__sum *s;
     ir__sum extra;
-    ir__id_map roots;  /* how many different divisions of the sum have this root */
-    uint32_t num_mods; /* terms with a modulo in them */
+    ir__id_map roots;   /* how many different divisions of the sum have this root */
+    uint32_t first[32]; /* what the roots have at first: most sums hold a few divisions */
+    uint32_t num_mods;  /* terms with a modulo in them */
 } ir__joiner;
 
 /* What a division divides in the end: x for x // m, x % m, (x // m) % n and so on. The rules join divisions of one
@@ -3106,9 +3109,12 @@ static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
 }
 
 static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
-    ir__joiner empty = {.s = s, .extra = {.context = s->context}, .roots = {.context = s->context}};
-    ir__id_map seen = {.context = s->context};
+    ir__joiner empty = {.s = s, .extra = {.context = s->context}};
+    uint32_t first[32] = {0};
+    ir__id_map seen = {.context = s->context, .slot = first, .cap = 16, .lent = 16};
     *j = empty;
+    j->roots = seen;
+    j->roots.slot = j->first;
     bool any = ir__joiner_count(j, s, &seen);
     ir__map_free(&seen);
     return any;
@@ -8748,11 +8754,21 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     return f;
 }
 
+/* Most of what is written is a number or a symbol: their form is all there is to make. */
+static bool ir__text_leaf(ind__text *t, ind_expr e, const ir__expr_style *style) {
+    const ir__expr_node *n = ir__node_of(e);
+    if (n->kind != IND_EXPR_INT && n->kind != IND_EXPR_SYM) return false;
+    ir__form f = {.op = (uint8_t)n->kind, .fits = true, .id = e.id, .value = n->lo, .lo = n->lo, .hi = n->hi};
+    ir__write_form(t, &f, style, 0);
+    return true;
+}
+
 static void ir__text_styled(ind__text *t, ind_expr e, const ir__expr_style *style) {
     if (!ind__ok(e)) {
         ind__textf(t, "<invalid>");
         return;
     }
+    if (ir__text_leaf(t, e, style)) return;
     ir__former w = {.context = e.context, .style = style, .arena = {.context = e.context}};
     w.limit = style->form == IND_PRINT_CUDA32 ? INT32_MAX : INT64_MAX - 1;
     const ir__form *f = ir__form_checked(&w, e);

@@ -250,6 +250,7 @@ typedef struct ind__module_desc {
     const ind_expr *sizes; /* the declared size symbols in order */
     uint32_t num_sizes;
     const char *const *origin_name; /* per graph node, for messages */
+    const char *const *called_name; /* the same, of a part of a composite that composite's; NULL: there are none */
     const char *const *result_name; /* per graph node: the tensors that it makes, "values, indices" */
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
@@ -1784,7 +1785,9 @@ static ind_status rt__module_copy_desc(ind_module *m, const ind__module_desc *d)
     m->desc.condition = (ind__condition *)ind__arena_copy(a, d->condition, d->num_conditions * sizeof *d->condition);
     m->desc.origin_name = rt__copy_names(a, d->origin_name, d->num_origins);
     m->desc.result_name = rt__copy_names(a, d->result_name, d->num_origins);
-    bool ok = m->desc.name && m->desc.sizes && m->desc.condition && m->desc.origin_name && m->desc.result_name;
+    m->desc.called_name = rt__copy_names(a, d->called_name ? d->called_name : d->origin_name, d->num_origins);
+    bool ok = m->desc.name && m->desc.sizes && m->desc.condition && m->desc.origin_name && m->desc.called_name &&
+              m->desc.result_name;
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
@@ -2875,18 +2878,18 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     return rt__instance_failed(n, status);
 }
 
-/* The graph op to name for a bad index: of the kernel's ops the one that has an index, if its name says so, else the
-   first. */
+/* The op to name for a bad index, as it was called: of the kernel's ops the one that has an index, if its name says so,
+   else the first. */
 static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
     static const char *const words[] = {"embedding", "gather", "scatter", "index", "put", "take"};
     for (size_t w = 0; w < sizeof words / sizeof *words; w++)
         for (uint32_t i = 0; i < k->num_origins; i++)
             if (k->origin[i] < m->desc.num_origins && m->desc.origin_name[k->origin[i]] &&
                 strstr(m->desc.origin_name[k->origin[i]], words[w]))
-                return m->desc.origin_name[k->origin[i]];
+                return m->desc.called_name[k->origin[i]];
     for (uint32_t i = 0; i < k->num_origins; i++)
         if (k->origin[i] < m->desc.num_origins && m->desc.origin_name[k->origin[i]])
-            return m->desc.origin_name[k->origin[i]];
+            return m->desc.called_name[k->origin[i]];
     return k->name;
 }
 

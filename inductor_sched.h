@@ -4287,6 +4287,7 @@ static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_
     s->arena_bytes.id = 0;
     if (!sched__plan_memory(f)) return false;
     if (sched__no_larger(s, &before)) return true;
+    before.arena = s->arena; /* it may have grown, and what it hands out is new */
     *s = before;
     sched__launch_each(s);
     for (uint32_t k = 0; k < s->num_kernels; k++)
@@ -4462,6 +4463,9 @@ static bool sched__check_order(sched__check *v) {
             const ind__buffer *read = &p->buffer[body->inst[i].source];
             if (body->inst[i].op != IND_LOOP_LOAD) continue;
             v->buffer = body->inst[i].source, v->other = read->mutated_by;
+            bool made_here = read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] == v->step[l];
+            if (!made_here && !sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false))
+                continue; /* nothing uses it */
             if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
             uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
             if (changes != l && v->step[changes] < v->step[l]) return false;

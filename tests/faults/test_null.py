@@ -57,6 +57,7 @@ GOOD = {
     "bool *": "&s.flag",
     "char *": '"B in [1, 4]"',
     "char * writable": "s.text",
+    "char **": "&(const char *){s.text}",
     "int *": "s.ints",
     "int64_t *": "s.longs",
     "double *": "s.doubles",
@@ -106,6 +107,7 @@ ALLOWED = {
     ("ind_max_pool", "indices"),
     ("ind_median", "indices"),
     ("ind_min", "indices"),
+    ("ind_module_kernel_buffer", "tensor"),
     ("ind_module_shape", "data_sizes"),
     ("ind_module_shape", "sizes"),  # the module has no size
     ("ind_mode", "indices"),

@@ -139,6 +139,7 @@ static const struct {
     {"max_output_size", "20|100"},
     {"train", "true|false"},
     {"fill_value", "0|1|-2|0.5|true"},
+    {"n_fft", "1|2|3|4|8"},
 };
 
 /* Lists of one number for each dimension that a window moves along. */
@@ -150,6 +151,9 @@ static const struct {
     char kind; /* i indices, b bool, s a seed */
 } operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},   {"condition", 'b'},
                      {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'i'}, {"repeats", 'i'}};
+
+/* Whose operand `target` is no index. */
+static const char float_targets[] = " binary_cross_entropy binary_cross_entropy_with_logits kl_div ";
 
 /* ---- chance */
 
@@ -562,7 +566,8 @@ static void add_operand(trial *t, int at) {
     add(t, t->g->v[at].name);
 }
 
-static char operand_kind(const char *name, int length) {
+static char operand_kind(ind_graph_op op, const char *name, int length) {
+    if (listed(float_targets, ind__op_name(op)) && length == 6 && !memcmp(name, "target", 6)) return 'f';
     for (size_t i = 0; i < sizeof operand_kinds / sizeof *operand_kinds; i++) {
         const char *known = operand_kinds[i].name;
         if (strlen(known) == (size_t)length && !memcmp(known, name, (size_t)length)) return operand_kinds[i].kind;
@@ -637,11 +642,18 @@ static void set_kind(const trial *t, value *v, char kind) {
     if (kind == 'i' && chance(listed(one_of_several, ind__op_name(t->op)) ? 95 : 30)) v->fill = 'd';
 }
 
-/* The one operand whose shape is nearly fixed: matrices of affine maps of the plane. */
+/* Operands whose shape is nearly fixed: matrices of affine maps of the plane. */
 static void set_theta(value *v) {
     static const char *const sizes[] = {"2", "2", "3"};
     v->rank = 3;
     for (int d = 0; d < 3; d++) snprintf(v->dim[d], DIM, "%s", sizes[d]);
+}
+
+/* Complex numbers for each frequency and frame. */
+static void set_spectrum(value *v) {
+    v->rank = 3 + (int)rnd(2);
+    for (int d = 0; d < v->rank; d++) choose(d == v->rank - 3 ? "2|3|5" : "1|2|3|4", v->dim[d], DIM);
+    snprintf(v->dim[v->rank - 1], DIM, "2");
 }
 
 static bool draw_operand(trial *t, char kind) {
@@ -667,6 +679,8 @@ static bool draw_operand(trial *t, char kind) {
         v->rank = 1, draw_size(t->g, v->dim[0]);
     else if (t->op == IND_OP_AFFINE_GRID)
         set_theta(v);
+    else if (t->op == IND_OP_ISTFT && !first)
+        set_spectrum(v);
     else if (first && draw_like_last(t, v))
         ;
     else if (first && chance(90))
@@ -680,7 +694,7 @@ static bool draw_operands(trial *t) {
     bool ok = true;
     for (uint32_t k = 0; ok && k < t->schema->num_operands; k++) {
         const ind__operand_schema *o = &t->schema->operand[k];
-        char kind = operand_kind(o->name, o->length);
+        char kind = operand_kind(t->op, o->name, o->length);
         uint32_t n = o->list ? 1 + rnd(3) : 1;
         if (k) add(t, ", ");
         if (o->list) add(t, "[");

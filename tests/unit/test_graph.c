@@ -820,8 +820,8 @@ static const struct {
     {"graph x {\n  input a : f32[2]\n  b = gelu(a, approximate=\"tan\n}",
      "t:3:27: the string does not end on its line"},
     {"graph x {\n  \xff\n}",
-     "t:2:3: expected a statement: size, fact, guard, function, input, const, mutate, output, or NAME = "
-     "OP(..), found byte \\xff"},
+     "t:2:3: expected a statement: size, fact, guard, function, input, const, mutate, donate, output, or "
+     "NAME = OP(..), found byte \\xff"},
     {"graph x {\n  size B in [1, 4]\n  b = gelu(B)\n}", "t:3:12: \"B\" is a size; a tensor is needed here"},
     {"graph x {\n  b = input(a)\n}", "t:2:7: unknown op \"input\""},
     {"graph x {\n  b = full([2], 1)\n  c = add(b, 1 2)\n}", "t:3:16: expected \",\" or \")\", found \"2\""},
