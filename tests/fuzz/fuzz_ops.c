@@ -9,7 +9,7 @@
  * eager values are the reference for the whole graph: fused, unfused, without passes, with everything stored, with a
  * random policy, with one switch of the policy on and off (then both must have the same bits, but for what is rounded
  * where it is stored and for sums in another order), and with --device cuda on the GPU, also unfused, or on its
- * emulation, in two orders of threads. --plans: nothing runs; a memory plan above op by op is a disagreement.
+ * emulation, in two orders of threads. --plans: nothing runs; more alive than op by op is a disagreement.
  *
  * Beside the table's ops there are those of a user (own_ops.h). Sizes are symbols in most graphs, with facts and guards
  * between them. An op in place is tried with all that was done before to the memory it writes to; what else shows that
@@ -311,7 +311,7 @@ typedef struct graph {
 } graph;
 
 static struct {
-    long graphs, statements, trials, runs, elements, compared, disagreements, plans, above;
+    long graphs, statements, trials, runs, elements, compared, disagreements, plans, larger;
     long in_place, conditions, sizes, own, same_bits;
     long drawn[IND_NUM_OPS];
 } counts;
@@ -1922,7 +1922,7 @@ static int check_memory(ind_module *m, const char *sizes, char why[WHY]) {
         ind_formula_eval(m, s->op_by_op_bytes, sizes, &most))
         return snprintf(why, WHY, "%s", ind_error(m->context)), 1;
     counts.plans++;
-    counts.above += arena > most;
+    counts.larger += arena > most;
     if (peak <= most) return 0;
     return snprintf(why, WHY, "peak memory %lld bytes, op by op %lld (%s)", (long long)peak, (long long)most, sizes);
 }
@@ -2095,7 +2095,7 @@ typedef struct options {
     const char *op;
     bool keep;  /* go on after a disagreement */
     bool all;   /* an op or a switch that is never drawn fails */
-    bool plans; /* nothing runs; memory plans above op by op fail */
+    bool plans; /* nothing runs; plans with more alive than op by op fail */
 } options;
 
 static graph *make_graph(const options *o, uint64_t seed, ind_graph_op wanted) {
@@ -2194,10 +2194,10 @@ static int report(const options *o) {
         "on and off, %ld times with the same bits\n",
         counts.in_place, counts.own, counts.sizes, counts.conditions, num_switched, NUM_SWITCHES, counts.same_bits);
     printf("%ld graphs, %ld statements of %ld tried, %d of %d ops drawn, %ld runs, %.1f %% of %ld elements compared, "
-           "%ld of %ld memory plans above op by op, %ld disagreements\n",
+           "%ld of %ld arenas larger than op by op, %ld disagreements\n",
            counts.graphs, counts.statements, counts.trials, num_drawn, num_ops, counts.runs,
            100.0 * (double)counts.compared / (double)(counts.elements + !counts.elements), counts.elements,
-           counts.above, counts.plans, counts.disagreements);
+           counts.larger, counts.plans, counts.disagreements);
     if (counts.disagreements) return 1;
     return o->all && (num_drawn < num_ops || num_switched < NUM_SWITCHES) ? 2 : 0;
 }
