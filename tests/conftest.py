@@ -4,6 +4,8 @@ A file tests/*/test_*.c is a test: `make` builds it with the sanitizers; it pass
 77 (its last line of output is the reason), and fails with any other.
 """
 
+import contextlib
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -15,9 +17,19 @@ BUILD = ROOT / "build"
 SKIPPED = 77
 
 
+@contextlib.contextmanager
+def one_at_a_time():
+    """Tests run in several processes: only one of them builds."""
+    BUILD.mkdir(exist_ok=True)
+    with open(BUILD / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def make(target):
     """Builds one target of the Makefile; a failure to build is the test's failure."""
-    done = subprocess.run(["make", "-s", str(target)], cwd=ROOT, capture_output=True, text=True)
+    with one_at_a_time():
+        done = subprocess.run(["make", "-s", str(target)], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         pytest.fail(f"make {target}\n{done.stdout}{done.stderr}", pytrace=False)
     return ROOT / target

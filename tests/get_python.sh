@@ -5,7 +5,7 @@ set -eu
 out=$1
 here=$(pwd)
 requirements=${2:-tests/requirements.txt}
-modules=$(sed -n 's/==.*//p' "$requirements" | paste -sd, -)
+modules=$(sed -n 's/==.*//; s/^pytest-//; /^#/!p' "$requirements" | paste -sd, -)
 libraries=$here/$(dirname "$out")/pylib
 
 write() { # $1: the line that runs Python

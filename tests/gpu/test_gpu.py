@@ -188,37 +188,30 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.fixture(scope="module")
-def plain_programs(tmp_path_factory):
-    """Without AddressSanitizer, which does not go with compute-sanitizer."""
-    path = tmp_path_factory.mktemp("programs")
-    cc, libraries = ["cc", "-std=c11", "-O1", "-I."], ["-lm", "-lpthread", "-ldl"]
-    subprocess.run([*cc, "-DINDUCTOR_IMPLEMENTATION", "-x", "c", "-c", "inductor.h", "-o", path / "inductor.o"], cwd=ROOT, check=True)
-    for name in PROGRAMS:
-        subprocess.run([*cc, f"tests/unit/{name}.c", path / "inductor.o", "-o", path / name, *libraries], cwd=ROOT, check=True)
-    return path
+def plain(name):
+    return str(make(f"build/plain/unit/{name}"))
 
 
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
 @pytest.mark.parametrize("name, case", [(name, case) for name, cases in PROGRAMS.items() for case in cases])
-def test_compute_sanitizer_program(name, case, tool, plain_programs):
+def test_compute_sanitizer_program(name, case, tool):
     sanitizer = shutil.which("compute-sanitizer")
     if not sanitizer:
         pytest.skip("no compute-sanitizer on PATH")
     if tool == "initcheck" and name == "test_data_sizes":
         pytest.skip("its opaque call copies all that there may be, also what nobody wrote")
-    command = [sanitizer, "--tool", tool, "--error-exitcode", "99", str(plain_programs / name), case]
+    command = [sanitizer, "--tool", tool, "--error-exitcode", "99", plain(name), case]
     done = subprocess.run(command, env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program_on_the_gpu(name, plain_programs):
+def test_program_on_the_gpu(name):
     """All of its cases; where it prints a number made of its results, the same bits run after run. test_data_sizes captures a graph
     whose sizes come from data, and replays it."""
     arguments = ["bits"] if "bits" in PROGRAMS[name] else []
     env = {**os.environ, "IND_DEVICE": "cuda"}
-    runs = [subprocess.run([str(plain_programs / name), *arguments], env=env, capture_output=True, text=True, timeout=300) for _ in range(2)]
+    runs = [subprocess.run([plain(name), *arguments], env=env, capture_output=True, text=True, timeout=300) for _ in range(2)]
     assert all(run.returncode == 0 for run in runs), runs[0].stdout[-3000:]
     assert runs[0].stdout == runs[1].stdout
 

@@ -14,6 +14,8 @@ import pytest
 from cases import CASES, FAMILIES
 from table import EIGHTHS
 
+from conftest import one_at_a_time
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 LIBRARY = ROOT / "build" / "libinductor.so"
@@ -54,7 +56,8 @@ class Library:
     """The few calls that a case needs; failures are (status text, message)."""
 
     def __init__(self, device):
-        build()
+        with one_at_a_time():
+            build()
         os.environ["IND_DEVICE"] = device
         self.c = ctypes.CDLL(str(LIBRARY))
         for name in ("ind_error", "ind_status_text", "ind_graph_text", "ind_module_text"):
