@@ -154,7 +154,8 @@ def read_entry(tested, entry, data):
         tested.exact = True
         return
     want = np.frombuffer(data, np.float64 if entry["kept"] == "f64" else np.float32, count, entry["want"])
-    tested.add_bounds(entry["dtype"], want, np.frombuffer(data, np.int8, count, entry["bound"]))
+    exponents = np.int16 if entry.get("exponents") == "i16" else np.int8
+    tested.add_bounds(entry["dtype"], want, np.frombuffer(data, exponents, count, entry["bound"]))
 
 
 def tested_ops(rows):

@@ -159,10 +159,11 @@ class Writer:
 
 
 def bound_exponents(e):
-    """Bounds as exponents of two, one byte each, rounded up; -128: no error allowed."""
+    """Bounds as exponents of two, rounded up, one byte each, or two where one above 127 is among them; -128: no error allowed."""
     with np.errstate(divide="ignore"):
         k = np.ceil(np.log2(e * 1.001))
-    return np.where(e == 0, -128, np.clip(k, -127, 127)).astype(np.int8)
+    k = np.where(e == 0, -128, np.clip(k, -127, np.where(np.isfinite(k), 2000, 127)))
+    return k.astype(np.int16 if (k > 127).any() else np.int8)
 
 
 def result_entry(w, name, t):
@@ -175,7 +176,8 @@ def result_entry(w, name, t):
     kept = "f64" if t.dtype == "f64" else "f32"
     want = load(store(t.v, t.dtype), t.dtype) if t.dtype in ("f16", "bf16") else t.v  # may overflow to inf
     want = np.where(np.isfinite(want), t.v, want)
-    return {**entry, "want": w.add(store(want, kept)), "kept": kept, "bound": w.add(bound)}
+    entry |= {"want": w.add(store(want, kept)), "kept": kept, "bound": w.add(bound)}
+    return entry if bound.dtype == np.int8 else {**entry, "exponents": "i16"}
 
 
 def write(family):

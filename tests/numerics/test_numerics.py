@@ -189,7 +189,7 @@ def compare(data, output, bits):
     e, got = output.entry, output.value
     if "bound" in e:
         want = data.array(e["want"], NUMPY[e["kept"]], e["shape"]).astype(np.float64)
-        k = data.array(e["bound"], np.int8, e["shape"])
+        k = data.array(e["bound"], NUMPY[e.get("exponents", "i8")], e["shape"])
         got = to_float(got, e["dtype"])
         bound = np.where(k == EXACT, 0.0, np.ldexp(1.0, k.astype(np.int32)))
         good = within(got, want, bound)
