@@ -119,6 +119,7 @@ typedef struct ind__variant {
     ind_strategy strategy;
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
+    bool shifted;      /* ROW_*: vectors of a row start at the boundary at or before its first element */
     int threads;       /* per block */
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
@@ -214,6 +215,10 @@ typedef struct ind__writer {
     int scope;           /* depth of cg__begin, 1 outermost */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
+    uint8_t *across;     /* per LOAD: its vectors may lie across boundaries */
+    uint8_t *through;    /* per LOAD and STORE: it moves by one from each point to the next, through all rows */
+    bool starts_shifted; /* the rows that are being written start behind boundaries, or may */
+    uint32_t leader;     /* of shifted rows: the access whose boundaries they start at */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;                /* variant 0: likely conditions may become guards */
@@ -286,6 +291,52 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
+    X(ACROSS, 1ull << IND__CG_VEC, \
+      "// Elements from the boundary of N elements at or before p to p.\n" \
+      "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
+      "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
+      "}\n" \
+      "// N neighbours from `at` on, which stands at a boundary; what lies outside 0 .. last is not read, but 0.\n" \
+      "template <int N, typename T, typename I>\n" \
+      "static IND_INLINE ind_vec<T, N> ind_load_inside(const T *p, I at, I last, bool known) {\n" \
+      "    if (known || (at >= 0 && at <= last - (N - 1))) return ind_load<N>(p + at);\n" \
+      "    ind_vec<T, N> x;\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int j = 0; j < N; j++) x.at[j] = at >= -j && at <= last - j ? p[at + j] : T(0);\n" \
+      "    return x;\n" \
+      "}\n" \
+      "// N neighbours from `at` on, wherever that is, out of the two vectors between boundaries around them. `known`: these lie\n" \
+      "// inside 0 .. last.\n" \
+      "template <int N, typename T, typename I>\n" \
+      "static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, I at, I last, bool known) {\n" \
+      "    const int before = ind_behind<N>(p + at), bytes = before * (int)sizeof(T), W = N * sizeof(T) / 4;\n" \
+      "    union {\n" \
+      "        ind_vec<T, N> part[2];\n" \
+      "        unsigned word[2 * W];\n" \
+      "    } x;\n" \
+      "    x.part[0] = ind_load_inside<N>(p, at - before, last, known);\n" \
+      "    x.part[1] = x.part[0]; // where nothing of it is inside, or needed\n" \
+      "    if (known || (before != 0 && at - before <= last - N))\n" \
+      "        x.part[1] = ind_load_inside<N>(p, at - before + N, last, known);\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int step = W / 2; step > 0; step /= 2) {\n" \
+      "        _Pragma(\"unroll\")\n" \
+      "        for (int i = 0; i + step < 2 * W; i++) x.word[i] = bytes & step * 4 ? x.word[i + step] : x.word[i];\n" \
+      "    }\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 0; i < W && sizeof(T) < 4; i++)\n" \
+      "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
+      "    return x.part[0];\n" \
+      "}\n" \
+      "// One access where p stands at a boundary, else one for each element.\n" \
+      "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
+      "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n" \
+      "        ind_store(p, v);\n" \
+      "        return;\n" \
+      "    }\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int j = 0; j < N; j++) p[j] = v.at[j];\n" \
+      "}\n") \
     X(MAXMIN, 0,                                                                                                       \
       "// NaN if either is NaN.\n"                                                                                     \
       "template <typename T> static IND_INLINE T ind_max(T a, T b) {\n"                                                \
@@ -2631,6 +2682,218 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
     }
 }
 
+/* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place. At
+   both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by neighbouring
+   lanes, one each. */
+
+/* Does the variant know where access i lies between boundaries? */
+static bool cg__start_known(const ind__writer *w, uint32_t i) {
+    return w->optimistic || cg__in_arena(w, cg__inst(w, i)->source);
+}
+
+/* LOAD or STORE i walks along the row one element at a time, between bounds that are known. */
+static bool cg__walks_row(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    int v = cg__num_vars(w) - 1;
+    if (!cg__is_access(w, i) || inst->arg[inst->op == IND_LOOP_STORE] || inst->reduction || !cg__contiguous(w, i, v))
+        return false;
+    if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
+    return cg__monotone(cg__index_of(w, i), 0) && ind__ok(cg__upper(w, cg__index_of(w, i)));
+}
+
+/* Smallest value of such an index as cg__upper takes. */
+static ind_expr cg__least(const ind__writer *w, ind_expr e) {
+    ind_expr symbol[32], zero[32];
+    int num = ind__expr_symbols(e, symbol, 32), n = 0;
+    if (num > 32) return (ind_expr){0};
+    for (int s = 0; s < num; s++) {
+        if (!ind__ok(ind_expr_symbol(symbol[s])->extent)) continue;
+        symbol[n] = symbol[s];
+        zero[n++] = ind_int(w->context, 0);
+    }
+    return ind__substitute(e, symbol, zero, n);
+}
+
+/* Where the row of access i starts, as index; of a linear access all rows are one. */
+static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
+    ind_expr zero = ind_int(w->context, 0), r = w->domain.var[cg__num_vars(w) - 1];
+    if (!w->domain.rrank && w->through[i]) return cg__least(w, cg__index_of(w, i));
+    return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
+}
+
+/* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
+static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
+    if (!w->domain.rrank && !(w->through[i] && w->through[k])) return false;
+    if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k))) return false;
+    return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
+}
+
+/* Bytes that accesses of the same shift as `leader` move per element; stores count twice, as only they cannot be put
+   together from two vectors. */
+static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__walks_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
+    }
+    return sum;
+}
+
+/* The access whose boundaries most bytes share, 0: none. */
+static uint32_t cg__shift_leader(const ind__writer *w, int n) {
+    uint32_t leader = 0;
+    int most = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
+        if (!(w->varies[i] & cg__p_mask(w))) continue;
+        int bytes = cg__bytes_of_shift(w, i, n);
+        if (bytes <= most) continue;
+        most = bytes;
+        leader = i;
+    }
+    return leader;
+}
+
+/* Elements of the widest vectors that suit what walks along the row; 1: none. */
+static int cg__shifted_width(const ind__writer *w) {
+    int narrowest = 16, widest = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__walks_row(w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    int n = 8;
+    while (n > 1 && (narrowest * n > 16 || widest * n > 32)) n /= 2;
+    return widest && narrowest * n >= 4 ? n : 1;
+}
+
+#define IND__CG_SHIFTED_VECTORS 4 /* in a row from which on shifted rows pay */
+
+/* Is there an access that walks along the row in narrower vectors than n? */
+static bool cg__walks_narrowly(const ind__writer *w, int n) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->vector[i] < n && cg__walks_row(w, i)) return true;
+    return false;
+}
+
+/* Vectors of n elements for all that walks along rows that start anywhere. */
+static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
+    ind__variant *v = w->variant;
+    v->guard = guard;
+    v->guard_aligned = aligned;
+    v->shifted = true;
+    w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool walks = cg__walks_row(w, i);
+        w->vector[i] = (uint8_t)(walks ? n : 1);
+        w->across[i] = walks && !cg__same_shift(w, i, w->leader, n);
+        if (walks && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
+    }
+}
+
+/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; the new width. */
+static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
+    if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
+    const int wide = cg__shifted_width(w);
+    if (wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    if (ind_hint(cg__r_numel(w)) < (int64_t)IND__CG_SHIFTED_VECTORS * wide) return n;
+    w->leader = cg__shift_leader(w, wide);
+    if (w->leader) cg__set_shifted(w, wide, guard, aligned);
+    return w->leader ? wide : n;
+}
+
+/* Does the index of access i move by one from each point of the domain to the next? */
+static bool cg__is_linear(const ind__writer *w, uint32_t i) {
+    if (!cg__walks_row(w, i)) return false;
+    ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        if (!ind__affine(rest, w->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
+        wanted = ind_expr_mul(wanted, w->domain.extent[v]);
+    }
+    return ind__expr_is_size(rest);
+}
+
+/* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
+static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
+    const int wide = w->part ? 1 : cg__shifted_width(w);
+    int most = 0;
+    if (wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->through[i] = cg__is_linear(w, i);
+        int bytes = w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+        if (bytes <= most) continue;
+        most = bytes;
+        w->leader = i;
+    }
+    if (!w->leader) return n;
+    cg__set_shifted(w, wide, guard, aligned);
+    return wide;
+}
+
+/* "const int head = ...": elements before the first boundary in the row at hand; and `edges`, how many there are at both
+   ends. */
+static void cg__emit_edges(ind__writer *w) {
+    const int n = w->variant->vector;
+    const ind_expr start = cg__row_start(w, w->leader), row = cg__r_numel(w);
+    const char *length = cg__expr_string(w, row), *at = cg__expr_string(w, start);
+    cg__use(w, IND__CG_ACROSS);
+    if (!w->starts_shifted)
+        ind__textf(&w->code, "const int head = 0;\n");
+    else if (cg__start_known(w, w->leader))
+        ind__textf(&w->code, "const int head = (int)(-(%s) & %d);\n", at, n - 1);
+    else
+        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", n,
+                   cg__buffer(w, cg__inst(w, w->leader)->source), at, n - 1);
+    const char *edges = cg__string(w, "head + ((int)(%s - head) & %d)", length, n - 1);
+    if (!ind_known_le(ind_int(w->context, n - 1), row)) edges = cg__string(w, "%s < head ? (int)%s : %s", length, length, edges);
+    ind__textf(&w->code, "const int edges = %s;\n", edges);
+}
+
+/* "const int shift = ...": how far behind a boundary the first point is. */
+static void cg__emit_shift(ind__writer *w) {
+    const int n = w->variant->vector;
+    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
+    cg__use(w, IND__CG_ACROSS);
+    if (!w->starts_shifted) return;
+    if (cg__start_known(w, w->leader))
+        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
+    else
+        ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+                   cg__buffer(w, cg__inst(w, w->leader)->source), start);
+}
+
+static int cg__row_threads(const ind__writer *w);
+static bool cg__in_registers(const ind__writer *w);
+
+/* Rounds of a row held in registers that surely lie inside the row; of a shifted one with a vector behind, which
+   ind_load_across may read. */
+static int64_t cg__whole_rounds(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int64_t least;
+    ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    if (v->shifted) least -= 2 * v->vector - 1;
+    return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
+}
+
+/* "k < 3": the condition under which the vectors around what LOAD i reads of the row surely lie inside its buffer. */
+static const char *cg__surely_inside(ind__writer *w, uint32_t i) {
+    const bool starts = cg__start_known(w, i) && w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) <= 16;
+    if (!w->domain.rrank || !cg__in_registers(w)) return "false";
+    return cg__string(w, starts ? "k < %lld" : "k > 0 && k < %lld", (long long)cg__whole_rounds(w));
+}
+
+/* The expression that loads the vector of LOAD i at hand. */
+static const char *cg__vector_load(ind__writer *w, uint32_t i) {
+    if (!w->across[i]) return cg__string(w, "ind_load<%d>(&%s)", w->vector[i], cg__element(w, i));
+    const char *buffer = cg__buffer(w, cg__inst(w, i)->source), *type = cg__int(w);
+    const char *index = cg__expr_string(w, cg__index_of(w, i));
+    const char *last = cg__expr_string(w, cg__upper(w, cg__index_of(w, i)));
+    return cg__string(w, "ind_load_across<%d>(%s, (%s)(%s), (%s)(%s), %s)", w->vector[i], buffer, type, index, type,
+                      last, cg__surely_inside(w, i));
+}
+
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
 /* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
@@ -2640,9 +2903,8 @@ static void cg__vector_loads(ind__writer *w, int v) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
             continue;
         if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
-        const char *element = cg__element(w, i);
-        ind__textf(&w->code, "const ind_vec<%s, %d> x%u = ind_load<%d>(&%s);\n",
-                   cg__types[cg__memory_dtype(w, i)].memory, w->vector[i], i, w->vector[i], element);
+        ind__textf(&w->code, "const ind_vec<%s, %d> x%u = %s;\n", cg__types[cg__memory_dtype(w, i)].memory,
+                   w->vector[i], i, cg__vector_load(w, i));
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
         cg__use(w, IND__CG_VEC);
     }
@@ -2662,7 +2924,7 @@ static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
         w->memory[i] = NULL;
-        ind__textf(&w->code, "ind_store(&%s, y%u);\n", cg__element(w, i), i);
+        ind__textf(&w->code, "ind_store%s(&%s, y%u);\n", w->across[i] ? "_across" : "", cg__element(w, i), i);
     }
 }
 
@@ -2746,8 +3008,79 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
+/* A chunk of neighbours that lie in several rows: each finds its place; what is linear is read and written as vectors. */
+static void cg__emit_flat_body(ind__writer *w) {
+    const int n = w->variant->vector, last = w->domain.rank - 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) w->vector[i] = (uint8_t)(w->through[i] ? n : 1);
+    cg__vector_loads(w, last);
+    cg__vector_sinks(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+    ind__textf(&w->code, "const %s q = p + j;\n", cg__int(w));
+    cg__split_linear(w, "q", 0, w->domain.rank);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    w->linear_name[last] = "p";
+    cg__vector_stores(w);
+    cg__forget_vectors(w);
+}
+
+/* The points of a chunk at either end of the domain, one after another. */
+static void cg__emit_edge_points(ind__writer *w, const char *points) {
+    const int n = w->variant->vector;
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (%s q = p < 0 ? 0 : p; q < p + %d && q < %s; q++)", cg__int(w), n, points);
+    if (w->domain.rank == 1)
+        w->var[0] = "q";
+    else
+        cg__split_linear(w, "q", 0, w->domain.rank);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+/* The condition that a chunk lies in one row. */
+static const char *cg__in_one_row(ind__writer *w) {
+    const int last = w->domain.rank - 1;
+    const char *extent = cg__expr_string(w, w->domain.extent[last]), *place = w->var[last];
+    if (!cg__is_used(w, w->domain.var[last]))
+        place = cg__string(w, "p - %s * %s", w->linear_name[last - 1], cg__divisor(w, w->domain.extent[last]));
+    return cg__string(w, "%s + %d <= %s", place, w->variant->vector, extent);
+}
+
+/* Chunks of neighbours, whatever the rows they lie in: most lie in one, where all that walks along it is vectors. */
+static void cg__emit_shifted_points(ind__writer *w) {
+    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const bool rows = last > 0 && ind_hint(w->domain.extent[last]) >= (int64_t)IND__CG_SHIFTED_VECTORS * n;
+    const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
+    const bool shift = w->starts_shifted;
+    cg__emit_shift(w);
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, shift ? " - shift" : "");
+    ind__textf(&w->code, "if (p >= %s) return;\n", points);
+    cg__begin(w, "if (%sp <= %s - %d)", shift ? "p >= 0 && " : "", points, n);
+    if (last == 0) {
+        w->var[0] = "p";
+        cg__emit_vector_body(w, 0, "p");
+    } else {
+        cg__split_linear(w, "p", 0, w->domain.rank);
+        if (rows) {
+            cg__begin(w, "if (%s)", cg__in_one_row(w));
+            cg__emit_vector_body(w, last, w->var[last]);
+            cg__else(w, "else");
+        }
+        cg__emit_flat_body(w);
+        if (rows) cg__end(w);
+    }
+    cg__else(w, "else");
+    cg__emit_edge_points(w, points);
+    cg__end(w);
+}
+
 static ind_status cg__emit_pointwise(ind__writer *w) {
     cg__need_stores(w);
+    if (w->variant->shifted) {
+        cg__emit_shifted_points(w);
+        return IND_OK;
+    }
     if (w->domain.rank == 0) {
         ind__textf(&w->code, "if (threadIdx.x != 0) return;\n");
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
@@ -2938,6 +3271,12 @@ static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s)
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
+}
+
+static bool cg__reduces_any(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__reduces_in(w, i, s)) return true;
+    return false;
 }
 
 static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
@@ -3279,9 +3618,8 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
-    bool column = w->variant->strategy == IND_STRATEGY_COLUMN, any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__reduces_in(w, i, s);
-    if (!any) return;
+    bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
+    if (!cg__reduces_any(w, s)) return;
     if (!column) cg__each_state(w, s, cg__join_lanes_line);
     if (!cg__shares_states(w)) return;
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
@@ -3351,15 +3689,22 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
-        cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
+        if (v->shifted)
+            cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %d)", type, r, times, r, n, extent, r,
+                      threads * n);
+        else
+            cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
     } else {
         int64_t row = 0;
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
         cg__unroll(w);
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
-        ind__textf(&w->code, n > 1 ? "const %s %s = (k * %d + lane)%s;\n" : "const %s %s = k * %d + lane%s;\n", type, r,
-                   threads, times);
-        if (!exact) cg__begin(w, "if (%s < %s)", r, extent);
+        ind__textf(&w->code, n > 1 ? "const %s %s = (k * %d + lane)%s%s;\n" : "const %s %s = k * %d + lane%s%s;\n",
+                   type, r, threads, times, v->shifted ? " + head" : "");
+        exact &= !v->shifted;
+        const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
+        const char *end = v->shifted ? cg__string(w, " + %d <=", n) : " <";
+        if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
     if (one_r)
@@ -3375,11 +3720,29 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
-    if (cg__repeats(w, i)) return false;
+    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)))) return false;
     if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
     return w->vector[i] == w->variant->vector;
+}
+
+/* Opens the scope of the lanes that have an edge. Spells it as element 0 of one vector more than the row has. */
+static void cg__begin_edge(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const char *length = cg__expr_string(w, cg__r_numel(w));
+    cg__begin(w, "if (lane < edges)");
+    if (cg__in_registers(w)) ind__textf(&w->code, "const int k = %d, j = 0;\n", v->per_thread / v->vector);
+    ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w), length);
+    w->var[w->domain.rank] = "r0";
+}
+
+static void cg__emit_edge_loads(ind__writer *w) {
+    cg__begin_edge(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i))
+            ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i, cg__element(w, i));
+    cg__end(w);
 }
 
 /* The loop that starts the loads which this sweep is the first to need. */
@@ -3389,20 +3752,18 @@ static void cg__emit_loads_ahead(ind__writer *w) {
         if (!w->needed[i] || w->value[i] || w->memory[i] || !cg__loads_ahead(w, i)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (n > 1)
-            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors);
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors + w->variant->shifted);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, vectors);
         scopes++;
     }
     if (!scopes) return;
+    if (w->variant->shifted) cg__emit_edge_loads(w);
     scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || w->value[i] || w->memory[i] || !cg__loads_ahead(w, i)) continue;
-        const char *element = cg__element(w, i);
-        if (n > 1)
-            ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, n, element);
-        else
-            ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
+        const char *vector = n > 1 ? cg__vector_load(w, i) : cg__element(w, i);
+        ind__textf(&w->code, "x%u[k] = %s;\n", i, vector);
         w->memory[i] = cg__string(w, n > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
         if (n > 1) cg__use(w, IND__CG_VEC);
     }
@@ -3417,7 +3778,8 @@ static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
 static void cg__emit_kept_arrays(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__keeps_value(w, i))
-            ind__textf(&w->code, "%s k%u[%d];\n", cg__types[cg__inst(w, i)->dtype].value, i, w->variant->per_thread);
+            ind__textf(&w->code, "%s k%u[%d];\n", cg__types[cg__inst(w, i)->dtype].value, i,
+                       w->variant->per_thread + w->variant->shifted);
 }
 
 static const char *cg__kept_place(ind__writer *w) {
@@ -3473,6 +3835,20 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_chunk_vectors(w);
 }
 
+/* The same for an edge: one element. */
+static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
+    const int n = w->variant->vector;
+    cg__begin_edge(w);
+    if (!cg__in_registers(w)) w->variant->vector = 1;
+    cg__emit_chunk_arrays(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
+    cg__keep_values(w);
+    cg__emit_accumulate(w, s, "r0");
+    cg__emit_chunk_adds(w, s);
+    w->variant->vector = n;
+    cg__end(w);
+}
+
 static void cg__need_all(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3514,6 +3890,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
     while (scopes--) cg__end(w);
+    if (w->variant->shifted) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
@@ -3731,6 +4108,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
+    if (w->variant->shifted) cg__emit_edges(w);
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
@@ -5649,9 +6027,16 @@ static void cg__choose_pointwise(ind__writer *w) {
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
-    if (w->domain.rank > 0) v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
+    const ind_expr guard = v->guard;
+    const bool aligned = v->guard_aligned;
+    if (w->domain.rank > 0) {
+        v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
+        v->vector = cg__shift_points(w, v->vector, guard, aligned);
+    }
     v->per_thread = v->vector;
-    cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->vector);
+    ind_expr points = cg__p_numel(w);
+    if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
+    cg__grid(w, points, (int64_t)v->threads * v->vector);
     if (v->vector > 1)
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
@@ -5697,10 +6082,11 @@ static void cg__choose_column(ind__writer *w) {
 /* A row in the registers of up to 32 lanes: so many that few idle at the likely length, yet no lane holds too much. */
 static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
-    int64_t vectors = (longest + v->vector - 1) / v->vector,
-            likely = (ind_hint(cg__r_numel(w)) + v->vector - 1) / v->vector;
+    const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
+    int64_t vectors = (longest + rest) / v->vector, likely = (ind_hint(cg__r_numel(w)) + rest) / v->vector;
     double least = 0;
-    for (int lanes = 32; lanes >= (w->kernel->run ? 32 : 1); lanes /= 2) { /* warps meet when a run ends */
+    const int fewest = w->kernel->run ? 32 : v->shifted ? 2 * v->vector : 1; /* warps meet when a run ends; edges */
+    for (int lanes = 32; lanes >= fewest; lanes /= 2) {
         int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
         double slots =
             (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1)); /* steps of one lane follow each other */
@@ -5729,7 +6115,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     if (longest > 65536 || ind_hint(cg__r_numel(w)) * 8 < longest) return false;
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
         int64_t per_vector = (int64_t)threads * v->vector;
-        int64_t per_thread = (longest + per_vector - 1) / per_vector * v->vector;
+        int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -5762,7 +6148,10 @@ static void cg__choose_row_looped(ind__writer *w) {
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__upper_bound(cg__r_numel(w));
+    const ind_expr guard = v->guard;
+    const bool aligned = v->guard_aligned;
     v->vector = w->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
+    v->vector = cg__shift_rows(w, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(w);
     if (longest < 1) longest = 1;
@@ -5771,6 +6160,7 @@ static void cg__choose_row(ind__writer *w) {
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_block(w, longest))
         cg__choose_row_looped(w);
+    if (v->shifted) cg__why(w, "%s; vectors start at the boundary before a row, wherever it starts", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
 }
@@ -5956,11 +6346,13 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->stage || !w->vector ||
-        !w->kept || !w->level || !w->runs)
+        !w->across || !w->through || !w->kept || !w->level || !w->runs)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {
