@@ -119,7 +119,7 @@ typedef struct ind__variant {
     ind_strategy strategy;
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
-    bool shifted;      /* ROW_*: vectors of a row start at the boundary at or before its first element */
+    bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
     int threads;       /* per block */
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
@@ -6037,7 +6037,9 @@ static void cg__choose_pointwise(ind__writer *w) {
     ind_expr points = cg__p_numel(w);
     if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
     cg__grid(w, points, (int64_t)v->threads * v->vector);
-    if (v->vector > 1)
+    if (v->shifted)
+        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows", v->vector);
+    else if (v->vector > 1)
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
@@ -6160,7 +6162,7 @@ static void cg__choose_row(ind__writer *w) {
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_block(w, longest))
         cg__choose_row_looped(w);
-    if (v->shifted) cg__why(w, "%s; vectors start at the boundary before a row, wherever it starts", v->why);
+    if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
 }
@@ -7290,6 +7292,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         return "threads per block are no multiple of 32 up to 1024";
     if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
+    if (v->shifted && v->vector < 2) return "single elements have no boundaries";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
     for (int d = 0; d < 3; d++)
         if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
@@ -7360,8 +7363,8 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
-    ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
-               v->per_thread, v->vector, v->rows, v->index_bits);
+    ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
+               v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
@@ -7454,8 +7457,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"rows\": %d, \"index_bits\": %d, ",
-               v->threads, v->per_thread, v->vector, v->rows, v->index_bits);
+    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
+               v->threads, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
+    ind__textf(t, "\"index_bits\": %d, ", v->index_bits);
     ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
                v->tile_k, v->warps_m, v->warps_n, v->stages);
     for (int d = 0; d < 3; d++) {
